@@ -131,6 +131,13 @@ class HttpApi(Construct):
             service="cloudwatch", resource="alarm", resource_name="*", arn_format=ArnFormat.COLON_RESOURCE_NAME
         )
         allow(["cloudwatch:DescribeAlarms"], [alarms])
+        allow(["cloudwatch:GetMetricData"], ["*"])
+        acknowledge_wildcards(
+            self.function,
+            "CloudWatch knows neither resources nor condition keys for reading metrics; the function asks for those of "
+            "its stage and of its lanes.",
+            ["*"],
+        )
         acknowledge_wildcards(
             self.function,
             "CloudWatch lists alarms by the prefix of their names only to whom it may show all alarms of the region; "

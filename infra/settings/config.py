@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from duecourse.limits import LANES, MAX_DELAY_SECONDS, MAX_SHARDS, MESSAGE_RETENTION_DAYS
+from duecourse.limits import LANES, MAX_DELAY_SECONDS, MAX_SHARDS, MESSAGE_RETENTION_DAYS, METRICS_NAMESPACE
 from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
 from infra.settings.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
@@ -149,7 +149,7 @@ class StageConfig:
     @property
     def metrics_namespace(self) -> str:
         """Under which the functions' own metrics stand: stages of one account and region must not add up."""
-        return f"Duecourse/{self.stage}"
+        return METRICS_NAMESPACE.format(stage=self.stage)
 
     @property
     def runbooks(self) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
-from tests.support.console import ServedConsole
+from tests.support.browser import accessibility_faults
+from tests.support.console import SETTINGS, ServedConsole, served_console
 
 pytestmark = pytest.mark.long
 
@@ -97,9 +101,97 @@ def _late(route: Route) -> None:
     )
 
 
+FIGURES = {
+    "since": "2026-03-27T12:30:00Z",
+    "step_seconds": 1800,
+    "lateness": [{"at": "2026-03-28T11:30:00Z", "median_seconds": 0.4, "p99_seconds": 75.0}],
+    "outcomes": [
+        {"at": "2026-03-27T23:00:00Z", "succeeded": 1200, "retried": 0, "dead": 0},
+        {"at": "2026-03-28T11:30:00Z", "succeeded": 34, "retried": 12, "dead": 3},
+    ],
+    "oldest_message_seconds": {"high": 4.0, "normal": 150.0, "low": None, "long": None},
+}
+
+
+def _with_metrics(page: Page, figures: object, error: str | None = None) -> Page:
+    """The overview where CloudWatch says this."""
+    page.route("**/v1/stage/metrics", lambda route: route.fulfill(json={"figures": figures, "error": error}))
+    page.get_by_role("navigation").get_by_role("link", name="Overview").click()
+    return page
+
+
+def test_lateness_and_outcomes_of_the_last_day_are_drawn_by_the_half_hour(
+    sampled: ServedConsole, open_page: Open
+) -> None:
+    page = _with_metrics(open_page(sampled, "/nowhere"), FIGURES)
+    lateness = page.get_by_role("region", name="Lateness")
+    expect(lateness.get_by_role("img", name="by the half hour; 1 min 15 s at most")).to_be_visible()
+    expect(lateness.get_by_title("12:30: half within 0.4 s, 99 of 100 within 1 min 15 s")).to_have_count(1)
+    expect(lateness.get_by_title("12:00: no run began")).to_have_count(1)
+    outcomes = page.get_by_role("region", name="Outcomes")
+    expect(outcomes).to_contain_text("1,234 succeeded, 12 retried, 3 failed for good")
+    expect(outcomes.get_by_title("03-28: 1200 succeeded, 0 retried, 0 failed for good")).to_have_count(1)
+    light = accessibility_faults(page)
+    page.get_by_role("button", name="Use the dark theme").click()
+    expect(page.get_by_role("button", name="Use the light theme")).to_be_visible()
+    assert (light, accessibility_faults(page)) == ([], [])
+
+
+def test_the_oldest_message_of_a_lane_stands_beside_its_depth(sampled: ServedConsole, open_page: Open) -> None:
+    page = _with_metrics(open_page(sampled, "/nowhere"), FIGURES)
+    expect(page.get_by_role("row", name=re.compile("^normal")).get_by_role("cell").last).to_have_text("2 min 30 s")
+    expect(page.get_by_role("row", name=re.compile("^low")).get_by_role("cell").last).to_have_text("no data")
+
+
+def test_a_stage_without_figures_has_no_data_yet(sampled: ServedConsole, open_page: Open) -> None:
+    page = _with_metrics(open_page(sampled, "/nowhere"), {**FIGURES, "lateness": [], "outcomes": []})
+    expect(page.get_by_role("region", name="Lateness")).to_contain_text("No data yet.")
+    expect(page.get_by_role("region", name="Outcomes")).to_contain_text("No data yet.")
+
+
+def test_figures_that_cannot_be_read_are_not_known_and_the_reason_is_told(
+    sampled: ServedConsole, open_page: Open
+) -> None:
+    page = _with_metrics(open_page(sampled, "/nowhere"), None, "CloudWatch's metrics could not be read: not authorized")
+    expect(page.get_by_text("Not known: CloudWatch's metrics could not be read: not authorized")).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("^high")).get_by_role("cell").last).to_have_text("not known")
+
+
+def test_a_login_without_ops_neither_sees_the_figures_nor_asks_for_them(
+    scheduler: Scheduler, files: Mapping[str, bytes], context: BrowserContext, open_page: Open
+) -> None:
+    login = {"auth": "jwt", "issuer": "https://login.example", "client_id": "console"}
+    context.add_init_script(_logged_in(scheduler, "jobs:read", "jobs:write"))
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    with served_console(scheduler, files, {**SETTINGS, **login}) as console:
+        page = open_page(console)
+        expect(page.get_by_role("heading", name="Runs without success in the last 24 hours")).to_be_visible()
+        expect(page.get_by_role("row", name=re.compile("^high")).get_by_role("cell")).to_have_count(3)
+        page.wait_for_load_state("networkidle")
+        expect(page.get_by_role("heading", name="The last 24 hours of the stage")).to_have_count(0)
+    assert any(url.endswith("/v1/stats") for url in asked)
+    assert not [url for url in asked if url.endswith("/v1/stage/metrics")]
+
+
+def _logged_in(scheduler: Scheduler, *scopes: str) -> str:
+    """A script that gives the page the session of a login with these scopes."""
+    claims = urlsafe_b64encode(json.dumps({"scope": " ".join(scopes), "sub": "mara"}).encode()).decode().rstrip("=")
+    user = {
+        "access_token": f"e30.{claims}.",
+        "token_type": "Bearer",
+        "expires_at": int(scheduler.now.timestamp()) + 3600,
+        "profile": {"sub": "mara"},
+    }
+    key, kept = json.dumps("oidc.user:https://login.example:console"), json.dumps(json.dumps(user))
+    return f"if (location.host) sessionStorage.setItem({key}, {kept})"
+
+
 def test_the_overview_fits_a_phone(sampled: ServedConsole, open_page: Open) -> None:
     page: Page = open_page(sampled, "/nowhere")
     page.set_viewport_size({"width": 390, "height": 844})
+    page.route("**/v1/stage/metrics", lambda route: route.fulfill(json={"figures": FIGURES, "error": None}))
     page.goto(sampled.url)
     expect(page.get_by_role("heading", name="The fullest minutes")).to_be_visible()
+    expect(page.get_by_role("region", name="Outcomes")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

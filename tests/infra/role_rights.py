@@ -17,10 +17,14 @@ FOLLOW = {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIt
 TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 """What Lambda itself does in a function's name: logs, queues, streams, traces (which know no resources)."""
 
+METRICS = {"cloudwatch:GetMetricData"}
+"""CloudWatch knows no resource for reading metrics, either."""
+
 TARGET = "duecourse-target-*"
 
 STORES = {
     "CloudWatchAlarms": "alarms",
+    "CloudWatchMetrics": "metrics",
     "DynamoAuditStore": "jobs",
     "DynamoCursorStore": "jobs",
     "DynamoInputs": "runs",
@@ -129,7 +133,9 @@ def granted(stack: Stack, name: str) -> Rights:
         assert statement["Effect"] == "Allow"
         actions = {action for action in as_list(statement["Action"]) if not action.startswith("kms:")}
         for resource in as_list(statement["Resource"]) if actions else ():
-            rights.setdefault(word_for(stack, resource, function), set()).update(actions)
+            word = word_for(stack, resource, function)
+            for action in actions:
+                rights.setdefault("metrics" if action in METRICS else word, set()).add(action)
     return rights
 
 

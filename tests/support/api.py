@@ -24,6 +24,7 @@ from duecourse.ports import (
     RegisteredTask,
     RunStore,
     StageAlarms,
+    StageMetrics,
     TenantLimits,
     TickMark,
     Timers,
@@ -35,7 +36,7 @@ from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON
-from tests.support.limits import FixedAlarms, FixedDepths, MemoryLimits, MemoryMark
+from tests.support.limits import FixedAlarms, FixedDepths, FixedMetrics, MemoryLimits, MemoryMark
 from tests.support.openapi import check_answer
 from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
@@ -155,6 +156,7 @@ class ApiClient:
     mark: TickMark = field(default_factory=MemoryMark)
     depths: Depths = field(default_factory=FixedDepths)
     alarms: StageAlarms = field(default_factory=FixedAlarms)
+    metrics: StageMetrics = field(default_factory=FixedMetrics)
     inputs: Inputs = field(default_factory=lambda: MemoryTables().inputs())
     timers: Timers = field(default_factory=lambda: MemoryTables().timers())
     workflows: WorkflowStore = field(default_factory=NoWorkflows)
@@ -179,6 +181,7 @@ class ApiClient:
             counters=self.counters,
             mark=self.mark,
             alarms=self.alarms,
+            metrics=self.metrics,
             tasks=Registered(self.tasks),
             results=Linked(),
             clock=self.clock,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from duecourse.checks.facts import Alarms
+from duecourse.checks.facts import Alarms, StageFigures
 from duecourse.domain.jobs.bucket import Bucket
 from duecourse.domain.jobs.policies import Lane
-from duecourse.ports import AlarmsUnavailableError, BucketConflict, Depth, Progress
+from duecourse.ports import BucketConflict, CloudWatchUnavailableError, Depth, Progress
 
 
 @dataclass
@@ -62,7 +62,19 @@ class FixedAlarms:
 
     def alarms(self) -> Alarms:
         if isinstance(self.known, str):
-            raise AlarmsUnavailableError(self.known)
+            raise CloudWatchUnavailableError(self.known)
+        return self.known
+
+
+@dataclass
+class FixedMetrics:
+    """ports.StageMetrics: what is set, or why it cannot be read."""
+
+    known: StageFigures | str = "nobody has set any"
+
+    def figures(self) -> StageFigures:
+        if isinstance(self.known, str):
+            raise CloudWatchUnavailableError(self.known)
         return self.known
 
 

@@ -30,7 +30,7 @@ OURS: Mapping[str, frozenset[str]] = {
     "sweep": frozenset(
         {
             *("DeadLettersRecorded", "DeadLettersUnreadable", "SweepsFailed"),
-            *("JobsPaused", "PausesFailed", "EventsRefused"),
+            *("JobsPaused", "PausesFailed", "EventsRefused", "AttemptsFailed", "RunsDead"),
         }
     ),
     "patrol": frozenset(

@@ -11,13 +11,23 @@ export interface Bar {
 
 const TICKS = 8;
 
-/** Whole numbers over time, as stacked bars. Cloudscape's own chart is a tenth of all that the first page may load. */
-export function Bars({ bars, label }: { bars: readonly Bar[]; label: string }) {
+const counted = (count: number) => count.toLocaleString("en-GB");
+
+/** Numbers over time, as stacked bars. Cloudscape's own chart is a tenth of all that the first page may load. */
+export function Bars({
+  bars,
+  label,
+  written = counted,
+}: {
+  bars: readonly Bar[];
+  label: string;
+  written?: (most: number) => string;
+}) {
   const most = Math.max(1, ...bars.map((bar) => sum(bar)));
   const every = Math.ceil(bars.length / TICKS);
   return (
-    <div className="bars" role="img" aria-label={`${label}; ${most.toLocaleString("en-GB")} at most`}>
-      <div className="bars-most">{most.toLocaleString("en-GB")}</div>
+    <div className="bars" role="img" aria-label={`${label}; ${written(most)} at most`}>
+      <div className="bars-most">{written(most)}</div>
       <div className="bars-plot">
         {bars.map((bar) => (
           <div key={bar.at.getTime()} className="bars-bar" title={`${clockTime(bar.at)}: ${bar.text}`}>

@@ -5,8 +5,11 @@ import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import type { Schemas } from "../api/client";
+import { useStage } from "../app/context";
 import { Time } from "../shared/Instant";
+import { duration } from "../shared/time";
 import { Runbook } from "../stage/Runbook";
+import { useStageMetrics } from "./useStageMetrics";
 import "./overview.css";
 
 /** Whether the clock ticks, and how full the lanes are. */
@@ -45,6 +48,8 @@ function Clock({ stats }: { stats: Schemas["Stats"] }) {
 }
 
 function Lanes({ lanes }: { lanes: Schemas["Stats"]["lanes"] }) {
+  const { session } = useStage();
+  const metrics = useStageMetrics().data;
   return (
     <table className="lanes">
       <caption>Messages in the lanes, of all tenants (about)</caption>
@@ -54,6 +59,7 @@ function Lanes({ lanes }: { lanes: Schemas["Stats"]["lanes"] }) {
           <th scope="col">Due, waiting</th>
           <th scope="col">In flight</th>
           <th scope="col">Delayed until due</th>
+          {session.may("ops") && <th scope="col">Oldest message</th>}
         </tr>
       </thead>
       <tbody>
@@ -68,9 +74,16 @@ function Lanes({ lanes }: { lanes: Schemas["Stats"]["lanes"] }) {
                 <td key={column}>{count.toLocaleString("en-GB")}</td>
               ))
             )}
+            {session.may("ops") && <td>{metrics && age(metrics.figures?.oldest_message_seconds, lane)}</td>}
           </tr>
         ))}
       </tbody>
     </table>
   );
+}
+
+function age(oldest: Record<string, number | null> | undefined, lane: string): string {
+  if (oldest === undefined) return "not known";
+  const seconds = oldest[lane] ?? null;
+  return seconds === null ? "no data" : duration(seconds);
 }

@@ -1,16 +1,19 @@
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { api, LIVE } from "../api/client";
+import { useStage } from "../app/context";
 import { ProblemBox } from "../shared/ProblemBox";
 import { ClockBox } from "./ClockBox";
 import { Counts } from "./Counts";
 import { LoadBox } from "./LoadBox";
+import { MetricsBox } from "./MetricsBox";
 import { OutcomesBox } from "./OutcomesBox";
 import { useLoad } from "./useLoad";
 import { useUnsuccessful } from "./useUnsuccessful";
 import { WhyBox } from "./WhyBox";
 
 export default function OverviewPage() {
+  const { session } = useStage();
   const stats = api.useQuery("get", "/v1/stats", {}, { refetchInterval: LIVE });
   const unsuccessful = useUnsuccessful();
   // The long way through all jobs begins when what a person waits for is there.
@@ -24,6 +27,7 @@ export default function OverviewPage() {
       <WhyBox />
       <LoadBox load={load} />
       <OutcomesBox query={unsuccessful} />
+      {stats.data !== undefined && session.may("ops") && <MetricsBox />}
     </SpaceBetween>
   );
 }

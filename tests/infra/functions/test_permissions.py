@@ -10,6 +10,7 @@ from tests.infra.conftest import Stack
 from tests.infra.role_rights import (
     CLAIMS,
     FUNCTIONS,
+    METRICS,
     NOT_GRANTED,
     TARGET,
     TRACES,
@@ -82,10 +83,10 @@ def test_tasks_run_in_allowed_clusters_only_and_roles_are_passed_to_them_alone(s
     assert conditions["iam:PassRole"] == {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
 
 
-def test_no_statement_has_a_wildcard_resource_or_action_but_for_traces(stack: Stack) -> None:
+def test_no_statement_has_a_wildcard_resource_or_action_but_for_traces_and_metrics(stack: Stack) -> None:
     for policy in stack.resources("AWS::IAM::Policy").values():
         for statement in policy["PolicyDocument"]["Statement"]:
-            if set(as_list(statement["Action"])) != TRACES:
+            if not set(as_list(statement["Action"])) <= TRACES | METRICS:
                 assert "*" not in as_list(statement["Resource"])
             assert not [action for action in as_list(statement["Action"]) if "*" in action]
 

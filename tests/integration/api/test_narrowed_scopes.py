@@ -72,6 +72,7 @@ MEANING = {
     ("GET", "/v1/upcoming"): REFUSED,
     ("GET", "/v1/stats"): REFUSED,
     ("GET", "/v1/stage"): REFUSED,
+    ("GET", "/v1/stage/metrics"): REFUSED,
 }
 
 

@@ -321,3 +321,18 @@ def test_time_goes_on_to_instants_only(scheduler: Scheduler, instant: str, said:
 def test_a_year_of_a_nightly_job_takes_one_call_of_advance(scheduler: Scheduler) -> None:
     post(scheduler)
     assert len(scheduler.advance(days=365)) == 365
+
+
+def test_figures_of_the_stage_count_what_the_workers_did_in_the_last_day(scheduler: Scheduler) -> None:
+    post(scheduler, retry={"max_attempts": 2, "min_seconds": 3600, "max_seconds": 3600}, jitter_seconds=0)
+    scheduler.answer("nightly", status=503, times=3)
+    assert scheduler.client.get_stage_metrics().figures.outcomes == ()
+    scheduler.advance(days=2)
+    figures = scheduler.client.get_stage_metrics().figures
+    assert figures is not None
+    assert [(each.at, each.succeeded, each.retried, each.dead) for each in figures.outcomes] == [
+        (utc(29, 2, 30), 0, 1, 0),
+        (utc(29, 3, 30), 1, 0, 0),
+    ]
+    assert [(each.at, each.median_seconds, each.p99_seconds) for each in figures.lateness] == [(utc(29, 2, 30), 0, 0)]
+    assert figures.oldest_message_seconds == dict.fromkeys(("high", "normal", "low", "long"))

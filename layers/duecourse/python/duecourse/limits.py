@@ -39,3 +39,6 @@ SHARD_RETENTION_SECONDS = 300
 
 TASK_NAME = r"[A-Za-z0-9_-]{1,64}"
 """Pattern of a registered task's name."""
+
+METRICS_NAMESPACE = "Duecourse/{stage}"
+"""Of a stage's own metrics, so that stages of one account do not add up. The names of its alarms begin with it, too."""

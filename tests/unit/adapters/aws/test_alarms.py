@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from duecourse.adapters.aws.alarms import FRESH_SECONDS, CloudWatchAlarms
 from duecourse.checks.facts import Alarm, Alarms
-from duecourse.ports import AlarmsUnavailableError
+from duecourse.ports import CloudWatchUnavailableError
 from duecourse.testing.clock import SettableClock
 
 RINGING = {
@@ -47,7 +47,7 @@ def test_every_page_is_read_and_an_alarm_says_since_when_it_rings() -> None:
 
 
 def test_a_refusal_says_why() -> None:
-    with pytest.raises(AlarmsUnavailableError, match="not authorized"):
+    with pytest.raises(CloudWatchUnavailableError, match="not authorized"):
         CloudWatchAlarms(CloudWatch(refuses=True), "prod", SettableClock(0.0)).alarms()
 
 
@@ -59,6 +59,6 @@ def test_cloudwatch_is_asked_again_after_some_seconds_only(refuses: bool) -> Non
         clock.set(at)
         try:
             alarms.alarms()
-        except AlarmsUnavailableError:
+        except CloudWatchUnavailableError:
             assert refuses
     assert cloudwatch.asked == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from duecourse.cli.doctor import metrics, queues
@@ -56,7 +56,8 @@ class CloudWatch:
             asked = query["MetricStat"]["Metric"]
             dimensions = tuple(each["Value"] for each in asked["Dimensions"])
             values = self.values.get((asked["Namespace"], asked["MetricName"], *dimensions), [])
-            yield {"MetricDataResults": [{"Id": query["Id"], "Values": values}]}
+            instants = [StartTime + timedelta(minutes=number) for number in range(len(values))]
+            yield {"MetricDataResults": [{"Id": query["Id"], "Timestamps": instants, "Values": values}]}
 
 
 class Lambda:

@@ -15,6 +15,7 @@ from duecourse.api.identity import READ, WRITE
 from duecourse.api.problems.problems import Problem, later
 from duecourse.api.request import Request
 from duecourse.domain.jobs.bucket import retry_after
+from duecourse.ports import StageMetrics
 from duecourse.settings import ApiSettings
 from duecourse.usecases.jobs.edit_jobs import EditJobs
 from duecourse.usecases.jobs.job_history import JobHistory
@@ -69,6 +70,7 @@ class Api:
     stats: Stats
     health: Health
     stage_checks: StageChecks
+    stage_metrics: StageMetrics
     limits: Limits
     settings: ApiSettings
 

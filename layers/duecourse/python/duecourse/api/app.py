@@ -20,6 +20,7 @@ from duecourse.api.problems.refusals import refusing
 from duecourse.api.problems.unavailable import unavailable
 from duecourse.api.request import Request, read_request
 from duecourse.api.routes.table import ROUTES
+from duecourse.limits import METRICS_NAMESPACE
 from duecourse.telemetry import failures, loggable
 
 JSON = "application/json"
@@ -92,7 +93,7 @@ class Application:
         measured = [(name, count, "function", "api") for name, count in answer.counts.items()]
         measured += [("Failures", count, "symptom", symptom) for symptom, count in failures(answer.counts).items()]
         for name, count, dimension, value in measured:
-            namespace = f"Duecourse/{self._api.settings.stage}"
+            namespace = METRICS_NAMESPACE.format(stage=self._api.settings.stage)
             with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=namespace) as metric:
                 metric.add_dimension(name=dimension, value=value)
         return response

@@ -19,6 +19,7 @@ from duecourse.ports import (
     Results,
     RunStore,
     StageAlarms,
+    StageMetrics,
     Tasks,
     TenantLimits,
     TickMark,
@@ -71,6 +72,7 @@ class ApiPorts:
     counters: TenantLimits
     mark: TickMark
     alarms: StageAlarms
+    metrics: StageMetrics
     tasks: Tasks
     results: Results
     clock: Clock
@@ -128,6 +130,7 @@ def api_of(ports: ApiPorts, settings: ApiSettings) -> Api:
         stats=Stats(ports.counters, runs, ports.depths, health, limits),
         health=health,
         stage_checks=StageChecks(health, ports.depths, ports.alarms, settings.shards),
+        stage_metrics=ports.metrics,
         limits=limits,
         settings=settings,
     )

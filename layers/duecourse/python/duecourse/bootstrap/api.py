@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from duecourse.adapters.aws.alarms import CloudWatchAlarms
 from duecourse.adapters.aws.clients import client
+from duecourse.adapters.aws.metrics import CloudWatchMetrics
 from duecourse.adapters.aws.results import S3Results
 from duecourse.adapters.aws.tasks import SsmTasks
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
@@ -29,6 +30,7 @@ def api(environ: Mapping[str, str]) -> Api:
     settings = ApiSettings.from_env(environ)
     clock, randomness, threads = SystemClock(), SystemRandomness(), Threads()
     dynamodb, jobs, runs = client("dynamodb", short_timeouts=True), settings.jobs_table, settings.runs_table
+    cloudwatch = client("cloudwatch", short_timeouts=True)
     ports = ApiPorts(
         jobs=DynamoJobStore(dynamodb, jobs, shards=settings.shards, clock=clock, runs_table=runs),
         runs=DynamoRunStore(dynamodb, runs),
@@ -47,7 +49,8 @@ def api(environ: Mapping[str, str]) -> Api:
         depths=SqsDepths(client("sqs", short_timeouts=True), settings.queue_urls, clock, bulk_urls=settings.bulk_urls),
         counters=DynamoTenantLimits(dynamodb, jobs),
         mark=DynamoTickMark(dynamodb, jobs),
-        alarms=CloudWatchAlarms(client("cloudwatch", short_timeouts=True), settings.stage, clock),
+        alarms=CloudWatchAlarms(cloudwatch, settings.stage, clock),
+        metrics=CloudWatchMetrics(cloudwatch, settings.stage, clock, settings.queue_urls, settings.bulk_urls),
         tasks=SsmTasks(client("ssm", short_timeouts=True), settings.stage, clock),
         results=S3Results(client("s3"), settings.results_bucket),
         clock=clock,

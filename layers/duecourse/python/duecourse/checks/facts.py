@@ -53,3 +53,34 @@ class Alarms:
     ringing: Sequence[Alarm]
     all: int
     without_data: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lateness:
+    """Of the runs that began in a step from `at` on: how late the middle one was, and the latest hundredth at least."""
+
+    at: float
+    median: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """In a step from `at` on: runs that succeeded, failed attempts that were followed by another one, and dead runs."""
+
+    at: float
+    succeeded: int
+    retried: int
+    dead: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageFigures:
+    """What CloudWatch keeps of a stage, all tenants together, since `since` (UTC seconds), oldest first. Steps without
+    a value are left out. `oldest`: by lane, the age of its oldest message; None where there is no figure of late.
+    """
+
+    since: int
+    lateness: Sequence[Lateness]
+    outcomes: Sequence[Outcomes]
+    oldest: Mapping[str, float | None]

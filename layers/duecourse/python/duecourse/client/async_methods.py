@@ -26,6 +26,7 @@ from duecourse.client.models import (
     SingleRun,
     Skipped,
     Stage,
+    StageMetrics,
     Stats,
     Upcoming,
     Workflow,
@@ -760,6 +761,15 @@ class AsyncMethods(ABC):
         cannot be read is a check with the verdict `unknown`.
         """
         return self._send(Call("GET", "stage"), Stage)
+
+    def get_stage_metrics(self) -> Awaitable[StageMetrics]:
+        """Read what CloudWatch keeps of the stage.
+
+        Lateness and outcomes of the last 24 hours by the half hour, and the age of each lane's oldest message, of
+        all tenants together, at most a minute old. CloudWatch has a value some minutes later, and none where
+        nothing happened.
+        """
+        return self._send(Call("GET", "stage/metrics"), StageMetrics)
 
     def get_stats(self) -> Awaitable[Stats]:
         """See figures and limits.

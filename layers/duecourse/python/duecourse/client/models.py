@@ -254,6 +254,19 @@ class Explained(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Figures(Answer):
+    """Figures of all tenants together, oldest first. Steps without a value are left out."""
+
+    since: datetime
+    """When the first step began."""
+    step_seconds: int
+    lateness: tuple[Lateness, ...]
+    outcomes: tuple[Outcomes, ...]
+    oldest_message_seconds: Mapping[str, float | None]
+    """By lane, the age of its oldest message; null where SQS has told none in ten minutes."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Health(Answer):
     """Whether the clock ticks. `tick` and `dispatch` are for callers with the scope ops."""
 
@@ -379,6 +392,18 @@ class LaneDepth(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lateness(Answer):
+    """How late the runs of a step began."""
+
+    at: datetime
+    """When the step began."""
+    median_seconds: float
+    """Half of the runs began within this time."""
+    p99_seconds: float
+    """99 of 100 began within this time."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Limits(Answer):
     """What else is limited."""
 
@@ -443,6 +468,18 @@ class Occurrence(Answer):
     named: str | None
     """The time in the gap that the schedule names; only when moved."""
     count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcomes(Answer):
+    """What became of the runs of a step."""
+
+    at: datetime
+    """When the step began."""
+    succeeded: int
+    retried: int
+    """Failed attempts that were followed by another one."""
+    dead: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -580,6 +617,16 @@ class Stage(Answer):
     """In the order in which a run is made."""
     alarms: Alarms | None
     """Null where they cannot be read: a check says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageMetrics(Answer):
+    """What CloudWatch keeps of the stage."""
+
+    figures: Figures | None
+    """Null where they cannot be read."""
+    error: str | None
+    """Why they cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)

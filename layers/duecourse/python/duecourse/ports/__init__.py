@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duecourse.ports.alarms import AlarmsUnavailableError, StageAlarms
 from duecourse.ports.basics import Clock, Executor, InlineExecutor, Randomness
+from duecourse.ports.cloudwatch import CloudWatchUnavailableError, StageAlarms, StageMetrics
 from duecourse.ports.cursors import (
     BrokenCursor,
     Claim,

@@ -13,9 +13,10 @@ from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
-from duecourse.ports import AlarmsUnavailableError, RegisteredTask
+from duecourse.ports import CloudWatchUnavailableError, RegisteredTask
 from duecourse.settings import ApiSettings
 from duecourse.testing.clock import Numbered, SettableClock
+from duecourse.testing.memory.metrics import MemoryMetrics
 from duecourse.testing.memory.tables import MemoryTables
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.testing.targets import Targets
@@ -96,7 +97,7 @@ class NoAlarms:
 
     def alarms(self) -> Alarms:
         """See StageAlarms."""
-        raise AlarmsUnavailableError("a stage in memory has none")
+        raise CloudWatchUnavailableError("a stage in memory has none")
 
 
 class FaultError(RuntimeError):
@@ -118,6 +119,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.wheel = Wheel(self.clock)
+        self._metrics = MemoryMetrics(self.clock)
         self._mark = self.tables.tick_mark()
         self._mark.mark(self.clock.now() // MINUTE * MINUTE)
         # As if it had been running for long: a first round looks back further.
@@ -139,6 +141,7 @@ class Stage:
             counters=tables.limits(),
             mark=self._mark,
             alarms=NoAlarms(),
+            metrics=self._metrics,
             tasks=NoTasks(),
             results=self.results,
             clock=clock,
@@ -206,6 +209,7 @@ class Stage:
     def _handle(self, held: Held) -> None:
         deadline = self.clock.now() + WORKER_SECONDS[held.lane]
         disposition, report = self._workers[held.lane].handle(self.wheel.received(held), deadline)
+        self._metrics.note(report)
         if disposition is Disposition.RETAIN:
             self.wheel.put_back(held)
         if (broken := self.targets.broken) is not None:

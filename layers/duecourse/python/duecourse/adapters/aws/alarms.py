@@ -7,9 +7,11 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duecourse.adapters.aws.remembered import Remembered
 from duecourse.checks.alarms import alarms_of
 from duecourse.checks.facts import Alarms
-from duecourse.ports import AlarmsUnavailableError, Clock
+from duecourse.limits import METRICS_NAMESPACE
+from duecourse.ports import Clock, CloudWatchUnavailableError
 
 _logger = logging.getLogger(__name__)
 
@@ -24,20 +26,13 @@ class CloudWatchAlarms:
 
     def __init__(self, client: Any, stage: str, clock: Clock) -> None:
         self._client = client
-        self._prefix = f"Duecourse/{stage}/"
-        self._clock = clock
-        self._known: tuple[float, Alarms | AlarmsUnavailableError] | None = None
+        self._prefix = f"{METRICS_NAMESPACE.format(stage=stage)}/"
+        self._known: Remembered[Alarms] = Remembered(clock, FRESH_SECONDS)
 
     def alarms(self) -> Alarms:
-        now = self._clock.now()
-        if self._known is None or not 0 <= now - self._known[0] < FRESH_SECONDS:
-            self._known = now, self._read()
-        found = self._known[1]
-        if isinstance(found, AlarmsUnavailableError):
-            raise found
-        return found
+        return self._known.get(self._read)
 
-    def _read(self) -> Alarms | AlarmsUnavailableError:
+    def _read(self, _now: float) -> Alarms | CloudWatchUnavailableError:
         found: list[dict[str, Any]] = []
         more: dict[str, str] = {}
         try:
@@ -49,4 +44,4 @@ class CloudWatchAlarms:
                 more = {"NextToken": page["NextToken"]}
         except (ClientError, BotoCoreError) as problem:
             _logger.warning("alarms_not_read", extra={"action": "alarms_not_read", "error": str(problem)})
-            return AlarmsUnavailableError(str(problem))
+            return CloudWatchUnavailableError(str(problem))

@@ -27,6 +27,7 @@ from duecourse.api.bodies.workflow_answer import (
 from duecourse.api.bodies.workflow_body import WorkflowBody
 from duecourse.api.openapi import workflow_examples
 from duecourse.api.openapi.run_examples import ATTEMPT, EXPLAINED, HEARTBEAT, JOB_ID, RUN, SKIPPED_RUN
+from duecourse.api.openapi.stage_examples import STAGE, STAGE_METRICS
 from duecourse.api.openapi.workflow_examples import NEW_WORKFLOW
 from duecourse.api.routes.batch import BatchAnswer, BatchBody
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
@@ -37,7 +38,7 @@ from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseMany
 from duecourse.api.routes.preview import PreviewAnswer, PreviewBody
 from duecourse.api.routes.runs import ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import HealthAnswer, StatsAnswer
-from duecourse.api.routes.stage import StageAnswer
+from duecourse.api.routes.stage import StageAnswer, StageMetricsAnswer
 from duecourse.api.routes.upcoming import UpcomingAnswer
 from duecourse.api.routes.workflows import RerunBody
 from duecourse.domain.jobs.policies import Precision
@@ -156,31 +157,6 @@ STATS: Document = {
     "tick": {"last": "2026-11-21T10:00:00Z", "age_seconds": 12.345},
 }
 
-STAGE: Document = {
-    "stage": "prod",
-    "version": "0.1.0",
-    "region": "eu-central-1",
-    "auth": "jwt",
-    "workflows": "on",
-    "default_precision": "second",
-    "shards": 4,
-    "checks": [
-        {"name": "tick", "verdict": "ok", "says": "the last tick came 12 s ago", "do": None, "runbook": None},
-    ],
-    "alarms": {
-        "count": 41,
-        "without_data": 0,
-        "ringing": [
-            {
-                "name": "runs-dying",
-                "since": "2026-11-21T09:55:00Z",
-                "description": "[page] Stage prod: more than 100 runs died within five minutes.",
-                "runbook": "docs/runbooks.md#runs-dying",
-            }
-        ],
-    },
-}
-
 REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     JobBody: {"nightly": NEW_JOB, "queue": NEW_QUEUE_JOB, "when asked": NEW_QUEUE_JOB | {"schedule": None}},
     JobPatch: {"schedule": {"schedule": "30 3 * * *"}},
@@ -238,6 +214,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     RedrivenAnswer: {"dry_run": False, "redriven": 3, "refused": 0, "more": False, "next_cursor": None},
     SkippedAnswer: {"items": [SKIPPED_RUN]},
     StageAnswer: STAGE,
+    StageMetricsAnswer: STAGE_METRICS,
     StatsAnswer: STATS,
     UpcomingAnswer: UPCOMING,
     WorkflowRunAnswer: workflow_examples.RUN,

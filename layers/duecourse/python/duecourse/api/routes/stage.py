@@ -1,4 +1,4 @@
-"""GET /v1/stage."""
+"""GET /v1/stage and GET /v1/stage/metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from duecourse.api.identity import OPS
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.api.request import Request
 from duecourse.checks.check import CheckStatus
+from duecourse.checks.facts import StageFigures
+from duecourse.checks.metrics import STEP_SECONDS
+from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.policies import Precision
+from duecourse.ports import CloudWatchUnavailableError
 from duecourse.version import VERSION
 
 _Page = Annotated[str | None, Field(description="The page of the documentation, with its section.")]
@@ -70,8 +74,7 @@ def get_stage(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     alarms ring, each with its runbook. `duecourse doctor` looks at more, with an operator's rights. What cannot be read
     is a check with the verdict `unknown`.
     """
-    for name in request.query or {}:
-        raise bad_parameter(name, "is not known here; there are no parameters")
+    _check_parameters(request)
     settings, look = api.settings, api.stage_checks.look()
     alarms = look.alarms
     body: StageAnswer = {
@@ -99,3 +102,89 @@ def get_stage(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     }
     wrong = [each.name for each in look.checks if each.verdict is not CheckStatus.OK]
     return Answer(HTTPStatus.OK, "stage_read", body, facts={"wrong": wrong})
+
+
+_Step = Annotated[Second, Field(description="When the step began.")]
+_Seconds = Annotated[float, Field(ge=0)]
+
+
+class LatenessAnswer(TypedDict):
+    """How late the runs of a step began."""
+
+    at: _Step
+    median_seconds: Annotated[_Seconds, Field(description="Half of the runs began within this time.")]
+    p99_seconds: Annotated[_Seconds, Field(description="99 of 100 began within this time.")]
+
+
+class OutcomesAnswer(TypedDict):
+    """What became of the runs of a step."""
+
+    at: _Step
+    succeeded: Count
+    retried: Annotated[Count, Field(description="Failed attempts that were followed by another one.")]
+    dead: Count
+
+
+class FiguresAnswer(TypedDict):
+    """Figures of all tenants together, oldest first. Steps without a value are left out."""
+
+    since: Annotated[Second, Field(description="When the first step began.")]
+    step_seconds: Count
+    lateness: list[LatenessAnswer]
+    outcomes: list[OutcomesAnswer]
+    oldest_message_seconds: Annotated[
+        dict[str, _Seconds | None],
+        Field(description="By lane, the age of its oldest message; null where SQS has told none in ten minutes."),
+    ]
+
+
+class StageMetricsAnswer(TypedDict):
+    """What CloudWatch keeps of the stage."""
+
+    figures: Annotated[FiguresAnswer | None, Field(description="Null where they cannot be read.")]
+    error: Annotated[str | None, Field(description="Why they cannot be read.")]
+
+
+@route(
+    "GET",
+    "/v1/stage/metrics",
+    "service",
+    {200: StageMetricsAnswer},
+    only_for=frozenset({OPS}),
+    problems=("bad-parameter",),
+)
+def get_stage_metrics(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Read what CloudWatch keeps of the stage.
+
+    Lateness and outcomes of the last 24 hours by the half hour, and the age of each lane's oldest message, of all
+    tenants together, at most a minute old. CloudWatch has a value some minutes later, and none where nothing happened.
+    """
+    _check_parameters(request)
+    figures, error = None, None
+    try:
+        figures = _document(api.stage_metrics.figures())
+    except CloudWatchUnavailableError as problem:
+        error = f"CloudWatch's metrics could not be read: {problem}"
+    body = StageMetricsAnswer(figures=figures, error=error)
+    return Answer(HTTPStatus.OK, "stage_metrics_read", body, facts={"known": figures is not None})
+
+
+def _document(figures: StageFigures) -> FiguresAnswer:
+    return {
+        "since": to_iso(figures.since),
+        "step_seconds": STEP_SECONDS,
+        "lateness": [
+            {"at": to_iso(each.at), "median_seconds": round(each.median, 3), "p99_seconds": round(each.p99, 3)}
+            for each in figures.lateness
+        ],
+        "outcomes": [
+            {"at": to_iso(each.at), "succeeded": each.succeeded, "retried": each.retried, "dead": each.dead}
+            for each in figures.outcomes
+        ],
+        "oldest_message_seconds": dict(figures.oldest),
+    }
+
+
+def _check_parameters(request: Request) -> None:
+    for name in request.query or {}:
+        raise bad_parameter(name, "is not known here; there are no parameters")

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from duecourse.checks.alarms import alarms_of
 from duecourse.checks.facts import Alarms
+from duecourse.checks.metrics import RECENT_SECONDS, Asked, age_of_oldest, queries, values
 from duecourse.cli.doctor.facts import Function, Table
 from duecourse.cli.doctor.stage import Stage
+from duecourse.limits import METRICS_NAMESPACE
 
 Key = TypeVar("Key")
 
 HOUR = 3600
-PERIOD = 60
-RECENT = 600
-"""How far back (s) the newest figure of a queue is looked for: SQS tells CloudWatch every minute, if it is in use."""
 
 TABLES = {"Jobs": ("JobsTable", ("due", "tenant")), "Runs": ("RunsTable", ("dead",))}
 """By name: the output with the table's own, and its indexes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A metric, and how its values are put together."""
-
-    namespace: str
-    name: str
-    dimensions: Mapping[str, str]
-    statistic: str = "Sum"
-
-
 def alarms(stage: Stage) -> Alarms:
     """Those in the stage's folder of names: `Duecourse/prod/ticks-missing`."""
-    prefix = f"Duecourse/{stage.name}/"
+    prefix = f"{METRICS_NAMESPACE.format(stage=stage.name)}/"
     pages = stage.clients("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)
     found = [each for page in pages for each in page.get("MetricAlarms", ())]
     return alarms_of(found, prefix)
@@ -69,11 +57,7 @@ def tables(stage: Stage) -> list[Table]:
 
 def oldest(stage: Stage, queues: Sequence[str]) -> dict[str, float | None]:
     """The age (s) of the oldest message of each queue, named by its address; None where none was told lately."""
-    asked = {
-        url: Asked("AWS/SQS", "ApproximateAgeOfOldestMessage", {"QueueName": url.rsplit("/", 1)[-1]}, "Maximum")
-        for url in queues
-    }
-    return _values(stage, asked, RECENT)
+    return _values(stage, {url: age_of_oldest(url) for url in queues}, RECENT_SECONDS)
 
 
 def most_executions(stage: Stage) -> float | None:
@@ -83,31 +67,19 @@ def most_executions(stage: Stage) -> float | None:
 
 def _values(stage: Stage, asked: Mapping[Key, Asked], seconds: int) -> dict[Key, float | None]:
     """One value for the last so many seconds of each metric, or None where it had none."""
-    queries: list[dict[str, Any]] = [
-        {
-            "Id": f"m{number}",
-            "MetricStat": {
-                "Metric": {
-                    "Namespace": each.namespace,
-                    "MetricName": each.name,
-                    "Dimensions": [{"Name": name, "Value": value} for name, value in each.dimensions.items()],
-                },
-                "Period": PERIOD,
-                "Stat": each.statistic,
-            },
-        }
-        for number, each in enumerate(asked.values())
-    ]
     until = datetime.fromtimestamp(stage.now, UTC)
-    values: dict[str, list[float]] = {query["Id"]: [] for query in queries}
-    pages = stage.clients("cloudwatch").get_paginator("get_metric_data")
-    for page in pages.paginate(MetricDataQueries=queries, StartTime=until - timedelta(seconds=seconds), EndTime=until):
-        for result in page["MetricDataResults"]:
-            values[result["Id"]] += result["Values"]
-    return {key: _together(each.statistic, values[f"m{number}"]) for number, (key, each) in enumerate(asked.items())}
+    pages = (
+        stage.clients("cloudwatch")
+        .get_paginator("get_metric_data")
+        .paginate(
+            MetricDataQueries=queries(asked.values()), StartTime=until - timedelta(seconds=seconds), EndTime=until
+        )
+    )
+    found = values(asked, (result for page in pages for result in page["MetricDataResults"]))
+    return {key: _together(each.statistic, found[key].values()) for key, each in asked.items()}
 
 
-def _together(statistic: str, values: Sequence[float]) -> float | None:
-    if not values:
+def _together(statistic: str, found: Collection[float]) -> float | None:
+    if not found:
         return None
-    return max(values) if statistic == "Maximum" else sum(values)
+    return max(found) if statistic == "Maximum" else sum(found)

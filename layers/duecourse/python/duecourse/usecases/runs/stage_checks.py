@@ -10,7 +10,7 @@ from duecourse.checks import verdicts
 from duecourse.checks.check import Check, unknown
 from duecourse.checks.facts import Alarms, Queue, Shards, Watermarks
 from duecourse.domain.jobs.policies import Lane
-from duecourse.ports import AlarmsUnavailableError, Depths, StageAlarms
+from duecourse.ports import CloudWatchUnavailableError, Depths, StageAlarms
 from duecourse.usecases.runs.health import Health, Status
 
 ASK_AGAIN = "ask again; if it stays so, see that the role of the function Api has the rights that its release asks for"
@@ -39,7 +39,7 @@ class StageChecks:
         checks = [*self._clock(), *(self._lane(lane) for lane in Lane)]
         try:
             alarms = self.stage_alarms.alarms()
-        except AlarmsUnavailableError as error:
+        except CloudWatchUnavailableError as error:
             return StageLook((*checks, unknown("alarms", str(error), ASK_AGAIN, RIGHTS)), None)
         return StageLook((*checks, verdicts.alarms(alarms)), alarms)
 

@@ -1,0 +1,119 @@
+import Box from "@cloudscape-design/components/box";
+import ColumnLayout from "@cloudscape-design/components/column-layout";
+import Container from "@cloudscape-design/components/container";
+import Header from "@cloudscape-design/components/header";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import { ProblemBox } from "../shared/ProblemBox";
+import { duration } from "../shared/time";
+import { Bars } from "./Bars";
+import { type Figures, type Step, steps } from "./metrics";
+import { useStageMetrics } from "./useStageMetrics";
+
+const LATENESS = { median: "var(--dc-info)", p99: "var(--dc-inactive)" };
+
+const ENDS = [
+  { end: "succeeded", said: "succeeded", color: "var(--dc-success)" },
+  { end: "retried", said: "retried", color: "var(--dc-warning)" },
+  { end: "dead", said: "failed for good", color: "var(--dc-error)" },
+] as const;
+
+/** How late runs began and how they ended, of all tenants. Only CloudWatch keeps it. */
+export function MetricsBox() {
+  const query = useStageMetrics();
+  const found = query.data;
+  return (
+    <Container
+      header={
+        <Header
+          variant="h2"
+          description="Of all tenants, by the half hour. CloudWatch has the figures some minutes later."
+        >
+          The last 24 hours of the stage
+        </Header>
+      }
+    >
+      <ProblemBox error={query.error} retry={() => void query.refetch()} />
+      {query.isPending && <StatusIndicator type="loading">Asking</StatusIndicator>}
+      {found?.figures === null && (
+        <StatusIndicator type="pending">
+          Not known: <span className="text">{found.error}</span>
+        </StatusIndicator>
+      )}
+      {found?.figures && (
+        <ColumnLayout columns={2} minColumnWidth={280}>
+          <Lateness figures={found.figures} />
+          <Outcomes figures={found.figures} />
+        </ColumnLayout>
+      )}
+    </Container>
+  );
+}
+
+function Lateness({ figures }: { figures: Figures }) {
+  return (
+    <section aria-label="Lateness">
+      <Header variant="h3">Lateness</Header>
+      {figures.lateness.length === 0 ? (
+        <Box>No data yet.</Box>
+      ) : (
+        <>
+          <Bars
+            label="Lateness of 99 of 100 runs, by the half hour"
+            written={duration}
+            bars={steps(figures).map(({ at, lateness }) => ({
+              at,
+              parts: [
+                { count: lateness?.median_seconds ?? 0, color: LATENESS.median },
+                { count: lateness ? lateness.p99_seconds - lateness.median_seconds : 0, color: LATENESS.p99 },
+              ],
+              text: late(lateness),
+            }))}
+          />
+          <Box>
+            <span className="key" style={{ background: LATENESS.median }} />
+            half of the runs began within this time,{" "}
+            <span className="key" style={{ background: LATENESS.p99 }} />
+            99 of 100
+          </Box>
+        </>
+      )}
+    </section>
+  );
+}
+
+function late(lateness: Step["lateness"]): string {
+  if (lateness === undefined) return "no run began";
+  const { median_seconds, p99_seconds } = lateness;
+  return `half within ${duration(median_seconds)}, 99 of 100 within ${duration(p99_seconds)}`;
+}
+
+function Outcomes({ figures }: { figures: Figures }) {
+  return (
+    <section aria-label="Outcomes">
+      <Header variant="h3">Outcomes</Header>
+      {figures.outcomes.length === 0 ? (
+        <Box>No data yet.</Box>
+      ) : (
+        <>
+          <Bars
+            label="Runs that succeeded, were retried or failed for good, by the half hour"
+            bars={steps(figures).map(({ at, outcomes }) => ({
+              at,
+              parts: ENDS.map(({ end, color }) => ({ count: outcomes?.[end] ?? 0, color })),
+              text: ENDS.map(({ end, said }) => `${outcomes?.[end] ?? 0} ${said}`).join(", "),
+            }))}
+          />
+          <Box>
+            {ENDS.map(({ end, said, color }, place) => (
+              <span key={end}>
+                {place > 0 && ", "}
+                <span className="key" style={{ background: color }} />
+                {figures.outcomes.reduce((all, each) => all + each[end], 0).toLocaleString("en-GB")} {said}
+              </span>
+            ))}
+          </Box>
+        </>
+      )}
+    </section>
+  );
+}

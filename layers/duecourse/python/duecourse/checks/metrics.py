@@ -1,0 +1,119 @@
+"""CloudWatch's metrics: how they are asked for, and what the answers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from duecourse.checks.facts import Lateness, Outcomes, StageFigures
+from duecourse.limits import METRICS_NAMESPACE
+
+Key = TypeVar("Key")
+
+STEP_SECONDS = 1800
+STEPS = 48
+"""The last 24 hours by the half hour; the last step is the present one."""
+
+QUEUE_SECONDS = 300
+RECENT_SECONDS = 600
+"""How far back the newest figure of a queue is looked for: SQS tells CloudWatch every minute, if it is in use."""
+
+COUNTED: Mapping[str, Sequence[str]] = {
+    "RunsSucceeded": ("execute",),
+    "AttemptsFailed": ("execute", "sweep"),
+    "RunsDead": ("execute", "sweep"),
+}
+"""By metric, the functions that count it (docs/observability.md)."""
+
+PERCENTILES = ("p50", "p99")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A metric, and the statistic that puts together its values of each so many seconds."""
+
+    namespace: str
+    name: str
+    dimensions: Mapping[str, str]
+    statistic: str = "Sum"
+    seconds: int = 60
+
+
+def queries(asked: Iterable[Asked]) -> list[dict[str, Any]]:
+    """The queries of GetMetricData, in this order; their ids number them."""
+    return [
+        {
+            "Id": f"m{number}",
+            "MetricStat": {
+                "Metric": {
+                    "Namespace": each.namespace,
+                    "MetricName": each.name,
+                    "Dimensions": [{"Name": name, "Value": value} for name, value in each.dimensions.items()],
+                },
+                "Period": each.seconds,
+                "Stat": each.statistic,
+            },
+        }
+        for number, each in enumerate(asked)
+    ]
+
+
+def values(asked: Iterable[Key], results: Iterable[Mapping[str, Any]]) -> dict[Key, dict[float, float]]:
+    """The values of each metric by their instants (UTC seconds), from the MetricDataResults of all pages."""
+    keys = {f"m{number}": key for number, key in enumerate(asked)}
+    found: dict[Key, dict[float, float]] = {key: {} for key in keys.values()}
+    for result in results:
+        instants = (at.timestamp() for at in result["Timestamps"])
+        found[keys[result["Id"]]] |= dict(zip(instants, result["Values"], strict=True))
+    return found
+
+
+def age_of_oldest(queue_url: str, seconds: int = 60) -> Asked:
+    """The age (s) of a queue's oldest message; nothing while the queue is not used."""
+    name = queue_url.rsplit("/", 1)[-1]
+    return Asked("AWS/SQS", "ApproximateAgeOfOldestMessage", {"QueueName": name}, "Maximum", seconds)
+
+
+def stage_metrics(stage: str, queue_urls: Iterable[str]) -> dict[tuple[str, str], Asked]:
+    """What `figures` needs to know of a stage. The dimensions are those of duecourse.telemetry, over all lanes."""
+    namespace = METRICS_NAMESPACE.format(stage=stage)
+
+    def ours(function: str, name: str, statistic: str = "Sum") -> Asked:
+        return Asked(namespace, name, {"service": "duecourse", "function": function}, statistic, STEP_SECONDS)
+
+    asked = {("Lateness", which): ours("execute", "Lateness", which) for which in PERCENTILES}
+    asked |= {(name, function): ours(function, name) for name, functions in COUNTED.items() for function in functions}
+    return asked | {("oldest", url): age_of_oldest(url, QUEUE_SECONDS) for url in queue_urls}
+
+
+def first_step(now: float) -> int:
+    """When the first of the steps began (UTC seconds)."""
+    return (int(now) // STEP_SECONDS - STEPS + 1) * STEP_SECONDS
+
+
+def figures(
+    found: Mapping[tuple[str, str], Mapping[float, float]], queue_urls: Mapping[str, Sequence[str]], now: float
+) -> StageFigures:
+    """The values of `stage_metrics` as figures. `queue_urls`: the queues of each lane."""
+    median, latest = (found["Lateness", which] for which in PERCENTILES)
+    counted = {name: [found[name, function] for function in functions] for name, functions in COUNTED.items()}
+
+    def total(name: str, at: float) -> int:
+        return round(sum(one.get(at, 0.0) for one in counted[name]))
+
+    def outcomes(at: float) -> Outcomes:
+        failed, dead = total("AttemptsFailed", at), total("RunsDead", at)
+        return Outcomes(at, total("RunsSucceeded", at), max(failed - dead, 0), dead)
+
+    def oldest(urls: Sequence[str]) -> float | None:
+        newest = [max(known.items()) for url in urls if (known := found["oldest", url])]
+        return max((age for at, age in newest if at > now - RECENT_SECONDS), default=None)
+
+    instants = sorted(set().union(*(one for every in counted.values() for one in every)))
+    return StageFigures(
+        first_step(now),
+        [Lateness(at, median[at] / 1000, latest[at] / 1000) for at in sorted(median.keys() & latest.keys())],
+        [outcomes(at) for at in instants],
+        {lane: oldest(urls) for lane, urls in queue_urls.items()},
+    )

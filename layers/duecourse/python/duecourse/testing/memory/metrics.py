@@ -1,0 +1,44 @@
+"""A stage's figures in memory."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from math import ceil
+
+from duecourse.checks.facts import StageFigures
+from duecourse.checks.metrics import COUNTED, STEP_SECONDS, figures, first_step
+from duecourse.limits import LANES
+from duecourse.ports import Clock
+from duecourse.usecases.report import Report
+
+
+@dataclass(frozen=True)
+class MemoryMetrics:
+    """ports.StageMetrics: what the workers have reported, as CloudWatch would have it without a delay. Of the ages of
+    messages there is no figure: none is left in a lane.
+    """
+
+    clock: Clock
+    counts: dict[float, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    lateness: dict[float, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def note(self, report: Report) -> None:
+        """Keep a worker's counts and latenesses."""
+        at = self.clock.now() // STEP_SECONDS * STEP_SECONDS
+        self.counts[at].update(report.counts)
+        self.lateness[at] += report.seconds.get("Lateness", ())
+
+    def figures(self) -> StageFigures:
+        """See StageMetrics."""
+        now = self.clock.now()
+        counts = {at: counted for at, counted in self.counts.items() if at >= first_step(now)}
+        late = {at: sorted(self.lateness[at]) for at in counts if self.lateness[at]}
+        found = {
+            ("Lateness", which): {at: 1000 * values[ceil(share * len(values)) - 1] for at, values in late.items()}
+            for which, share in (("p50", 0.5), ("p99", 0.99))
+        }
+        for name, functions in COUNTED.items():
+            found |= {(name, function): {} for function in functions}
+            found[name, "execute"] = {at: float(counted[name]) for at, counted in counts.items() if counted[name]}
+        return figures(found, dict.fromkeys(LANES, ()), now)

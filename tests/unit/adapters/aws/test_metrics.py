@@ -1,0 +1,120 @@
+"""The stage's figures as CloudWatch tells them."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from duecourse.adapters.aws.metrics import FRESH_SECONDS, CloudWatchMetrics
+from duecourse.checks.facts import Outcomes, StageFigures
+from duecourse.domain.jobs.policies import Lane
+from duecourse.ports import CloudWatchUnavailableError
+from duecourse.testing.clock import SettableClock
+from tests.support.metric_contract import problem_of
+
+NOON = 1_795_262_400.0
+URLS = {lane: f"https://queues.example/1/{lane.value}" for lane in Lane}
+BULK = {lane: f"{url}-bulk" for lane, url in URLS.items()}
+
+
+class CloudWatch:
+    """Answers a page for each of these values, by the metric's name, or refuses."""
+
+    def __init__(self, *pages: dict[str, float], refuses: bool = False, status: str = "Complete") -> None:
+        self.pages, self.refuses, self.status = pages or ({},), refuses, status
+        self.requests: list[dict[str, Any]] = []
+
+    def get_metric_data(self, NextToken: str = "0", **request: Any) -> dict[str, Any]:  # noqa: N803
+        self.requests.append(request)
+        if self.refuses:
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "not authorized"}}, "GetMetricData")
+        number = int(NextToken)
+        results = [self.result(query, self.pages[number]) for query in request["MetricDataQueries"]]
+        more = {"NextToken": str(number + 1)} if number + 1 < len(self.pages) else {}
+        return {"MetricDataResults": results, **more}
+
+    def result(self, query: dict[str, Any], values: dict[str, float]) -> dict[str, Any]:
+        metric = query["MetricStat"]["Metric"]
+        told = (
+            values.get(metric["MetricName"])
+            if {"Name": "function", "Value": "sweep"} not in metric["Dimensions"]
+            else None
+        )
+        at = datetime.fromtimestamp(NOON - 60 * len(values), UTC)
+        found = [] if told is None else [told]
+        return {"Id": query["Id"], "StatusCode": self.status, "Timestamps": [at] * len(found), "Values": found}
+
+
+def metrics(cloudwatch: CloudWatch, clock: SettableClock | None = None) -> CloudWatchMetrics:
+    return CloudWatchMetrics(cloudwatch, "prod", clock or SettableClock(NOON), URLS, BULK)
+
+
+def test_every_metric_that_is_asked_for_is_one_that_there_is() -> None:
+    cloudwatch = CloudWatch()
+    metrics(cloudwatch).figures()
+    (request,) = cloudwatch.requests
+    asked = [query["MetricStat"]["Metric"] for query in request["MetricDataQueries"]]
+    named = [({pair["Name"]: pair["Value"] for pair in each["Dimensions"]}, each) for each in asked]
+    assert [problem_of(each["Namespace"], each["MetricName"], of) for of, each in named] == [None] * len(asked)
+    assert {each["Namespace"] for each in asked} == {"Duecourse/prod", "AWS/SQS"}
+    assert {of["QueueName"] for of, _ in named if "QueueName" in of} == {
+        *("high", "normal", "low", "long"),
+        *("high-bulk", "normal-bulk", "low-bulk", "long-bulk"),
+    }
+
+
+def test_all_is_asked_in_one_request_for_the_last_day() -> None:
+    cloudwatch = CloudWatch()
+    figures = metrics(cloudwatch).figures()
+    (request,) = cloudwatch.requests
+    assert (request["StartTime"].timestamp(), request["EndTime"].timestamp()) == (figures.since, NOON)
+    assert NOON - 86_400 <= figures.since <= NOON - 84_600
+
+
+def test_a_new_stage_has_no_figures_yet() -> None:
+    figures = metrics(CloudWatch()).figures()
+    assert figures == StageFigures(figures.since, [], [], dict.fromkeys(("high", "normal", "low", "long")))
+
+
+def test_every_page_is_read() -> None:
+    figures = metrics(CloudWatch({"RunsSucceeded": 2.0}, {"RunsSucceeded": 3.0, "RunsDead": 1.0})).figures()
+    assert figures.outcomes == [Outcomes(NOON - 120, 3, 0, 1), Outcomes(NOON - 60, 2, 0, 0)]
+
+
+def test_a_run_that_died_without_a_failed_attempt_is_no_retry() -> None:
+    (outcomes,) = metrics(CloudWatch({"AttemptsFailed": 1.0, "RunsDead": 2.0})).figures().outcomes
+    assert (outcomes.retried, outcomes.dead) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("cloudwatch", "error"),
+    [
+        pytest.param(CloudWatch(refuses=True), "not authorized", id="refused"),
+        pytest.param(CloudWatch(status="InternalError"), "15 metrics: InternalError", id="failed inside"),
+    ],
+)
+def test_what_cannot_be_read_says_why_and_is_logged(
+    cloudwatch: CloudWatch, error: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING), pytest.raises(CloudWatchUnavailableError, match=error):
+        metrics(cloudwatch).figures()
+    (line,) = caplog.records
+    assert (line.levelname, line.message) == ("WARNING", "metrics_not_read")
+    assert error in vars(line)["error"]
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_cloudwatch_is_asked_again_after_a_minute_only(refuses: bool) -> None:
+    clock, cloudwatch = SettableClock(NOON), CloudWatch(refuses=refuses)
+    asking = metrics(cloudwatch, clock)
+    for after in (0.0, FRESH_SECONDS - 1.0, FRESH_SECONDS):
+        clock.set(NOON + after)
+        try:
+            asking.figures()
+        except CloudWatchUnavailableError:
+            assert refuses
+    assert len(cloudwatch.requests) == 2
