@@ -117,7 +117,7 @@ export default function JobsPage() {
             freeTextFiltering={{ operators: ["^"], defaultOperator: "^" }}
             hideOperations
             filteringAriaLabel="Find jobs"
-            filteringPlaceholder="Find jobs by the beginning of their id, by tag, state or owner"
+            filteringPlaceholder="Find jobs by the beginning of their id, by name, tag, state or owner"
           />
         }
         preferences={

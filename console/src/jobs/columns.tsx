@@ -19,11 +19,11 @@ export const COLUMNS: TableProps.ColumnDefinition<Job>[] = [
   {
     id: "id",
     header: "Job",
-    width: 150,
+    width: 180,
     isRowHeader: true,
     cell: (job) => (
       <>
-        <Lines text={job.id} most={1}>
+        <Lines text={job.id} most={job.name === "" ? 2 : 1}>
           <Link href={to.job(job.id)}>{job.id}</Link>
         </Lines>
         {job.name !== "" && <Lines text={job.name} most={1} />}
@@ -59,7 +59,7 @@ export const COLUMNS: TableProps.ColumnDefinition<Job>[] = [
   {
     id: "schedule",
     header: "Schedule",
-    width: 170,
+    width: 160,
     cell: (job) => <Lines text={job.understood_as ?? "only on request"} />,
   },
   { id: "target", header: "Target", width: 170, cell: (job) => <Lines text={targetText(job.target)} /> },
