@@ -123,7 +123,9 @@ def _with_metrics(page: Page, figures: object, error: str | None = None) -> Page
 def test_lateness_and_outcomes_of_the_last_day_are_drawn_by_the_half_hour(
     sampled: ServedConsole, open_page: Open
 ) -> None:
-    page = _with_metrics(open_page(sampled, "/nowhere"), FIGURES)
+    page, asked = open_page(sampled, "/nowhere"), list[str]()
+    page.on("request", lambda request: asked.append(request.url.rpartition("/v1/")[2]))
+    _with_metrics(page, FIGURES)
     lateness = page.get_by_role("region", name="Lateness")
     expect(lateness.get_by_role("img", name="by the half hour; 1 min 15 s at most")).to_be_visible()
     expect(lateness.get_by_title("12:30: half within 0.4 s, 99 of 100 within 1 min 15 s")).to_have_count(1)
@@ -131,6 +133,7 @@ def test_lateness_and_outcomes_of_the_last_day_are_drawn_by_the_half_hour(
     outcomes = page.get_by_role("region", name="Outcomes")
     expect(outcomes).to_contain_text("1,234 succeeded, 12 retried, 3 failed for good")
     expect(outcomes.get_by_title("03-28: 1200 succeeded, 0 retried, 0 failed for good")).to_have_count(1)
+    assert asked.count("stage/metrics") == 1, "each request costs money"
     light = accessibility_faults(page)
     page.get_by_role("button", name="Use the dark theme").click()
     expect(page.get_by_role("button", name="Use the light theme")).to_be_visible()

@@ -16,6 +16,8 @@ STEPS = 48
 """The last 24 hours by the half hour; the last step is the present one."""
 
 QUEUE_SECONDS = 300
+"""The period of a queue's figures: a request has one window for all metrics, and a day by the minute is long."""
+
 RECENT_SECONDS = 600
 """How far back the newest figure of a queue is looked for: SQS tells CloudWatch every minute, if it is in use."""
 
