@@ -112,6 +112,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   };
   const skipNext = () => {
     let count = "1";
+    const key = freshKey();
     const next = job.next_occurrence === null ? "the next one" : inZone(job.next_occurrence, job.timezone);
     confirm.ask({
       header: `Skip the next occurrences of ${job.id}`,
@@ -129,7 +130,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       action: "Skip",
       async run() {
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/skip-next", {
-          params: { path },
+          params: { path, header: { "Idempotency-Key": `${key} ${count}` } },
           body: { count: Number(count) },
         });
         await changed();
