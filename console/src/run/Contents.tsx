@@ -4,11 +4,11 @@ import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import ProgressBar, { type ProgressBarProps } from "@cloudscape-design/components/progress-bar";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import type { Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { webAddress } from "./links";
+import type { ReadJob, ReadRun } from "./reading";
 import { isOver, type SingleRun } from "./strip";
 
 /** How far the run says that it is. */
@@ -52,14 +52,14 @@ export function Failure({ run }: { run: SingleRun }) {
 }
 
 /** What the target answered. */
-export function Result({ run }: { run: SingleRun }) {
+export function Result({ run }: { run: ReadRun }) {
   const link = webAddress(run.result_url);
   const bytes = run.result_bytes;
   if (run.result === null && link === null && !bytes) return null;
   return (
     <Container header={<Header description={bytes === null ? undefined : `${bytes} bytes`}>Result</Header>}>
       {link === null ? (
-        <Json value={run.result} />
+        <Json text={run.resultText} />
       ) : (
         <Link external href={link}>
           Download
@@ -70,15 +70,7 @@ export function Result({ run }: { run: SingleRun }) {
 }
 
 /** What the run's target gets, as far as the API knows: it keeps the job's payload, not that of each run. */
-export function Message({
-  run,
-  job,
-  error,
-}: {
-  run: SingleRun;
-  job: Schemas["Job"] | undefined;
-  error: unknown;
-}) {
+export function Message({ run, job, error }: { run: SingleRun; job: ReadJob | undefined; error: unknown }) {
   return (
     <Container header={<Header>Message</Header>}>
       {job !== undefined ? (
@@ -93,7 +85,7 @@ export function Message({
 }
 
 /** The payload with which the next attempt is sent. */
-export function Payload({ run, job }: { run: SingleRun; job: Schemas["Job"] }) {
+export function Payload({ run, job }: { run: SingleRun; job: ReadJob }) {
   return (
     <SpaceBetween size="xs">
       <Box color="text-body-secondary">
@@ -101,11 +93,11 @@ export function Payload({ run, job }: { run: SingleRun; job: Schemas["Job"] }) {
           ? "The job's payload. Somebody asked for this run and may have given another one, which is used instead."
           : "The job's payload as it is now, before its placeholders are filled in."}
       </Box>
-      {job.payload === null ? <Box>It has none.</Box> : <Json value={job.payload} />}
+      {job.payload === null ? <Box>It has none.</Box> : <Json text={job.payloadText} />}
     </SpaceBetween>
   );
 }
 
-function Json({ value }: { value: unknown }) {
-  return <pre className="pre text">{JSON.stringify(value, null, 2)}</pre>;
+function Json({ text }: { text: string }) {
+  return <pre className="pre text">{text}</pre>;
 }

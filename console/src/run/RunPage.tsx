@@ -2,10 +2,10 @@ import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Spinner from "@cloudscape-design/components/spinner";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useParams } from "react-router";
-import { api, fetcher, LIVE } from "../api/client";
+import { fetcher, LIVE } from "../api/client";
 import { asProblem } from "../api/problem";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
@@ -16,6 +16,7 @@ import { useConfirm } from "../shared/useConfirm";
 import { Attempts } from "./Attempts";
 import { Failure, Message, Payload, Progress, Result } from "./Contents";
 import { Facts } from "./Facts";
+import { readJob, readRun } from "./reading";
 import { isOver } from "./strip";
 
 export default function RunPage() {
@@ -26,21 +27,18 @@ export default function RunPage() {
 function Run({ runId }: { runId: string }) {
   const [redriven, setRedriven] = useState(false);
   const path = { run_id: runId };
-  const found = api.useQuery(
-    "get",
-    "/v1/runs/{run_id}",
-    { params: { path } },
-    {
-      refetchInterval: ({ state: { data } }) =>
-        data !== undefined && isOver(data) && !(redriven && data.state === "DEAD") ? false : LIVE,
-    },
-  );
-  const job = api.useQuery(
-    "get",
-    "/v1/jobs/{job_id}",
-    { params: { path: { job_id: found.data?.job_id ?? "" } } },
-    { enabled: found.data !== undefined },
-  );
+  const found = useQuery({
+    queryKey: ["run", runId],
+    queryFn: ({ signal }) => readRun(runId, signal),
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && isOver(data) && !(redriven && data.state === "DEAD") ? false : LIVE,
+  });
+  const jobId = found.data?.job_id;
+  const job = useQuery({
+    queryKey: ["run", "its job", jobId],
+    queryFn: ({ signal }) => readJob(jobId ?? "", signal),
+    enabled: jobId !== undefined,
+  });
   const notices = useNotices();
   const client = useQueryClient();
   const { ask, modal } = useConfirm();
