@@ -162,12 +162,13 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
     { id: "skip", text: "Skip the next", disabledReason: refusal ?? unscheduled },
     { id: "backfill", text: "Backfill", disabledReason: refusal ?? unscheduled },
     { id: "edit", text: "Edit", href: to.editJob(job.id), disabledReason: refusal },
+    { id: "copy", text: "Create from this one", href: to.copyJob(job.id), disabledReason: refusal },
     {
       id: "delete",
       text: "Delete",
       disabledReason: refusal ?? (job.workflow && !isWorkflow ? `It is part of ${job.workflow}.` : undefined),
     },
-  ].filter((each) => !(isWorkflow && each.id === "edit"));
+  ].filter((each) => !(isWorkflow && ["edit", "copy"].includes(each.id)));
   const chosen: Record<string, () => void> = {
     skip: skipNext,
     backfill: () => setBackfilling(true),
