@@ -8,16 +8,21 @@ import { createRoot } from "react-dom/client";
 import { HashRouter } from "react-router";
 import { queries, speakAs } from "./api/client";
 import { Stage } from "./app/context";
+import { LoggedOut } from "./app/LoggedOut";
 import { Shell } from "./app/Shell";
 import { StartFailed } from "./app/StartFailed";
 import { begin } from "./app/session";
-import { loadSettings } from "./app/settings";
+import { LOGGED_OUT, loadSettings } from "./app/settings";
 import { applyTheme } from "./app/theme";
 
 async function start(): Promise<void> {
   const root = createRoot(document.getElementById("root") as HTMLElement);
   try {
     applyTheme(); // fails where the browser keeps nothing
+    if (location.href.startsWith(LOGGED_OUT)) {
+      root.render(<LoggedOut />);
+      return;
+    }
     const settings = await loadSettings();
     const session = await begin(settings);
     if (session === null) return; // on the way to the issuer

@@ -10,8 +10,6 @@ from scripts.client_code.bodies import DOCUMENTS
 from scripts.client_code.document import Document, Schema
 from scripts.client_code.names import docstring, python_name, snake
 
-NOT_REPEATABLE = {"skipNext"}
-"""Done twice it has another effect than once, and it takes no idempotency key."""
 LEFT_OUT_PARAMETERS = {"x-correlation-id"}
 
 
@@ -117,8 +115,6 @@ def _method(document: Document, method: str, path: str, operation: Mapping[str, 
         more.append(f"query={{{', '.join(query)}}}")
     if headers:
         more.append(f"headers={{{', '.join(headers)}}}")
-    if operation["operationId"] in NOT_REPEATABLE:
-        more.append("repeatable=False")
     answer = document.answer(operation)
     paged = answer is not None and answer.endswith("Page")
     item = document.named(document.schemas[answer]["properties"]["items"]["items"]) if paged and answer else answer

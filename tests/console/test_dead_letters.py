@@ -99,3 +99,20 @@ def test_what_is_refused_of_a_selection_is_told(dead: Scheduler, console: Served
 
     expect(_dialog(page)).to_contain_text("0 sent again, 1 refused")
     expect(_dialog(page)).to_contain_text(re.compile("mail.20260328T180000Z .*deleted"))
+
+
+def test_more_than_a_hundred_are_shown_in_pages(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    scheduler.client.create_job(
+        {"id": "export", "schedule": "* * * * *", "target": HTTP, "retry": {"max_attempts": 1}, "overlap": "allow"}
+    )
+    scheduler.answer("export", status=500)
+    scheduler.advance(minutes=104)
+    page = open_page(console, "/dead-letters")
+    page.get_by_role("button", name="Load more").click()
+    expect(page.get_by_text("104 dead runs were looked at: all of them.")).to_be_visible()
+    expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(100)
+    page.get_by_role("button", name="Next page").click()
+    expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(4)
+    page.get_by_role("checkbox", name="All of this page").check()
+    page.get_by_role("button", name="Redrive selected").click()
+    expect(_dialog(page)).to_contain_text("4 runs would be sent again")

@@ -92,8 +92,27 @@ def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedCo
     assert shown(page)["schedule"] == "at(2026-03-29T10:30:00)"
     page.get_by_role("button", name="Start from").click()
     page.get_by_role("menuitem", name="Run on request").click()
+    dialog = page.get_by_role("dialog", name="Replace what you have written?")
+    expect(dialog).to_contain_text("It is lost: schedule, target.")
+    dialog.get_by_role("button", name="Replace").click()
+    expect(dialog).to_be_hidden()
     assert shown(page)["schedule"] is None
     expect(page.get_by_text("It runs only when somebody asks for it.")).to_be_visible()
+
+
+def test_a_job_is_created_from_another_one(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    scheduler.client.create_job({"id": "nightly", "schedule": "0 3 * * *", "target": TARGET, "tags": ["finance"]})
+    page = open_page(console, "/jobs/nightly")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Create from this one").click()
+    expect(page.get_by_role("heading", level=1, name="Create job")).to_be_visible()
+    assert "id" not in shown(page)
+    write(page, Id="nightly-eu")
+    page.get_by_role("button", name="Create job").click()
+    expect(page.get_by_role("heading", level=1, name="nightly-eu")).to_be_visible()
+
+    one, other = scheduler.client.get_job("nightly"), scheduler.client.get_job("nightly-eu")
+    assert (other.schedule, other.target, other.tags) == (one.schedule, one.target, one.tags)
 
 
 def test_what_is_refused_stands_at_its_field(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:

@@ -55,7 +55,7 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     expect(changes.get_by_role("row", name=re.compile("local paused"))).to_contain_text("The data are wrong")
 
 
-def test_the_next_is_skipped_once_its_number_is_confirmed(
+def test_the_next_is_skipped_once_its_number_is_confirmed_though_an_answer_is_lost(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     create(scheduler)
@@ -64,6 +64,14 @@ def test_the_next_is_skipped_once_its_number_is_confirmed(
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("from 2026-03-28 13:00:00 UTC on")
     dialog.get_by_label("How many").fill("2")
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/skip-next", lose, times=1)
+    dialog.get_by_role("button", name="Skip").click()
+    expect(dialog).to_contain_text("The API cannot be reached")
     dialog.get_by_role("button", name="Skip").click()
 
     expect(page.get_by_text("Will not run: 2026-03-28 13:00:00 UTC, 2026-03-28 14:00:00 UTC")).to_be_visible()

@@ -84,6 +84,15 @@ def test_a_run_is_cancelled_while_it_waits_for_its_next_attempt(
     expect(page.get_by_text("CANCELLED", exact=True)).to_be_visible()
 
 
+def test_numbers_are_shown_as_they_were_sent(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    _job(scheduler, payload={"order": 9007199254740993})
+    scheduler.answer("export", status=200, body={"receipt": 9007199254740995})
+    scheduler.advance(minutes=6)
+    page = open_page(console, f"/runs/{NOON}")
+    expect(page.get_by_text('"receipt": 9007199254740995')).to_be_visible()
+    expect(page.get_by_text('"order": 9007199254740993')).to_be_visible()
+
+
 def test_how_far_a_run_says_to_be_is_followed_while_it_works(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

@@ -56,7 +56,7 @@ class ByHand:
     @property
     def skipper(self) -> SkipNext:
         world = self.world
-        return SkipNext(world.jobs, world.run_store, world.clock, world.randomness, 90)
+        return SkipNext(world.jobs, world.run_store, world.inputs, world.clock, world.randomness, 90)
 
     @property
     def runs(self) -> Runs:
@@ -83,9 +83,9 @@ class ByHand:
         """Start a backfill of the job."""
         return self.backfills.start(self.job(), asked, RunRequest("anna", key))
 
-    def skip(self, count: int = 1) -> list[Run]:
+    def skip(self, count: int = 1, *, key: str | None = None) -> list[Run]:
         """Skip what comes next."""
-        return self.skipper.skip(self.job(), count, "anna")
+        return self.skipper.skip(self.job(), count, RunRequest("anna", key))
 
     def record(self, run: Run) -> Run:
         """The run as it is now."""

@@ -50,7 +50,7 @@ def served_console(
     scheduler: Scheduler, files: Mapping[str, bytes], settings: Mapping[str, object] = SETTINGS, port: int = 0
 ) -> Iterator[ServedConsole]:
     """The page and the API of a scheduler, for as long as the context lasts."""
-    stage = Stage(json.dumps(settings))
+    stage = Stage(json.dumps(settings), str(settings.get("issuer", "")))
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

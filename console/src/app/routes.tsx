@@ -35,6 +35,7 @@ export const MENU = [
 export const to = {
   job: (id: string) => `#/jobs/${encodeURIComponent(id)}`,
   editJob: (id: string) => `#/jobs/${encodeURIComponent(id)}/edit`,
+  copyJob: (id: string) => `#/jobs/new?from=${encodeURIComponent(id)}`,
   run: (id: string) => `#/runs/${encodeURIComponent(id)}`,
   workflow: (id: string) => `#/workflows/${encodeURIComponent(id)}`,
   workflowRun: (id: string, instant: string) =>

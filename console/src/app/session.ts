@@ -1,6 +1,6 @@
 import type { User, UserManager } from "oidc-client-ts";
 import { claimsOf, scopesOf, text } from "./claims";
-import { PAGE, type Settings } from "./settings";
+import { LOGGED_OUT, PAGE, type Settings } from "./settings";
 import { single } from "./single";
 
 export type Scope = "jobs:read" | "jobs:write" | "ops";
@@ -79,7 +79,10 @@ function session(users: UserManager, first: User, leave: () => Promise<void>): S
       await users.removeUser();
       // Cognito has names of its own for what OpenID Connect RP-Initiated Logout 1.0 calls post_logout_redirect_uri.
       const extraQueryParams = { client_id: users.settings.client_id, logout_uri: PAGE.href };
-      await users.signoutRedirect({ extraQueryParams }).catch(leave); // an issuer without an address for it
+      await users.signoutRedirect({ extraQueryParams }).catch(() => {
+        // An issuer without an address for it would log in again at once.
+        location.assign(LOGGED_OUT);
+      });
     },
   };
 }

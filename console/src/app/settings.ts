@@ -19,6 +19,9 @@ export const API = new URL("./", document.baseURI);
 /** Where the page itself stands, without what is looked at in it. */
 export const PAGE = new URL(location.pathname, location.origin);
 
+/** The page for who has logged out: it asks nobody to log in. */
+export const LOGGED_OUT = `${PAGE.href}?logged-out`;
+
 export async function loadSettings(): Promise<Settings> {
   const answer = await fetch(new URL("console/settings.json", API));
   if (!answer.ok) {

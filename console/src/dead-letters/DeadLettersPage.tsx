@@ -13,6 +13,7 @@ import { RunFilter } from "../runs/RunFilter";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { useFilters } from "../shared/useFilters";
+import { useSlices } from "../shared/useSlices";
 import { Groups } from "./Groups";
 import { groupsOf } from "./groups";
 import { RedriveDialog } from "./RedriveDialog";
@@ -30,6 +31,7 @@ export default function DeadLettersPage() {
   const runs = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
   const groups = useMemo(() => groupsOf(runs), [runs]);
   const shown = group === undefined ? runs : (groups.find((each) => each.pattern === group)?.runs ?? []);
+  const slices = useSlices(shown);
   const [selected, setSelected] = useState<readonly string[]>([]);
   const [plan, setPlan] = useState<Plan | null>(null);
   const [mayOne, mayAll] = [useRefusal("jobs:write"), useRefusal("ops")];
@@ -82,7 +84,7 @@ export default function DeadLettersPage() {
         />
       )}
       <Table
-        items={shown}
+        {...slices}
         trackBy="id"
         wrapLines
         enableKeyboardNavigation
@@ -93,7 +95,7 @@ export default function DeadLettersPage() {
         onSelectionChange={({ detail }) => setSelected(detail.selectedItems.map((run) => run.id))}
         ariaLabels={{
           selectionGroupLabel: "Runs",
-          allItemsSelectionLabel: () => "All shown",
+          allItemsSelectionLabel: () => "All of this page",
           itemSelectionLabel: (_, run) => run.id,
         }}
         header={

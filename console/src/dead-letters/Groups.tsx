@@ -4,6 +4,7 @@ import Link from "@cloudscape-design/components/link";
 import Table from "@cloudscape-design/components/table";
 import { to } from "../app/routes";
 import { Time } from "../shared/Instant";
+import { useSlices } from "../shared/useSlices";
 import type { Group } from "./groups";
 
 const JOBS_NAMED = 3;
@@ -22,9 +23,10 @@ export function Groups({
   redrive(group: Group): void;
   refusal: string | undefined;
 }) {
+  const slices = useSlices(groups);
   return (
     <Table
-      items={groups}
+      {...slices}
       trackBy="pattern"
       wrapLines
       header={<Header counter={`(${groups.length})`}>By error</Header>}

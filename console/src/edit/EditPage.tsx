@@ -10,6 +10,7 @@ import { to } from "../app/routes";
 import { NotFound } from "../shared/NotFound";
 import { ProblemBox } from "../shared/ProblemBox";
 import { EditorPage } from "./EditorPage";
+import { IsWorkflow } from "./IsWorkflow";
 import { readStored, type Stored } from "./stored";
 import { useEditor } from "./useEditor";
 import { useSaving } from "./useSaving";
@@ -33,13 +34,7 @@ export default function EditPage() {
       <ProblemBox error={stored.error} retry={() => void stored.refetch()} />
     );
   }
-  if (stored.data.job.target.type === "workflow") {
-    return (
-      <Alert type="info" header="This job is a workflow">
-        It is changed as a workflow: <Link href={to.workflow(jobId)}>{jobId}</Link>.
-      </Alert>
-    );
-  }
+  if (stored.data.job.target.type === "workflow") return <IsWorkflow id={jobId} />;
   return <Edit key={jobId} stored={stored.data} />;
 }
 

@@ -26,7 +26,7 @@ export interface Draft {
   at: string;
 }
 
-/** Where the unsaved edit of a job is kept (null: of a new one): in this tab, apart by stage and by who writes it. */
+/** Where the unsaved edit of a job is kept (null: of a new one; of a copy, `(copy) <id>`): in this tab, apart by stage and by who writes it. */
 export const placeOf = ({ tenant, name }: Pick<Session, "tenant" | "name">, jobId: string | null): string =>
   `duecourse-draft ${PAGE.pathname} ${tenant ?? ""} ${name ?? ""} ${jobId ?? "(new)"}`;
 

@@ -1,4 +1,4 @@
-import type { Doc } from "./document";
+import { type Doc, same } from "./document";
 
 export interface Template {
   id: string;
@@ -61,3 +61,10 @@ export const TEMPLATES: Template[] = [
     doc: { schedule: null, target: http("https://example.com/rebuild"), overlap: "queue" },
   },
 ];
+
+/** The fields of a template that hold what somebody wrote: neither what stood there `before` nor what it says. */
+export function overwritten(doc: Doc, before: Doc, template: Doc): string[] {
+  return Object.keys(template).filter(
+    (name) => doc[name] !== undefined && !same(doc[name], before[name]) && !same(doc[name], template[name]),
+  );
+}

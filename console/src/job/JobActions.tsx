@@ -112,6 +112,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   };
   const skipNext = () => {
     let count = "1";
+    const key = freshKey();
     const next = job.next_occurrence === null ? "the next one" : inZone(job.next_occurrence, job.timezone);
     confirm.ask({
       header: `Skip the next occurrences of ${job.id}`,
@@ -129,7 +130,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       action: "Skip",
       async run() {
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/skip-next", {
-          params: { path },
+          params: { path, header: { "Idempotency-Key": `${key} ${count}` } },
           body: { count: Number(count) },
         });
         await changed();
@@ -161,12 +162,13 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
     { id: "skip", text: "Skip the next", disabledReason: refusal ?? unscheduled },
     { id: "backfill", text: "Backfill", disabledReason: refusal ?? unscheduled },
     { id: "edit", text: "Edit", href: to.editJob(job.id), disabledReason: refusal },
+    { id: "copy", text: "Create from this one", href: to.copyJob(job.id), disabledReason: refusal },
     {
       id: "delete",
       text: "Delete",
       disabledReason: refusal ?? (job.workflow && !isWorkflow ? `It is part of ${job.workflow}.` : undefined),
     },
-  ].filter((each) => !(isWorkflow && each.id === "edit"));
+  ].filter((each) => !(isWorkflow && ["edit", "copy"].includes(each.id)));
   const chosen: Record<string, () => void> = {
     skip: skipNext,
     backfill: () => setBackfilling(true),

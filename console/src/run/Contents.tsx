@@ -4,11 +4,11 @@ import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import ProgressBar, { type ProgressBarProps } from "@cloudscape-design/components/progress-bar";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import type { Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { webAddress } from "./links";
+import type { ReadPayload, ReadRun } from "./reading";
 import { isOver, type SingleRun } from "./strip";
 
 /** How far the run says that it is. */
@@ -52,14 +52,14 @@ export function Failure({ run }: { run: SingleRun }) {
 }
 
 /** What the target answered. */
-export function Result({ run }: { run: SingleRun }) {
+export function Result({ run }: { run: ReadRun }) {
   const link = webAddress(run.result_url);
   const bytes = run.result_bytes;
   if (run.result === null && link === null && !bytes) return null;
   return (
     <Container header={<Header description={bytes === null ? undefined : `${bytes} bytes`}>Result</Header>}>
       {link === null ? (
-        <Json value={run.result} />
+        <Json text={run.resultText} />
       ) : (
         <Link external href={link}>
           Download
@@ -70,7 +70,7 @@ export function Result({ run }: { run: SingleRun }) {
 }
 
 /** What the run's target gets. */
-export function Message({ sent, error }: { sent: Sent | undefined; error: unknown }) {
+export function Message({ sent, error }: { sent: ReadPayload | undefined; error: unknown }) {
   return (
     <Container header={<Header>Message</Header>}>
       {sent !== undefined ? (
@@ -85,7 +85,7 @@ export function Message({ sent, error }: { sent: Sent | undefined; error: unknow
 }
 
 /** The payload with which the run was sent, as the API computes it again. */
-export function Payload({ sent }: { sent: Sent }) {
+export function Payload({ sent }: { sent: ReadPayload }) {
   if (sent.problem !== null) return <Box>It cannot be told: {sent.problem}.</Box>;
   return (
     <SpaceBetween size="xs">
@@ -93,7 +93,7 @@ export function Payload({ sent }: { sent: Sent }) {
         {sent.own ? "The payload that was given when the run was asked for. " : "The job's payload. "}
         {sent.changed && "The job was changed since: what the last attempt sent may have been another one."}
       </Box>
-      {sent.payload === null ? <Box>It has none.</Box> : <Json value={sent.payload} />}
+      {sent.payload === null ? <Box>It has none.</Box> : <Json text={sent.payloadText} />}
       <Box color="text-body-secondary">
         Idempotency key: <code>{sent.idempotency_key}</code>
       </Box>
@@ -101,8 +101,6 @@ export function Payload({ sent }: { sent: Sent }) {
   );
 }
 
-type Sent = Schemas["RunPayload"];
-
-function Json({ value }: { value: unknown }) {
-  return <pre className="pre text">{JSON.stringify(value, null, 2)}</pre>;
+function Json({ text }: { text: string }) {
+  return <pre className="pre text">{text}</pre>;
 }

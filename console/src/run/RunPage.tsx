@@ -16,6 +16,7 @@ import { useConfirm } from "../shared/useConfirm";
 import { Attempts } from "./Attempts";
 import { Failure, Message, Payload, Progress, Result } from "./Contents";
 import { Facts } from "./Facts";
+import { readPayload, readRun } from "./reading";
 import { isOver } from "./strip";
 
 export default function RunPage() {
@@ -26,15 +27,12 @@ export default function RunPage() {
 function Run({ runId }: { runId: string }) {
   const [redriven, setRedriven] = useState(false);
   const path = { run_id: runId };
-  const found = api.useQuery(
-    "get",
-    "/v1/runs/{run_id}",
-    { params: { path } },
-    {
-      refetchInterval: ({ state: { data } }) =>
-        data !== undefined && isOver(data) && !(redriven && data.state === "DEAD") ? false : LIVE,
-    },
-  );
+  const found = useQuery({
+    queryKey: ["run", runId],
+    queryFn: ({ signal }) => readRun(runId, signal),
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && isOver(data) && !(redriven && data.state === "DEAD") ? false : LIVE,
+  });
   const job = api.useQuery(
     "get",
     "/v1/jobs/{job_id}",
@@ -42,12 +40,9 @@ function Run({ runId }: { runId: string }) {
     { enabled: found.data !== undefined },
   );
   const sent = useQuery({
-    queryKey: ["payload", runId, found.data?.attempts],
+    queryKey: ["run", runId, "payload", found.data?.attempts],
+    queryFn: ({ signal }) => readPayload(runId, signal),
     enabled: found.data !== undefined,
-    queryFn: async ({ signal }) => {
-      const { data } = await fetcher.GET("/v1/runs/{run_id}/payload", { params: { path }, signal });
-      return data;
-    },
   });
   const notices = useNotices();
   const client = useQueryClient();

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.runs.run import RunState
+from duecourse.usecases.jobs.job_errors import JobChangedError, KeyReusedError
+from duecourse.usecases.runs.run_request import RunRequest
 from duecourse.usecases.runs.skip_next import SKIPPED, NothingToSkipError
 from tests.support.by_hand import ByHand
+from tests.support.faulty import FaultyRuns
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
-from tests.support.world import World
+from tests.support.world import Killed, World
 
 N = int(NOON)
 S, K = RunState.SUCCEEDED, RunState.SKIPPED
@@ -82,3 +87,42 @@ def test_a_skip_is_remembered_for_as_long_as_it_has_to_wait(world: World, by_han
     world.add(job("0 0 1 1 *"))
     (skipped,) = by_hand.skip()
     assert skipped.expires_at == skipped.due + 90 * 86_400
+
+
+@pytest.fixture
+def anywhere(any_tables: Tables) -> ByHand:
+    """On each emulator of the tables."""
+    return ByHand(World(any_tables))
+
+
+def test_a_skip_that_is_asked_for_again_with_its_key_skips_nothing_further(anywhere: ByHand) -> None:
+    world = anywhere.world
+    world.add(job("* * * * *"))
+    assert [run.occurrence - N for run in anywhere.skip(2, key="order-7")] == [60, 120]
+    assert [run.occurrence - N for run in anywhere.skip(2, key="order-7")] == [60, 120]
+    world.until(NOON + 130)
+    assert [run.occurrence - N for run in anywhere.skip(2, key="order-7")] == [60, 120]
+    assert [run.occurrence - N for run in anywhere.skip(2, key="order-8")] == [180, 240]
+    with pytest.raises(KeyReusedError):
+        anywhere.skip(3, key="order-7")
+
+
+def test_a_skip_that_was_interrupted_is_completed_by_its_repetition(anywhere: ByHand) -> None:
+    world = anywhere.world
+    world.add(job("* * * * *", max_runs=5))
+    interrupted = FaultyRuns(world.run_store, dies_after=lambda run: run.occurrence == N + 120)
+    dying = replace(anywhere.skipper, runs=interrupted)
+    with pytest.raises(Killed):
+        dying.skip(anywhere.job(), 3, RunRequest("anna", "order-7"))
+    world.until(NOON + 130)
+    assert [run.occurrence - N for run in anywhere.skip(3, key="order-7")] == [60, 120, 180]
+    world.until(NOON + 400)
+    assert world.states("tick-tock") == [(60, K), (120, K), (180, K), (240, S), (300, S)]
+
+
+def test_a_skip_is_not_repeated_for_another_schedule(world: World, by_hand: ByHand) -> None:
+    world.add(job("0 * * * *"))
+    by_hand.skip(key="order-7")
+    by_hand.pause()
+    with pytest.raises(JobChangedError):
+        by_hand.skip(key="order-7")

@@ -297,7 +297,7 @@ def happen(world: AuditedWorld, job_id: str, chance: Random) -> None:
             case 5:
                 hand.manual.run(found, ANNA, None)
             case 6:
-                hand.skipper.skip(found, chance.randint(1, 3), "anna")
+                hand.skipper.skip(found, chance.randint(1, 3), ANNA)
             case 7:
                 with suppress(Killed):
                     world.dispatch(Dying(world.cursors, after=chance.random() < 0.3))

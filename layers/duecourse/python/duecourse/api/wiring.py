@@ -110,7 +110,7 @@ def api_of(ports: ApiPorts, settings: ApiSettings) -> Api:
         upcoming=Upcoming(store, clock),
         manual=Manual(store, runs, inputs, lanes, clock, randomness, kept_days),
         backfills=Backfills(store, inputs, lanes, ports.timers, clock, randomness, settings.backfill_limit, kept_days),
-        skip_next=SkipNext(store, runs, clock, randomness, kept_days),
+        skip_next=SkipNext(store, runs, inputs, clock, randomness, kept_days),
         workflows=ManageWorkflows(
             editing, workflows, CancelRuns(runs, lanes, clock, randomness), ports.counters, clock, ports.executor
         ),

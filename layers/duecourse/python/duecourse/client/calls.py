@@ -27,8 +27,7 @@ BUSY = frozenset({502, 503, 504})
 class Call:
     """One request. `fields` is a body whose empty fields are left out, `body` one that goes as it is.
 
-    `idempotency_key`: True makes one. With a run's `token` the request is authorised by that alone. `repeatable`: done
-    twice it has the effect of once, so it may be sent again where nobody knows whether it was done.
+    `idempotency_key`: True makes one. With a run's `token` the request is authorised by that alone.
     """
 
     method: str
@@ -39,7 +38,6 @@ class Call:
     headers: Mapping[str, str | None] = field(default_factory=dict)
     token: str | None = None
     idempotency_key: str | bool | None = None
-    repeatable: bool = True
 
     @staticmethod
     def at(template: str, **names: str) -> str:
@@ -107,8 +105,9 @@ def wait_before_next(call: Call, failures: Sequence[Failure], retries: int, draw
     if tried > retries:
         return None
     backoff = FIRST_WAIT_SECONDS * 2 ** (tried - 1) * draw
-    safe = call.repeatable and not call.conditional
-    if not (safe and _unsure(failure)) and not (isinstance(failure, ApiError) and failure.status == TOO_MANY):
+    if not (not call.conditional and _unsure(failure)) and not (
+        isinstance(failure, ApiError) and failure.status == TOO_MANY
+    ):
         return None
     asked = (failure.retry_after if isinstance(failure, ApiError) else None) or 0.0
     return asked + backoff if asked <= LONGEST_WAIT_SECONDS else None

@@ -460,22 +460,27 @@ class Methods(ABC):
             Run,
         )
 
-    def skip_next(self, job_id: str, *, if_match: str | None = None, count: int | None = None) -> Skipped:
+    def skip_next(
+        self, job_id: str, *, if_match: str | None = None, idempotency_key: str | None = None, count: int | None = None
+    ) -> Skipped:
         """Skip what comes next.
 
-        The next occurrences that are still to come and have no record will not run.
+        The next occurrences that are still to come and have no record will not run. With an `Idempotency-Key` the
+        same request skips nothing further.
 
         `job_id`: the job's id.
 
         `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+
+        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
         """
         return self._send(
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/skip-next", job_id=job_id),
+                idempotency_key=idempotency_key or True,
                 fields={"count": count},
                 headers={"If-Match": if_match},
-                repeatable=False,
             ),
             Skipped,
         )

@@ -157,19 +157,21 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     {200: SkippedAnswer},
     body=SkipBody,
     body_optional=True,
-    headers=("If-Match",),
-    problems=("job-changed", "job-unreadable", "invalid-command", "invalid-job", "busy", "nothing-to-skip"),
+    headers=("If-Match", "Idempotency-Key"),
+    problems=(*_PROBLEMS, "job-unreadable", "nothing-to-skip"),
 )
 def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Skip what comes next.
 
-    The next occurrences that are still to come and have no record will not run.
+    The next occurrences that are still to come and have no record will not run. With an `Idempotency-Key` the same
+    request skips nothing further.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
+    run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
     count = read_body(request, SkipBody, optional=True).count
     job = api.manual.job(request.tenant, job_id, expected)
     charge(api, request, count)
-    runs = api.skip_next.skip(job, count, request.principal, request.correlation_id)
+    runs = api.skip_next.skip(job, count, run_request)
     facts = {"job_id": job_id, "skipped": len(runs), "by": request.principal}
     return Answer(HTTPStatus.OK, "runs_skipped", SkippedAnswer(items=[run_document(run) for run in runs]), facts=facts)
 

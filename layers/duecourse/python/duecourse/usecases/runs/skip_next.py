@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.change_record import ChangeAction, asked
+from duecourse.domain.jobs.change_record import ChangeAction
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import given_back
 from duecourse.domain.jobs.plan import Row
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
-from duecourse.ports import Clock, JobStore, Randomness, RunStore
-from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnreadableError
-from duecourse.usecases.runs.run_request import MAX_BY
+from duecourse.ports import Clock, Input, Inputs, JobStore, Randomness, RunStore
+from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnreadableError, KeyReusedError
+from duecourse.usecases.runs.run_request import MAX_BY, RunRequest
 
 SKIPPED = "skipped_on_request"
 MAX_SKIPPED = 100
@@ -28,19 +28,23 @@ class NothingToSkipError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SkipNext:
-    """Enqueued messages stay in their lane: their worker finds the record. The first writer wins, worker or request."""
+    """Enqueued messages stay in their lane: their worker finds the record. The first writer wins, worker or request.
+    A request with a key is written first: repeated, it looks from the same instant on and finds its own records.
+    """
 
     jobs: JobStore
     runs: RunStore
+    inputs: Inputs
     clock: Clock
     randomness: Randomness
     run_retention_days: int
 
-    def skip(self, job: Job, count: int, by: str, correlation_id: str | None = None) -> list[Run]:
+    def skip(self, job: Job, count: int, request: RunRequest) -> list[Run]:
         """Skip the next `count` occurrences, or fewer if there are no more; returns their records, oldest first.
 
-        Raises NothingToSkipError if there is none, JobChangedError if the job's cursor is of another generation,
-        JobUnreadableError if it cannot be read, and ScheduleError for a schedule that can no longer be compiled.
+        Raises NothingToSkipError if there is none, JobChangedError if the job's cursor is of another generation or the
+        job was changed since the request was sent first, KeyReusedError, JobUnreadableError if it cannot be read, and
+        ScheduleError for a schedule that can no longer be compiled.
         """
         cursor = self.jobs.get_cursor(job.tenant, job.id)
         if cursor is None and self.jobs.get(job.tenant, job.id) == job:
@@ -48,23 +52,47 @@ class SkipNext:
         if cursor is None or cursor.generation != job.generation:
             raise JobChangedError(job.id)
         now = self.clock.now()
-        row = Row.after(job.occurrences(), int(now), given_back(cursor, now))
+        asked = self._asked(job, count, request, now)
+        row = Row.after(job.occurrences(), int(asked.requested_at), given_back(cursor, asked.requested_at))
         skipped: list[Run] = []
         for _ in range(MAX_PASSED + count):
             if row.at is None or len(skipped) == count:
                 break
-            record = self._record(job, cursor, row.at, row.occurrences.due(row.at), by, now, correlation_id)
-            if self._written(record, job):
+            record = self._record(job, cursor, row.at, row.occurrences.due(row.at), asked, now)
+            if self._written(record, job) if record.due > now else self._found(record):
                 skipped.append(record)
             row.step()
         if not skipped:
             raise NothingToSkipError(job.id)
         # Only now it is known what was skipped; each of those records also names the author.
         span = {"runs": len(skipped), "from": to_iso(skipped[0].occurrence), "to": to_iso(skipped[-1].occurrence)}
-        key = self.randomness.nonce()
-        of = (job.tenant, job.id)
-        self.jobs.note([asked(ChangeAction.SKIPPED_NEXT, of, by, now, key, job.revision, **span)])
+        self.jobs.note([request.record(ChangeAction.SKIPPED_NEXT, job, asked, **span)])
         return skipped
+
+    def _asked(self, job: Job, count: int, request: RunRequest, now: float) -> Input:
+        """The request as it was sent first; it is kept only where its key can repeat it."""
+        wanted = Input(
+            suffix=request.suffix("s", job, self.randomness.nonce()),
+            requested_at=now,
+            requested_by=request.by[:MAX_BY],
+            correlation_id=request.correlation_id,
+            fingerprint=request.fingerprint(["skip", count]),
+            generation=job.generation,
+            expires_at=int(now) + self.run_retention_days * DAY_SECONDS,
+        )
+        if request.key is None:
+            return wanted
+        asked = self.inputs.put(job.tenant, job.id, wanted) or wanted
+        if asked.fingerprint != wanted.fingerprint:
+            raise KeyReusedError(request.key)
+        if asked.generation != job.generation:
+            raise JobChangedError(job.id)
+        return asked
+
+    def _found(self, record: Run) -> bool:
+        """Whether the same request skipped it before it came due."""
+        found = self.runs.get(record.tenant, record.job_id, record.name.local)
+        return found is not None and record.written_as(found)
 
     def _written(self, record: Run, job: Job) -> bool:
         """Write the record; whether it was written. A record of a deleted job of the same id is overwritten."""
@@ -73,9 +101,7 @@ class SkipNext:
             conflict = self.runs.write(record, conflict.found)
         return conflict is None
 
-    def _record(
-        self, job: Job, cursor: Cursor, occurrence: int, due: int, by: str, now: float, correlation_id: str | None
-    ) -> Run:
+    def _record(self, job: Job, cursor: Cursor, occurrence: int, due: int, asked: Input, now: float) -> Run:
         return Run(
             RunIdentity(
                 job.tenant,
@@ -83,14 +109,14 @@ class SkipNext:
                 occurrence,
                 due,
                 cursor.generation,
-                requested_by=by[:MAX_BY],
-                correlation_id=correlation_id,
+                requested_by=asked.requested_by,
+                correlation_id=asked.correlation_id,
             ),
             state=RunState.SKIPPED,
             lane=job.lane,
             reason=SKIPPED,
             attempts_allowed=job.attempts_allowed,
-            token=f"skip/{self.randomness.nonce()}",
+            token=f"skip/{asked.suffix}",
             # The retention counts from the due time: until then the record keeps the occurrence from running.
             expires_at=int(max(now, due)) + self.run_retention_days * DAY_SECONDS,
         )

@@ -1,0 +1,19 @@
+import Pagination from "@cloudscape-design/components/pagination";
+import { useState } from "react";
+
+/** A long list that is there as a whole, a slice at a time, and the pagination for it where there are several. */
+export function useSlices<Item>(items: readonly Item[], size = 100) {
+  const [chosen, choose] = useState(1);
+  const count = Math.ceil(items.length / size);
+  const page = Math.max(Math.min(chosen, count), 1);
+  return {
+    items: items.slice((page - 1) * size, page * size),
+    pagination: count > 1 && (
+      <Pagination
+        currentPageIndex={page}
+        pagesCount={count}
+        onChange={({ detail }) => choose(detail.currentPageIndex)}
+      />
+    ),
+  };
+}
