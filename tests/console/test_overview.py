@@ -74,6 +74,29 @@ def test_a_paused_job_is_explained_by_a_time_of_its_own_zone(
     expect(answer).to_contain_text("paused")
 
 
+def test_a_time_is_read_by_the_zone_of_its_label_while_suggestions_are_looked_for(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job(
+        {"id": "report", "schedule": "0 2 * * *", "timezone": "America/New_York", "target": HTTP}
+    )
+    page = open_page(console)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile("prefix=report"), hold)
+    with page.expect_request(re.compile("prefix=report")):
+        page.get_by_label("Job", exact=True).fill("report")
+        page.get_by_label("When it was due (America/New_York)").fill("2026-03-29 02:00")
+    page.get_by_role("button", name="Explain").click()
+    expect(page).to_have_url(re.compile(r"job=report&at=2026-03-29T06%3A00%3A00Z"))
+    for route in held:
+        route.abort()
+
+
 def test_what_was_asked_wrongly_is_said_at_its_field(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
     page.get_by_role("button", name="Ask", exact=True).click()

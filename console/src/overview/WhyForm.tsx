@@ -6,6 +6,7 @@ import Input from "@cloudscape-design/components/input";
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Schemas } from "../api/client";
 import { to } from "../app/routes";
@@ -26,9 +27,12 @@ export default function WhyForm() {
   const [when, setWhen] = useState<string | null>(null);
   const [refused, setRefused] = useState<{ job?: string; when?: string }>({});
   const prefix = useSettled(typed);
-  const suggested = api.useQuery("get", "/v1/jobs", {
-    params: { query: { limit: SUGGESTED, ...(prefix === "" ? {} : { prefix }) } },
-  });
+  const suggested = api.useQuery(
+    "get",
+    "/v1/jobs",
+    { params: { query: { limit: SUGGESTED, ...(prefix === "" ? {} : { prefix }) } } },
+    { placeholderData: keepPreviousData }, // the zone of the job that is typed already stays known
+  );
   const known = suggested.data?.items.find((each) => each.id === typed);
   const zone = known?.timezone ?? HERE;
   const shown = when ?? (at === undefined ? "" : wall(at, zone));
