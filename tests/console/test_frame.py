@@ -32,6 +32,19 @@ def test_axe_finds_no_serious_fault_in_either_theme(sampled: ServedConsole, open
     assert (light, accessibility_faults(page)) == ([], [])
 
 
+@pytest.mark.parametrize("path", ["/", "/jobs", "/jobs/nightly-report"])
+def test_axe_finds_no_serious_fault_on_a_small_screen(sampled: ServedConsole, open_page: Open, path: str) -> None:
+    page = open_page(sampled, path)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    closed = accessibility_faults(page)
+    page.get_by_role("button", name="Open side navigation").click()
+    expect(page.get_by_role("link", name="Dead letters", exact=True)).to_be_visible()
+
+    assert (closed, accessibility_faults(page)) == ([], [])
+
+
 def test_the_menu_leads_to_every_page(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
     for name in ("Jobs", "Runs", "Workflows", "Dead letters", "Stage", "Overview"):

@@ -104,6 +104,22 @@ def test_the_list_leads_to_a_graph_whose_jobs_are_links(sampled: ServedConsole, 
     expect(page.get_by_role("link", name="month-end")).to_be_visible()
 
 
+def test_hundreds_of_jobs_are_a_picture(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    jobs = {f"job-{number:03}": {"job": {"target": TARGET}, "after": after(number)} for number in range(400)}
+    scheduler.client.put_workflow("wide", {"schedule": None, "jobs": jobs})
+    page = open_page(console, "/workflows/wide")
+    graph = page.get_by_role("region", name=re.compile("Graph of wide"))
+    links = graph.get_by_role("link", name=re.compile("^job-"))
+    expect(links).to_have_count(400)
+    place = "each => { const {x, y} = each.getBoundingClientRect(); return `${x} ${y}`; }"
+    assert len(set(links.evaluate_all(f"links => links.map({place})"))) == 400
+
+
+def after(number: int) -> list[str]:
+    """Forty side by side, each after one of those before."""
+    return [] if number < 40 else [f"job-{number - 40:03}"]
+
+
 def test_a_workflow_and_a_run_that_are_not_there_say_so(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/workflows/gone")
     expect(page.get_by_role("heading", name="There is no such workflow")).to_be_visible()

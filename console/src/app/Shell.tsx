@@ -1,4 +1,4 @@
-import AppLayout from "@cloudscape-design/components/app-layout";
+import AppLayoutToolbar from "@cloudscape-design/components/app-layout-toolbar";
 import BreadcrumbGroup from "@cloudscape-design/components/breadcrumb-group";
 import Flashbar from "@cloudscape-design/components/flashbar";
 import SideNavigation from "@cloudscape-design/components/side-navigation";
@@ -80,7 +80,7 @@ function Frame() {
     document.title = [trail[1]?.text, place, `Duecourse ${settings.stage}`].filter(Boolean).join(" · ");
   });
   return (
-    <AppLayout
+    <AppLayoutToolbar
       headerSelector="#top-bar"
       navigation={
         <SideNavigation

@@ -49,7 +49,7 @@ export const COLUMNS: TableProps.ColumnDefinition<Job>[] = [
   {
     id: "next",
     header: "Next run",
-    width: 220,
+    width: 240,
     cell: (job) => (
       <Lines text={job.next_occurrence === null ? "-" : inZone(job.next_occurrence, job.timezone)}>
         <Time at={job.next_occurrence} zone={job.timezone} />

@@ -1,10 +1,11 @@
 import "@xyflow/react/dist/style.css";
 import "../shared/colors.css";
 import "./graph.css";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { Background, Controls, Handle, type NodeProps, Position, ReactFlow } from "@xyflow/react";
-import { useMemo } from "react";
 import { RunStatus } from "../shared/Status";
-import { edges, layout, type Member, NODE } from "./graph";
+import { edges, type Member, NODE } from "./graph";
+import { useLayout } from "./useLayout";
 
 export interface GraphMember extends Member {
   /** Of a run; a workflow's jobs have none. */
@@ -18,8 +19,8 @@ interface JobNode extends Record<string, unknown> {
   member: GraphMember;
 }
 
-/** The layout of more takes the browser many seconds, and nobody could read them. */
-const MOST = 300;
+/** A workflow has 1,024 jobs at most (docs/api.md); nobody could read a picture of many more. */
+const MOST = 2_000;
 
 interface Shown {
   members: readonly GraphMember[];
@@ -37,9 +38,10 @@ export default function Graph(shown: Shown) {
 }
 
 function Drawn({ members, label }: Shown) {
-  const shape = members.map(({ id, after }) => `${id}<${after.join(",")}`).join(";");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: states change while the places stay
-  const places = useMemo(() => layout(members), [shape]);
+  const places = useLayout(members);
+  if (places === null)
+    return <StatusIndicator type="loading">Laying out {members.length} jobs</StatusIndicator>;
+  if (places === "failed") return <p>The browser could not lay out the picture; the table has all jobs.</p>;
   const nodes = members.map((member) => ({
     id: member.id,
     type: "job",

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Schemas } from "../api/client";
-import { criticalPath, edges, isSettled, layout, rerunOf, whyOf } from "./graph";
+import { criticalPath, edges, isSettled, rerunOf, whyOf } from "./graph";
+import { layout } from "./layout";
 
 type MemberRun = Schemas["MemberRun"];
 

@@ -1,4 +1,3 @@
-import { graphlib, layout as place } from "@dagrejs/dagre";
 import type { Schemas } from "../api/client";
 import { reasonText } from "../job/reasons";
 import { elapsed } from "../shared/time";
@@ -7,22 +6,6 @@ export type Member = Pick<Schemas["MemberRun"], "id" | "after">;
 type MemberRun = Schemas["MemberRun"];
 
 export const NODE = { width: 200, height: 56 };
-
-/** Where each job stands in a drawing from left to right: its upper left corner. */
-export function layout(members: readonly Member[]): Map<string, { x: number; y: number }> {
-  const graph = new graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 56 });
-  graph.setDefaultEdgeLabel(() => ({}));
-  for (const { id } of members) graph.setNode(id, { ...NODE });
-  for (const { from, to } of edges(members)) graph.setEdge(from, to);
-  place(graph);
-  return new Map(
-    members.map(({ id }) => {
-      const { x, y } = graph.node(id) as { x: number; y: number };
-      return [id, { x: x - NODE.width / 2, y: y - NODE.height / 2 }];
-    }),
-  );
-}
 
 /** From each job to those directly after it. */
 export function edges(members: readonly Member[]): { from: string; to: string }[] {

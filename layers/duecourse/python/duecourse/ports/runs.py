@@ -118,10 +118,12 @@ class Lines(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A request besides the schedule: one run of a job (at `occurrence`, UTC seconds), or a backfill.
+    """A request besides the schedule: one run of a job (at `occurrence`, UTC seconds), a backfill, or a skip that a key
+    can repeat.
 
-    `suffix` is that of its runs (`.m…`, `.b…`). `generation` was the job's then. `fingerprint` distinguishes a
-    repetition of the request from another request with the same key; `sent`: all its messages were sent.
+    `suffix` is that of its runs (`.m…`, `.b…`); that of a skip (`.s…`) names no run. `generation` was the job's then.
+    `fingerprint` distinguishes a repetition of the request from another request with the same key; `sent`: all its
+    messages were sent.
     `correlation_id` is that of the request's first sending.
     """
 

@@ -1,0 +1,19 @@
+import { useEffect, useState } from "react";
+import type { Member } from "./graph";
+import type { Places } from "./layout";
+
+/** Where the jobs stand, worked out beside the page, which goes on meanwhile: null until then, `failed` where the
+ * browser does not do it.
+ */
+export function useLayout(members: readonly Member[]): Places | "failed" | null {
+  const shape = JSON.stringify(members.map(({ id, after }) => ({ id, after })));
+  const [laid, setLaid] = useState<{ shape: string; places: Places | "failed" } | null>(null);
+  useEffect(() => {
+    const worker = new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data }: MessageEvent<Places>) => setLaid({ shape, places: data });
+    worker.onerror = () => setLaid({ shape, places: "failed" });
+    worker.postMessage(JSON.parse(shape));
+    return () => worker.terminate();
+  }, [shape]); // states change while the places stay
+  return laid?.shape === shape ? laid.places : null;
+}
