@@ -6,6 +6,7 @@ import json
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
@@ -50,6 +51,28 @@ def test_jobs_that_are_late_or_do_not_fire_are_named(sampled: ServedConsole, ope
     expect(late).to_have_text(re.compile(r"Late now\s*4\s*month-end\s*b\s*c\s*and 1 more"))
     expect(late.get_by_role("link", name="month-end")).to_have_attribute("href", "#/jobs/month-end")
     expect(silent.get_by_role("link", name="broken")).to_have_attribute("href", "#/jobs/broken")
+
+
+def test_the_load_of_many_jobs_is_counted_to_the_end_under_the_limit_of_requests(
+    sampled: ServedConsole, open_page: Open
+) -> None:
+    asked = list[str]()
+
+    def limited(route: Route) -> None:
+        cursor = parse_qs(urlsplit(route.request.url).query).get("cursor", ["1"])[0]
+        asked.append(cursor)
+        if asked.count(cursor) == 1:
+            route.fulfill(status=429, json={"title": "Too many requests"}, headers={"Retry-After": "1"})
+            return
+        following = None if cursor == "5" else str(int(cursor) + 1)
+        first = route.fetch(url=re.sub("&cursor=[0-9]", "", route.request.url)).json()
+        route.fulfill(json={**first, "jobs": 1000, "paused": 2, "next_cursor": following})
+
+    page = open_page(sampled, "/nowhere")
+    page.route("**/v1/upcoming**", limited)
+    page.get_by_role("navigation").get_by_role("link", name="Overview").click()
+    expect(page.get_by_role("link", name="Paused jobs: 10")).to_be_visible(timeout=60_000)
+    assert asked == [each for each in "12345" for _ in range(2)]
 
 
 def test_a_paused_job_is_explained_by_a_time_of_its_own_zone(

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { fetcher } from "../api/client";
+import { patiently } from "../dead-letters/paced";
 import { useNow } from "../shared/Instant";
 import { type Load, loadOf, type Upcoming } from "./load";
 
@@ -28,6 +29,7 @@ export function useLoad(enabled: boolean) {
     enabled,
     placeholderData: keepPreviousData,
     staleTime: MINUTE,
+    retry: false, // Each page is asked for again by itself: the walk must not begin anew.
     refetchInterval: ({ state }) => (state.data !== undefined && state.data.pages > 1 ? false : MINUTE),
     queryFn: async ({ signal }) => {
       const window = {
@@ -38,10 +40,11 @@ export function useLoad(enabled: boolean) {
       const pages: Upcoming[] = [];
       let cursor: string | undefined;
       do {
-        const { data } = await fetcher.GET("/v1/upcoming", {
-          params: { query: { ...window, cursor } },
+        const query = { ...window, cursor };
+        const { data } = await patiently(
+          () => fetcher.GET("/v1/upcoming", { params: { query }, signal }),
           signal,
-        });
+        );
         if (data !== undefined) pages.push(data);
         cursor = data?.next_cursor ?? undefined;
         client.setQueryData(

@@ -188,6 +188,19 @@ def test_a_page_of_one_state_looks_at_many_jobs_for_those_in_it(any_tables: Tabl
     assert (none.items, none.following) == ((), None)
 
 
+def test_jobs_in_one_state_are_looked_at_with_one_query(dynamodb_tables: Tables) -> None:
+    store, asked = dynamodb_tables.job_store(SettableClock(NOON)), list[str]()
+    for number in range(5):
+        made = job(id=f"job-{number}", state=JobState.PAUSED if number % 2 else JobState.ACTIVE)
+        store.create(made, cursor(made))
+    events = dynamodb_tables.client.meta.events
+    events.register("before-call.dynamodb.*", lambda model, **_: asked.append(model.name), unique_id="count")
+    page = store.page("default", limit=2, after=None, state=JobState.ACTIVE)
+    events.unregister("before-call.dynamodb.*", unique_id="count")
+    assert ([of.id for of, _ in page.items], page.following) == (["job-0", "job-2"], "job-2")
+    assert asked == ["Query", "BatchGetItem"]
+
+
 def test_an_item_that_cannot_be_read_takes_no_page_with_it(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for name in ("bad-cursor", "bad-job", "good"):

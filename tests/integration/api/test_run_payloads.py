@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.client import ConflictError, NotFoundError
-from duecourse.client.bodies import HttpTarget, JobRequest
+from duecourse.client.bodies import HttpTarget, JobRequest, Member
 from duecourse.testing import Scheduler
 
 TARGET: HttpTarget = {"type": "http", "url": "https://example.com/hook"}
@@ -48,7 +48,7 @@ def test_a_run_that_has_not_begun_is_told_as_it_will_be(scheduler: Scheduler) ->
     assert queued.state == "QUEUED"
     before = told(scheduler, queued.id)
     call = scheduler.advance(minutes=5)[0]
-    assert (call.run_id, before.payload["day"]) == (queued.id, call.payload["day"])
+    assert (call.run_id, before.payload) == (queued.id, call.payload)
 
 
 def test_a_payload_that_was_given_with_the_request_is_told(scheduler: Scheduler) -> None:
@@ -104,3 +104,34 @@ def test_why_it_cannot_be_told_is_said(scheduler: Scheduler) -> None:
     with pytest.raises(ConflictError) as refused:
         told(scheduler, call.run_id)
     assert "was deleted" in str(refused.value)
+
+
+def test_a_run_of_a_deleted_job_is_not_told_by_another_job_of_the_same_id(scheduler: Scheduler) -> None:
+    scheduler.client.create_job(NIGHTLY)
+    (call,) = scheduler.advance(days=1)
+    scheduler.client.delete_job("nightly")
+    scheduler.client.create_job({**NIGHTLY, "payload": "of another job"})
+    with pytest.raises(ConflictError, match="was deleted"):
+        told(scheduler, call.run_id)
+
+
+def test_a_run_that_never_began_has_sent_nothing(scheduler: Scheduler) -> None:
+    scheduler.client.create_job(NIGHTLY)
+    scheduler.client.pause_job("nightly")
+    scheduler.advance(days=2)
+    scheduler.client.resume_job("nightly")
+    scheduler.advance(hours=1)
+    skipped = scheduler.client.list_runs("nightly").items[-1]
+    assert skipped.state == "SKIPPED"
+    found = told(scheduler, skipped.id)
+    assert (found.payload, found.problem) == (None, "the run ended before its first attempt: nothing was sent")
+
+
+def test_the_payload_of_a_workflows_run_is_told_as_its_members_take_it(scheduler: Scheduler) -> None:
+    only: Member = {"job": {"target": TARGET, "payload": {"day": "{{workflow.payload.day}}"}}}
+    scheduler.client.put_workflow(
+        "month-end", {"schedule": "0 3 1 * *", "payload": {"day": "{{date}}"}, "jobs": {"only": only}}
+    )
+    (call,) = scheduler.advance_to("2026-04-01T04:00:00Z")
+    (run,) = scheduler.client.list_runs("month-end").items
+    assert told(scheduler, run.id).payload == call.payload == {"day": "{{date}}"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from duecourse.domain.jobs.change_record import created, deleted
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
@@ -173,7 +173,8 @@ class Jobs:
         bounded number of jobs: it may be short or empty and still have a next page.
         """
         where = JobFilter() if where is None else where
-        looked_at = max(limit, SIFTED) if where.sifts else limit
+        rest = replace(where, state=None) if where.tag is None else where  # of a tenant's jobs, the store looks for it
+        looked_at = max(limit, SIFTED) if rest.sifts else limit
         if where.tag is None:
             page = self.store.page(tenant, limit=looked_at, after=after, prefix=where.prefix, state=where.state)
         else:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from duecourse.domain.runs.recreated import own_job
 from duecourse.domain.runs.rendering import idempotency_key, render_document, values_for
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import GraphMissingError, JobStore
 from duecourse.usecases.runs.commands import JobGoneError
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.workflows.payloads import Payloads
+
+NOTHING_SENT = "the run ended before its first attempt: nothing was sent"
 
 TOKEN = "{{callback_token}}"
 """Stands for itself: whoever has a run's token may end the run."""
@@ -21,7 +26,7 @@ class SentPayload:
     """A run's payload with its templates filled in for the last attempt, or why they cannot be (`problem`).
 
     `own`: it was given when the run was asked for. `changed`: the job was changed after the attempt began, which may
-    have sent something else.
+    have sent something else. That of a workflow's run is what its members take of it, as it is.
     """
 
     payload: Any
@@ -43,15 +48,19 @@ class RunPayloads:
         """What the run's last attempt sent, or its first one will. Raises RunUnknownError, JobGoneError."""
         run = self.runs.get(tenant, run_id)
         job = self.jobs.get(tenant, run.job_id)
-        if job is None:
+        if job is None or own_job(job, run) is None:
             raise JobGoneError(run)
+        if run.attempt == 0 and run.state in (RunState.SKIPPED, RunState.CANCELLED):
+            return SentPayload(None, None, run.own_payload, changed=False, problem=NOTHING_SENT)
         changed = run.started_at is not None and job.updated_at > run.started_at
+        run = replace(run, attempt=max(run.attempt, 1))
         try:
             prepared = self.payloads.prepared(job, run)
             key = idempotency_key(run, prepared.job)
-            values = values_for(run, prepared.job) | dict(prepared.taken)
-            values |= {"idempotency_key": key, "callback_token": TOKEN}
-            payload = render_document(prepared.job.payload, values)
+            payload = prepared.job.payload
+            if not isinstance(job.target, WorkflowTarget):
+                values = values_for(run, prepared.job) | dict(prepared.taken)
+                payload = render_document(payload, values | {"idempotency_key": key, "callback_token": TOKEN})
         except (TemplateError, GraphMissingError) as problem:
             return SentPayload(None, None, run.own_payload, changed, str(problem))
         return SentPayload(payload, key, run.own_payload, changed)

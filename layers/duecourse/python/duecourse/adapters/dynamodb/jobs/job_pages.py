@@ -17,8 +17,8 @@ from duecourse.domain.jobs.policies import JobState
 from duecourse.ports import CursorPage, JobCursor, JobPage
 
 LOOKED_AT = 1000
-"""Jobs that are looked at for a page of those in one state, beyond as many as the page may have: a query of them reads
-1 MB at most, some 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
+"""Jobs that are looked at for a page of those in one state, more than a page may have: a query of them reads 1 MB at
+most, some 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
 """
 
 T = TypeVar("T")
@@ -35,17 +35,13 @@ class JobPages:
 
     def of_tenant(self, tenant: str, *, limit: int, after: str | None, prefix: str, state: JobState | None) -> JobPage:
         """See ports.JobStore.page."""
-        found: list[Item] = []
-        for size in (limit,) if state is None else (limit, LOOKED_AT):
-            last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
-            items, more = self._query("tenant", tenant, "job_id", prefix, size, last, state=state, IndexName="tenant")
-            found += items
-            after = None if more is None else more["job_id"]["S"]
-            if after is None or len(found) >= limit:
-                break
-        if len(found) > limit:
-            after = found[limit - 1]["job_id"]["S"]
-        return self._page(found[:limit], after)
+        last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
+        size = limit if state is None else LOOKED_AT
+        items, more = self._query("tenant", tenant, "job_id", prefix, size, last, state=state, IndexName="tenant")
+        following = None if more is None else more["job_id"]["S"]
+        if len(items) > limit:
+            following = items[limit - 1]["job_id"]["S"]
+        return self._page(items[:limit], following)
 
     def of_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str) -> JobPage:
         partition = tag_partition(tenant, tag)
