@@ -185,7 +185,13 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
           </Box>
         )}
       </Container>
-      <MemberTable members={run.jobs} occurrence={run.occurrence} now={now} rerun={rerun} refusal={refusal} />
+      <MemberTable
+        members={run.jobs}
+        occurrence={run.occurrence}
+        now={now}
+        rerun={rerun}
+        refusal={refusal ?? (over ? undefined : "The workflow's run has not ended yet.")}
+      />
       {confirm.modal}
     </SpaceBetween>
   );
