@@ -201,6 +201,20 @@ def test_jobs_in_one_state_are_looked_at_with_one_query(dynamodb_tables: Tables)
     assert asked == ["Query", "BatchGetItem"]
 
 
+def test_only_the_jobs_of_a_page_have_their_large_payloads_read(dynamodb_tables: Tables) -> None:
+    store, asked = dynamodb_tables.job_store(SettableClock(NOON)), list[str]()
+    for number in range(5):
+        made = job(id=f"job-{number}", owner="mara" if number % 2 else "ben", payload="x" * 5000)
+        store.create(made, cursor(made))
+    events = dynamodb_tables.client.meta.events
+    events.register("before-call.dynamodb.*", lambda model, **_: asked.append(model.name), unique_id="count")
+    page = store.page("default", limit=2, after=None, passes=lambda job: job.owner == "ben")
+    events.unregister("before-call.dynamodb.*", unique_id="count")
+    assert [(of.id, of.payload == "x" * 5000) for of, _ in page.items] == [("job-0", True), ("job-2", True)]
+    assert page.following == "job-2"
+    assert asked == ["Query", "GetItem", "GetItem", "BatchGetItem"]
+
+
 def test_an_item_that_cannot_be_read_takes_no_page_with_it(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for name in ("bad-cursor", "bad-job", "good"):

@@ -22,6 +22,7 @@ from duecourse.ports.jobs import (
     JobQuotaError,
     JobStore,
     KeyUsedError,
+    Passes,
     SeatsChangedError,
     SeatStore,
     StoreBusyError,

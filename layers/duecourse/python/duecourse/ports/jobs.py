@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -93,6 +93,10 @@ class SeatStore(Protocol):
         """Write them, unless they have changed since they were read."""
 
 
+Passes = Callable[[Job], bool]
+"""Whether a job is among those asked for."""
+
+
 class JobStore(Protocol):
     """Definitions. One transaction writes a job, its cursor, its tags' markers, its tenant's count of jobs and the
     `record` of the change.
@@ -171,13 +175,30 @@ class JobStore(Protocol):
         """The changes under that id, newest first, also of a deleted job. Strongly consistent."""
 
     def page(
-        self, tenant: str, *, limit: int, after: str | None, prefix: str = "", state: JobState | None = None
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        after: str | None,
+        prefix: str = "",
+        state: JobState | None = None,
+        passes: Passes | None = None,
     ) -> JobPage:
         """Jobs of a tenant whose id begins with `prefix` and sorts after `after`. With `state` those alone that are in
-        it: a bounded number of jobs is looked at, so the page may be short or empty and still have a next page.
+        it, with `passes` those that it says True to, which hears of a job without its payload: a bounded number of jobs
+        is looked at, so the page may be short or empty and still have a next page.
         """
 
-    def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
+    def page_tag(
+        self,
+        tenant: str,
+        tag: str,
+        *,
+        limit: int,
+        after: str | None,
+        prefix: str = "",
+        passes: Passes | None = None,
+    ) -> JobPage:
         """The same for jobs with the tag."""
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:

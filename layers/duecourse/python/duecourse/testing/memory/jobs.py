@@ -19,6 +19,7 @@ from duecourse.ports import (
     JobPage,
     JobQuotaError,
     KeyUsedError,
+    Passes,
     SeatsChangedError,
     SeatStore,
     StoreBusyError,
@@ -149,12 +150,21 @@ class MemoryJobStore:
         return ChangePage(tuple(changes[place] for place in places[:limit]), following)
 
     def page(
-        self, tenant: str, *, limit: int, after: str | None, prefix: str = "", state: JobState | None = None
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        after: str | None,
+        prefix: str = "",
+        state: JobState | None = None,
+        passes: Passes | None = None,
     ) -> JobPage:
-        return self._page(tenant, None, limit, after, prefix, state)
+        return self._page(tenant, None, limit, after, prefix, state, passes)
 
-    def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
-        return self._page(tenant, tag, limit, after, prefix)
+    def page_tag(
+        self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "", passes: Passes | None = None
+    ) -> JobPage:
+        return self._page(tenant, tag, limit, after, prefix, passes=passes)
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         page = self._page(tenant, None, limit, after, "")
@@ -173,12 +183,14 @@ class MemoryJobStore:
         after: str | None,
         prefix: str,
         state: JobState | None = None,
+        passes: Passes | None = None,
     ) -> JobPage:
         with self._items.lock:
             ids = sorted(
                 job.id
                 for (owner, _), job in self._items.jobs.items()
                 if owner == tenant and (tag is None or tag in job.tags) and state in (None, job.state)
+                if passes is None or passes(replace(job, payload=None))
             )
             ids = [job_id for job_id in ids if job_id.startswith(prefix) and (after is None or job_id > after)]
             found = [self.get_both(tenant, job_id) for job_id in ids[:limit]]

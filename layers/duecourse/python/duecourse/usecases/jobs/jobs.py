@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from duecourse.domain.jobs.change_record import created, deleted
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
@@ -173,15 +173,14 @@ class Jobs:
         bounded number of jobs: it may be short or empty and still have a next page.
         """
         where = JobFilter() if where is None else where
-        rest = replace(where, state=None) if where.tag is None else where  # of a tenant's jobs, the store looks for it
-        looked_at = max(limit, SIFTED) if rest.sifts else limit
+        passes = where.passes if where.sifts else None
         if where.tag is None:
-            page = self.store.page(tenant, limit=looked_at, after=after, prefix=where.prefix, state=where.state)
+            page = self.store.page(
+                tenant, limit=limit, after=after, prefix=where.prefix, state=where.state, passes=passes
+            )
         else:
-            page = self.store.page_tag(tenant, where.tag, limit=looked_at, after=after, prefix=where.prefix)
-        found = [(job, cursor) for job, cursor in page.items if where.passes(job)]
-        following = found[limit - 1][0].id if len(found) > limit else page.following
-        return JobViewPage(self._views(found[:limit]), following)
+            page = self.store.page_tag(tenant, where.tag, limit=limit, after=after, prefix=where.prefix, passes=passes)
+        return JobViewPage(self._views(page.items), page.following)
 
     def delete(self, tenant: str, job_id: str, expected: Precondition = ANYTHING, *, by: str | None = None) -> Job:
         """Delete the job for the caller `by`, and return it. Raises JobUnknownError, JobVersionError, MemberError for a

@@ -8,18 +8,22 @@ from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item
+from duecourse.adapters.dynamodb.jobs.job_item import from_item
 from duecourse.adapters.dynamodb.jobs.small_items import marked_job
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, marker_key, tag_partition
 from duecourse.adapters.dynamodb.reading import batch_get
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
-from duecourse.ports import CursorPage, JobCursor, JobPage
+from duecourse.ports import CursorPage, JobCursor, JobPage, Passes
 
 LOOKED_AT = 1000
-"""Jobs that are looked at for a page of those in one state, more than a page may have: a query of them reads 1 MB at
-most, some 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
+"""Jobs that are looked at for a page of some of them, more than a page may have: a query of them reads 1 MB at most,
+some 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
 """
+
+TAGGED = 400
+"""The same for the jobs with a tag, which are read by their keys."""
 
 T = TypeVar("T")
 logger = logging.getLogger("duecourse.adapters.dynamodb")
@@ -33,25 +37,35 @@ class JobPages:
         self._table = table
         self._read = read
 
-    def of_tenant(self, tenant: str, *, limit: int, after: str | None, prefix: str, state: JobState | None) -> JobPage:
+    def of_tenant(
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        after: str | None,
+        prefix: str,
+        state: JobState | None,
+        passes: Passes | None,
+    ) -> JobPage:
         """See ports.JobStore.page."""
         last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
-        size = limit if state is None else LOOKED_AT
+        size = limit if state is None and passes is None else LOOKED_AT
         items, more = self._query("tenant", tenant, "job_id", prefix, size, last, state=state, IndexName="tenant")
-        following = None if more is None else more["job_id"]["S"]
-        if len(items) > limit:
-            following = items[limit - 1]["job_id"]["S"]
-        return self._page(items[:limit], following)
+        return self._page(items, None if more is None else more["job_id"]["S"], limit, passes)
 
-    def of_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str) -> JobPage:
+    def of_tag(
+        self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str, passes: Passes | None
+    ) -> JobPage:
+        """See ports.JobStore.page_tag."""
         partition = tag_partition(tenant, tag)
         last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
-        markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", limit, last)
+        size = limit if passes is None else max(limit, TAGGED)
+        markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", size, last)
         ids = [marked_job(marker) for marker in markers]
         items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
         found = {item["job_id"]["S"]: item for item in items}
         following = None if more is None else marked_job(more)
-        return self._page([found[job_id] for job_id in ids if job_id in found], following)
+        return self._page([found[job_id] for job_id in ids if job_id in found], following, limit, passes)
 
     def cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         """See ports.JobStore.page_cursors."""
@@ -111,8 +125,13 @@ class JobPages:
         items: list[Item] = answer["Items"]
         return items, answer.get("LastEvaluatedKey")
 
-    def _page(self, items: list[Item], following: str | None) -> JobPage:
-        jobs = [job for item in items if (job := readable(self._read, item)) is not None]
+    def _page(self, items: list[Item], following: str | None, limit: int, passes: Passes | None) -> JobPage:
+        """Of the items those that pass, `limit` at most: only theirs are the payloads and cursors that are read."""
+        if passes is not None:
+            items = [item for item in items if (job := readable(from_item, item)) is not None and passes(job)]
+        if len(items) > limit:
+            following = items[limit - 1]["job_id"]["S"]
+        jobs = [job for item in items[:limit] if (job := readable(self._read, item)) is not None]
         cursors = self._cursors((job.tenant, job.id) for job in jobs)
         return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), following)
 

@@ -42,6 +42,7 @@ from duecourse.ports import (
     JobPage,
     JobQuotaError,
     KeyUsedError,
+    Passes,
     SeatsChangedError,
     SeatStore,
     StoreBusyError,
@@ -62,7 +63,7 @@ class DynamoJobStore:
         self._record = ShardRecord(client, table)
         self._count = JobCount(client, table, clock)
         self._writing = JobWriting(client, clock, self._count, self.snapshot)
-        self._pages = JobPages(client, table, self._job)
+        self._pages = JobPages(client, table, lambda item: read_job(item, self._get))
         self.seats: SeatStore = DynamoSeats(client, table)
 
     def create(
@@ -119,7 +120,7 @@ class DynamoJobStore:
     def get(self, tenant: str, job_id: str) -> Job | None:
         item = self._get(job_key(tenant, job_id, JOB))
         try:
-            return None if item is None else self._job(item)
+            return None if item is None else read_job(item, self._get)
         except JobMissingError:
             return None
 
@@ -145,7 +146,7 @@ class DynamoJobStore:
         if JOB not in found:
             return None, None
         try:
-            job = self._job(found[JOB])
+            job = read_job(found[JOB], self._get)
         except JobMissingError:
             return None, None
         return job, readable(cursor_item.from_item, found[CURSOR]) if CURSOR in found else None
@@ -209,21 +210,27 @@ class DynamoJobStore:
         return change_items.page(self._client, self._table, tenant, job_id, limit, before)
 
     def page(
-        self, tenant: str, *, limit: int, after: str | None, prefix: str = "", state: JobState | None = None
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        after: str | None,
+        prefix: str = "",
+        state: JobState | None = None,
+        passes: Passes | None = None,
     ) -> JobPage:
-        return self._pages.of_tenant(tenant, limit=limit, after=after, prefix=prefix, state=state)
+        return self._pages.of_tenant(tenant, limit=limit, after=after, prefix=prefix, state=state, passes=passes)
 
-    def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
-        return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix)
+    def page_tag(
+        self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "", passes: Passes | None = None
+    ) -> JobPage:
+        return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix, passes=passes)
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         return self._pages.cursors(tenant, limit=limit, after=after)
 
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
         return self._pages.tagged(tenant, tag, job_ids)
-
-    def _job(self, item: Item) -> Job:
-        return read_job(item, self._get)
 
     def _get(self, key: Item) -> Item | None:
         return read_item(self._client, self._table, key)
