@@ -1,5 +1,6 @@
 import { asProblem } from "../api/problem";
-import { patiently, type Refusal, type Send } from "./paced";
+import { patiently } from "../shared/patiently";
+import type { Refusal, Send } from "./paced";
 
 const AT_ONCE = 8;
 

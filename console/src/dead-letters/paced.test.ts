@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ApiProblem } from "../api/problem";
-import { type Portion, paced, patiently } from "./paced";
+import { type Portion, paced } from "./paced";
 
 const never = new AbortController().signal;
 const some = (sent: number, more = true): Portion => ({ sent, refused: 0, refusals: [], more });
@@ -47,34 +46,5 @@ describe("sending at a pace", () => {
     };
     await paced(send, 0.001, stop.signal, () => {});
     expect(portions).toBe(1);
-  });
-});
-
-describe("asking patiently", () => {
-  const busy = new ApiProblem(429, "Too many requests", "", [], null, 3);
-
-  test("waits as long as the API says", async () => {
-    const answers = [busy, busy, null];
-    const waited: number[] = [];
-    const ask = async () => {
-      const problem = answers.shift();
-      if (problem) throw problem;
-      return "sent";
-    };
-    expect(await patiently(ask, never, async (seconds) => void waited.push(seconds))).toBe("sent");
-    expect(waited).toEqual([3, 3]);
-  });
-
-  test("gives up after five tries, and at once where waiting cannot help", async () => {
-    let tries = 0;
-    const failing = (problem: ApiProblem) => async () => {
-      tries += 1;
-      throw problem;
-    };
-    await expect(patiently(failing(busy), never, async () => {})).rejects.toBe(busy);
-    expect(tries).toBe(5);
-    const refused = new ApiProblem(403, "You may not do this", "");
-    await expect(patiently(failing(refused), never, async () => {})).rejects.toBe(refused);
-    expect(tries).toBe(6);
   });
 });

@@ -1,4 +1,4 @@
-import { asProblem } from "../api/problem";
+import { type Wait, waiting } from "../shared/patiently";
 
 export interface Refusal {
   what: string;
@@ -15,13 +15,9 @@ export interface Portion {
 }
 /** Sends up to `count` further runs; the signal ends its waits. */
 export type Send = (count: number, signal: AbortSignal) => Promise<Portion>;
-/** Ends after so many seconds, or as soon as the signal says so. */
-export type Wait = (seconds: number, signal: AbortSignal) => Promise<void>;
 
 /** Runs of one portion: a stop takes effect after one. */
 const MOST = 100;
-const TRIES = 5;
-const LONGEST_WAIT = 30;
 
 /** Sends runs at `pace` (runs per second), portion by portion, until there are no more or the signal says stop.
  * `told` hears of each portion. Raises what `send` raises, or its failure; called again with the same `send` it goes on from there.
@@ -41,36 +37,4 @@ export async function paced(
     if (!portion.more) return;
     await wait((portion.sent + portion.refused) / pace, signal);
   }
-}
-
-/** The answer, asked for again where that may help: the API's limit of requests, an outage. */
-export async function patiently<Answer>(
-  ask: () => Promise<Answer>,
-  signal: AbortSignal,
-  wait: Wait = waiting,
-): Promise<Answer> {
-  for (let count = 1; ; count++) {
-    try {
-      return await ask();
-    } catch (error) {
-      const problem = asProblem(error);
-      if (!problem.passes || count === TRIES || signal.aborted) throw error;
-      await wait(Math.min(problem.retryAfter ?? 2 ** (count - 1), LONGEST_WAIT), signal);
-    }
-  }
-}
-
-function waiting(seconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", end);
-      resolve();
-    }, seconds * 1_000);
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
-  });
 }

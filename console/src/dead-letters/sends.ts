@@ -1,6 +1,7 @@
 import { fetcher, type Schemas } from "../api/client";
+import { patiently } from "../shared/patiently";
 import { sendEach } from "./each";
-import { type Portion, patiently, type Send } from "./paced";
+import type { Portion, Send } from "./paced";
 
 export type Choice = Omit<Schemas["RedriveRequest"], "limit" | "cursor" | "dry_run">;
 

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { fetcher } from "../api/client";
-import { patiently } from "../dead-letters/paced";
 import { useNow } from "../shared/Instant";
+import { patiently } from "../shared/patiently";
 import { type Load, loadOf, type Upcoming } from "./load";
 
 const MINUTE = 60_000;
@@ -38,6 +38,7 @@ export function useLoad(enabled: boolean) {
         step: 60,
       };
       const pages: Upcoming[] = [];
+      client.setQueryData(SO_FAR, 0);
       let cursor: string | undefined;
       do {
         const query = { ...window, cursor };

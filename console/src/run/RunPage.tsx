@@ -40,7 +40,7 @@ function Run({ runId }: { runId: string }) {
     { enabled: found.data !== undefined },
   );
   const sent = useQuery({
-    queryKey: ["run", runId, "payload", found.data?.attempts],
+    queryKey: ["run", runId, "payload", found.data?.attempts, found.data?.state],
     queryFn: ({ signal }) => readPayload(runId, signal),
     enabled: found.data !== undefined,
   });

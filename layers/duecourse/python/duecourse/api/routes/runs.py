@@ -59,7 +59,8 @@ def get_run_payload(api: Api, request: Request, parameters: Mapping[str, str]) -
     """Read what a run sends.
 
     The payload of its last attempt, or of the first one to come. It is not kept, but computed again from the run and
-    the present definition of its job.
+    the present definition of its job. A run that ended before its first attempt sent nothing (`problem` says so). Of a
+    workflow's run it is what its members take of it.
     """
     run_id = run_id_in(parameters)
     sent = api.run_payloads.of(request.tenant, run_id)
