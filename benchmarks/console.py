@@ -3,9 +3,10 @@
     python -m benchmarks.console [--jobs 10000] [--visits 5] [--json]
 
 Deploys stage local, makes the jobs, and opens the console in Chromium with an empty cache, --visits times: what the
-first page transfers (compressed, all that it loads until it is quiet), when its figures can be seen, how long its
-scripts block the browser, and how long the list of jobs and its next page take. The emulator's functions share this
-machine's processors with the browser, which they don't on AWS; there is no distance to the network here.
+first page transfers (compressed, all that it loads until it is quiet; the walk through the load of all jobs, which ends
+last and grows with them, apart), when its figures can be seen, how long its scripts block the browser, and how long
+the list of jobs and its next page take. The emulator's functions share this machine's processors with the browser,
+which they don't on AWS; there is no distance to the network here.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ MOST_WRITTEN = 25
 
 COUNTED = re.compile(r"^Dead letters: \d")
 """A figure of the overview that the API has to answer for; it is a link, so the page can be used then."""
+WALK = "/v1/upcoming"
 WATCH_LONG_TASKS = """
 window.blocked = 0;
 new PerformanceObserver((list) => { for (const each of list.getEntries()) window.blocked += each.duration - 50; })
@@ -118,14 +120,19 @@ def records(dynamodb: Any, table: str, job: str) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def visit(browser: Browser) -> Iterator[tuple[Page, list[int]]]:
-    """A page of a browser that was never here, and the sizes of what it receives."""
+def visit(browser: Browser) -> Iterator[tuple[Page, list[tuple[str, int]]]]:
+    """A page of a browser that was never here, and the addresses and sizes (bytes) of what it receives."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.add_init_script(WATCH_LONG_TASKS)
-    received: list[int] = []
+    addresses: dict[str, str] = {}
+    received: list[tuple[str, int]] = []
     wire = context.new_cdp_session(page)
-    wire.on("Network.loadingFinished", lambda event: received.append(int(event["encodedDataLength"])))
+    wire.on("Network.responseReceived", lambda event: addresses.update({event["requestId"]: event["response"]["url"]}))
+    wire.on(
+        "Network.loadingFinished",
+        lambda event: received.append((addresses.get(event["requestId"], ""), int(event["encodedDataLength"]))),
+    )
     wire.send("Network.enable")
     yield page, received
     context.close()
@@ -138,11 +145,14 @@ def first_page(browser: Browser, api: str) -> dict[str, float]:
         expect(page.get_by_role("link", name=COUNTED)).to_be_visible()
         seen = float(page.evaluate("performance.now()")) / 1000
         page.wait_for_load_state("networkidle")
+        walk = [size for address, size in received if WALK in address]
         return {
             "interactive_seconds": round(seen, 2),
             "blocked_seconds": round(float(page.evaluate("window.blocked")) / 1000, 2),
-            "transferred_bytes": sum(received),
-            "requests": len(received),
+            "transferred_bytes": sum(size for _, size in received) - sum(walk),
+            "requests": len(received) - len(walk),
+            "load_bytes": sum(walk),
+            "load_requests": len(walk),
         }
 
 
