@@ -28,9 +28,7 @@ STAGE_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 DOCS_URL = re.compile(r"https?://[!-~]{1,200}")
 
 UNRESERVED_CONCURRENCY = 100
-"""What AWS keeps back for functions without a reservation (AWS Lambda Developer Guide, "Configuring reserved
-concurrency for a function").
-"""
+"""What AWS keeps back for those without a reservation (Lambda Developer Guide, "Configuring reserved concurrency")."""
 
 
 class ConfigError(ValueError):
