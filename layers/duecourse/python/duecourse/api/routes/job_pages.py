@@ -17,10 +17,11 @@ from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.jobs.job_limits import MAX_NAME, MAX_OWNER
 from duecourse.domain.jobs.policies import JobState
 from duecourse.usecases.jobs.job_view import JobFilter, JobView
-from duecourse.usecases.jobs.jobs import SIFTED
-from duecourse.usecases.jobs.upcoming import JOBS_A_REQUEST
 
 FILTERS = ("prefix", "name", "tag", "state", "owner")
+
+SEARCH = 4
+"""Requests that a page of some of the jobs counts as: one query looks at 1 MB of them, some 400."""
 
 
 def job_page(
@@ -32,7 +33,7 @@ def job_page(
     if after is not None and not after.startswith(where.prefix):
         raise bad_parameter("cursor", "belongs to a list with another prefix; begin without a cursor")
     if where.sifts:
-        charge(api, request, SIFTED // JOBS_A_REQUEST)
+        charge(api, request, SEARCH)
     page = api.jobs.page(request.tenant, limit=limit, after=after, where=where)
     items = [document(view) for view in page.items]
     count = fitting(items)

@@ -34,9 +34,6 @@ from duecourse.usecases.report import in_words
 ID_TRIES = 3
 TRIES = 3
 
-SIFTED = 400
-"""Jobs that are read for a page of those in one state, of one owner or name: about as many as one query answers."""
-
 KEY_SECONDS = 86_400
 """How long a caller's idempotency key is remembered."""
 
