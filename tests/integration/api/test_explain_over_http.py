@@ -200,6 +200,7 @@ def test_a_paused_job_says_so_and_after_it_was_resumed_its_record_does(
     assert api.ask("/v1/jobs/hourly/resume").status == 200
     recorded = asked(api, 2 * HOUR)
     assert (recorded["verdict"], recorded["run"]["state"]) == ("paused", "SKIPPED")
+    assert "It had been paused since 2026-11-21T12:10:00Z by " in recorded["sentence"]
 
 
 def test_a_deleted_job_can_be_asked_about_for_a_day(api: ApiClient, clock: SettableClock, hourly: Job) -> None:

@@ -10,6 +10,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.explain import SETTLED_SECONDS, ExplainContext, explain
 from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.told_pause import pause_over, with_pause
 from duecourse.domain.runs.verdict import Explanation, Verdict
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
@@ -28,6 +29,9 @@ MAX_READ = 400
 API sent at once (100), and of runs on request.
 """
 
+
+CHANGES = 100
+"""The last changes of a job among which its pause is looked for, 100 KB at most."""
 
 MAX_WAITING = 100
 """How many runs of a line are read, at most 100 KB; for runs behind them the answer has no place."""
@@ -70,6 +74,10 @@ class Explain:
             raise JobUnknownError(job_id)
         now = self.clock.now()
         found = explain(at, job, cursor, record, self._around(at, job, record, searched, now), now=now)
+        if found.verdict is Verdict.PAUSED and found.run is not None:
+            changes = self.jobs.history(tenant, job_id, limit=CHANGES, before=None).items
+            pause = pause_over(changes, at)
+            return Explained(found if pause is None else with_pause(found, pause), found.run)
         if isinstance(job, Job) and job.workflow is not None and found.verdict is Verdict.NOT_AN_OCCURRENCE:
             if self._reached(tenant, job.workflow, tags):
                 return self._as_member(job, job.workflow, at, found)
