@@ -42,3 +42,12 @@ test("where there is little room a bar stands for more", () => {
 test("without pages there is nothing", () => {
   expect(loadOf([])).toMatchObject({ bars: [], hot: [], runs: 0, jobs: 0, paused: 0 });
 });
+
+test("an API of the release before tells of no late jobs", () => {
+  const { late: _, late_jobs: __, paused: ___, uncounted_jobs: ____, ...before } = page([]);
+  expect(loadOf([before])).toMatchObject({
+    paused: 0,
+    late: { count: 0, ids: [] },
+    silent: { count: 1, ids: [] },
+  });
+});

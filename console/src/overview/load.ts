@@ -2,8 +2,9 @@
 
 import type { Schemas } from "../api/client";
 
-export type Upcoming = Pick<Schemas["Upcoming"], "from" | "to" | "buckets" | "jobs" | "paused"> &
-  Pick<Schemas["Upcoming"], "late" | "late_jobs" | "uncounted" | "uncounted_jobs">;
+export type Upcoming = Pick<Schemas["Upcoming"], "from" | "to" | "buckets" | "jobs" | "uncounted"> &
+  // An API of the release before, which answers during a deployment, does not tell these.
+  Partial<Pick<Schemas["Upcoming"], "paused" | "late" | "late_jobs" | "uncounted_jobs">>;
 
 /** So many jobs, the first of them by their ids. */
 export interface Named {
@@ -65,15 +66,16 @@ export function loadOf(pages: readonly Upcoming[], minutesOfBar = 10): Load {
     const bar = barOf(minute.at.getTime());
     if (bar !== undefined) bar.hot = true;
   }
-  const sum = (of: (page: Upcoming) => number) => pages.reduce((all, page) => all + of(page), 0);
+  const sum = (of: (page: Upcoming) => number | undefined) =>
+    pages.reduce((all, page) => all + (of(page) ?? 0), 0);
   return {
     bars,
     hot,
     runs: bars.reduce((all, bar) => all + bar.runs, 0),
     jobs: sum((page) => page.jobs),
     paused: sum((page) => page.paused),
-    late: { count: sum((page) => page.late), ids: pages.flatMap((page) => page.late_jobs) },
-    silent: { count: sum((page) => page.uncounted), ids: pages.flatMap((page) => page.uncounted_jobs) },
+    late: { count: sum((page) => page.late), ids: pages.flatMap((page) => page.late_jobs ?? []) },
+    silent: { count: sum((page) => page.uncounted), ids: pages.flatMap((page) => page.uncounted_jobs ?? []) },
   };
 }
 
