@@ -48,10 +48,15 @@ def act(page: Page, action: str, confirmed: str) -> None:
 def test_pages_without_a_job_that_is_asked_for_are_passed_over(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
+    asked: list[str] = []
+
     def scattered(route: Route) -> None:
-        """Three pages without a job, which go on, and then those that there are."""
+        """Three pages without a job, the last of which is refused once, and then those that there are."""
         cursor = parse_qs(urlsplit(route.request.url).query).get("cursor", ["0"])[0]
-        if cursor == "3":
+        asked.append(cursor)
+        if asked == ["0", "1", "2"]:
+            route.fulfill(status=429, headers={"Retry-After": "0"}, json={"title": "Too Many Requests", "status": 429})
+        elif cursor == "3":
             route.fulfill(response=route.fetch(url=route.request.url.replace("&cursor=3", "")))
         else:
             route.fulfill(json={"items": [], "next_cursor": str(int(cursor) + 1)})
@@ -61,6 +66,7 @@ def test_pages_without_a_job_that_is_asked_for_are_passed_over(
     page.route("**/v1/jobs?**", scattered)
     page.goto(f"{console.url}#/jobs?owner=finance")
     expect(page.get_by_role("rowheader").get_by_role("link")).to_have_text(["job-000"])
+    assert asked[:5] == ["0", "1", "2", "2", "3"], "the search goes on where it was refused"
 
 
 def test_a_job_is_told_in_a_row(sampled: ServedConsole, open_page: Open) -> None:

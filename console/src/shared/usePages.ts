@@ -1,6 +1,7 @@
 import { type QueryKey, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { LIVE } from "../api/client";
+import { patiently } from "./patiently";
 
 /** A list with a filter may have pages without anything, which go on: so many are passed over at once. */
 const PASSED_OVER = 20;
@@ -44,7 +45,9 @@ export function usePages<Item>(
       let page = await read(cursor, signal);
       let passed = 0;
       for (; page.items.length === 0 && page.next_cursor !== null && passed < PASSED_OVER; passed += 1) {
-        page = await read(page.next_cursor, signal);
+        const { next_cursor } = page;
+        // Each by itself: the search must not begin anew where the API asks one to wait.
+        page = await patiently(() => read(next_cursor, signal), signal);
       }
       return { ...page, passed };
     },

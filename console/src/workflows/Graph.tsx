@@ -19,25 +19,13 @@ interface JobNode extends Record<string, unknown> {
   member: GraphMember;
 }
 
-/** A workflow has 1,024 jobs at most (docs/api.md); nobody could read a picture of many more. */
-const MOST = 2_000;
-
 interface Shown {
   members: readonly GraphMember[];
   label: string;
 }
 
-/** The jobs of a workflow, read only; each is a link. A table beside it has the same facts. */
-export default function Graph(shown: Shown) {
-  if (shown.members.length <= MOST) return <Drawn {...shown} />;
-  return (
-    <p>
-      {shown.members.length} jobs are too many for a picture (at most {MOST}); the table has them all.
-    </p>
-  );
-}
-
-function Drawn({ members, label }: Shown) {
+/** The jobs of a workflow (1,024 at most), read only; each is a link. A table beside it has the same facts. */
+export default function Graph({ members, label }: Shown) {
   const places = useLayout(members);
   if (places === null)
     return <StatusIndicator type="loading">Laying out {members.length} jobs</StatusIndicator>;
