@@ -1,4 +1,4 @@
-// Where the Chromium of the lock is, unpacked: the tests' browser on a machine that has none.
+// Extracts the locked Chromium to $TMPDIR: the browser of the tests (tests/support/browser.py).
 import chromium from "@sparticuz/chromium";
 
-console.log(await chromium.executablePath());
+await chromium.executablePath();

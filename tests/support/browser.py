@@ -7,10 +7,12 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.support.shared import filled_once
 from tests.support.template import ROOT
 
 QUIET = (
@@ -20,15 +22,26 @@ QUIET = (
 """It asks nobody but the page."""
 PATIENCE_MS = 120_000
 """Ends what hangs; decides nothing else."""
+BROWSERS = ROOT / ".build" / "chromium"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def chromium() -> str:
-    """The path of a browser that starts here."""
+    """The path of the browser: $DUECOURSE_CHROME, else that of the lock, extracted once under `.build/chromium`."""
     if named := os.environ.get("DUECOURSE_CHROME"):
         return named
-    found = subprocess.run(["node", "browser.mjs"], cwd=ROOT / "console", check=True, capture_output=True, text=True)
-    return found.stdout.strip().splitlines()[-1]
+    return str(filled_once(BROWSERS / _locked_version(), _extract) / "chromium")
+
+
+def _locked_version() -> str:
+    package = json.loads((ROOT / "console" / "package.json").read_text())
+    version: str = package["devDependencies"]["@sparticuz/chromium"]
+    return version
+
+
+def _extract(folder: Path) -> None:
+    """The package extracts to the temporary folder, and takes an existing file for a complete one (version 147)."""
+    subprocess.run(["node", "browser.mjs"], cwd=ROOT / "console", check=True, env={**os.environ, "TMPDIR": str(folder)})
 
 
 @contextmanager

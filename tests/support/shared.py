@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 import fcntl
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import IO
+
+
+def filled_once(folder: Path, fill: Callable[[Path], object]) -> Path:
+    """`folder`, with all that `fill` writes: the first process fills it, later ones find it, others wait meanwhile.
+
+    `fill` gets a new folder beside it, which is renamed when it is complete. A process that dies leaves no partial
+    folder under the final name.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            partial = Path(mkdtemp(dir=folder.parent))
+            try:
+                fill(partial)
+                partial.rename(folder)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+    return folder
 
 
 @contextmanager

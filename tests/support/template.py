@@ -3,7 +3,6 @@
 A synthesis takes some seconds, so what it makes is kept under `.build/`, named after everything it is made from.
 """
 
-import fcntl
 import hashlib
 import json
 import shutil
@@ -11,8 +10,9 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
+
+from tests.support.shared import filled_once
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / ".build" / "synthesised"
@@ -55,18 +55,8 @@ def template(stage: str, made_from: tuple[str, ...] = MADE_FROM, **context: str)
 
 
 def kept(name: str, make: Callable[[Path], object], made_from: tuple[str, ...] = MADE_FROM, more: str = "") -> Path:
-    """The folder that `make` fills, once for the same files (and `more`): in the first process that asks, while others
-    wait.
-    """
-    folder = KEPT / f"{name}-{_fingerprint(made_from, more)[:32]}"
-    KEPT.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            fresh = Path(mkdtemp(dir=KEPT))
-            make(fresh)
-            fresh.rename(folder)
-    return folder
+    """The folder under `.build/` that `make` fills, once for the same files (and `more`)."""
+    return filled_once(KEPT / f"{name}-{_fingerprint(made_from, more)[:32]}", make)
 
 
 def synthesise(folder: Path, context: dict[str, Any]) -> Any:

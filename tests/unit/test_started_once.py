@@ -12,14 +12,14 @@ from threading import Barrier, Event
 
 import pytest
 
-from tests.support.shared import shared
+from tests.support.shared import filled_once, shared
 from tests.support.template import ROOT
 from tests.support.waiting import PATIENCE_SECONDS
 
 DIES = """
 import os, sys
 from pathlib import Path
-from tests.support.shared import shared
+from tests.support.shared import filled_once, shared
 with shared(Path(sys.argv[1]), lambda _: 1 / 0) as found:
     print(found, flush=True)
     os._exit(9)
@@ -102,3 +102,30 @@ def test_a_worker_that_dies_is_not_waited_for(tmp_path: Path) -> None:
         )  # fmt: skip
         assert (died.returncode, died.stdout.strip()) == (9, endpoint), died.stderr
     assert emulator.events == ["started", "ended"]
+
+
+FILLS = """
+import sys, time
+from pathlib import Path
+from tests.support.shared import filled_once
+def fill(folder):
+    with (folder / "parts").open("w") as out:
+        for part in range(20):
+            out.write(f"{part}\\n")
+            out.flush()
+            time.sleep(0.01)
+print(len((filled_once(Path(sys.argv[1]), fill) / "parts").read_text().split()), flush=True)
+"""
+
+
+def test_processes_that_need_a_folder_at_once_all_see_it_complete(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FILLS, str(tmp_path / "folder")]
+    asking = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [process.communicate(timeout=PATIENCE_SECONDS)[0].strip() for process in asking] == ["20"] * 3
+
+
+def test_a_folder_that_could_not_be_filled_is_filled_by_the_next_process(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        filled_once(tmp_path / "folder", lambda _: 1 / 0)
+    assert (filled_once(tmp_path / "folder", lambda folder: (folder / "part").touch()) / "part").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "folder.lock"]
