@@ -1,9 +1,30 @@
+import json
+import re
 import tomllib
 from pathlib import Path
 
 from duecourse.version import VERSION
 
+ROOT = Path(__file__).parents[2]
 
-def test_code_and_package_have_one_version():
-    project = Path(__file__).parents[2] / "pyproject.toml"
-    assert tomllib.loads(project.read_text())["project"]["version"] == VERSION
+
+def project(folder: str) -> dict[str, object]:
+    """What a pyproject.toml says of its distribution."""
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+
+
+def test_code_and_packages_have_one_version():
+    assert project(".")["version"] == project("cdk")["version"] == VERSION
+
+
+def test_packages_of_both_languages_have_one_licence():
+    python = [project(folder)["license"] for folder in (".", "cdk")]
+    node = [json.loads((ROOT / folder / "package.json").read_text()) for folder in (".", "console")]
+    assert {*python, *(package["license"] for package in node)} == {"Apache-2.0"}
+    assert all(package["private"] for package in node)
+
+
+def test_changelog_has_a_section_for_each_recorded_release_with_the_newest_first():
+    recorded = {folder.name for folder in (ROOT / "tests" / "fixtures" / "releases").iterdir() if folder.is_dir()}
+    headings = re.findall(r"^## (?:Release )?([\w.-]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings == ["Unreleased", *sorted(recorded, reverse=True)]

@@ -18,16 +18,20 @@ from tests.support.template import ROOT
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, unpacked as pip does it."""
-    folder = tmp_path_factory.mktemp("wheel")
+def build(project: Path, folder: Path) -> Path:
+    """The wheel of a project, unpacked as pip does it."""
     build = f"from hatchling.build import build_wheel; build_wheel({str(folder)!r})"
-    subprocess.run([sys.executable, "-c", build], cwd=ROOT, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", build], cwd=project, check=True, capture_output=True)
     (built,) = folder.glob("*.whl")
     with ZipFile(built) as archive:
         archive.extractall(folder / "site")
     return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unpacked wheel of `duecourse`."""
+    return build(ROOT, tmp_path_factory.mktemp("wheel"))
 
 
 def needed(lines: list[str] | None, extra: str = "") -> set[str]:
@@ -55,15 +59,34 @@ def run(wheel: Path, tmp_path: Path, program: str, extra: str = "") -> str:
     return done.stdout
 
 
+def metadata(wheel: Path) -> PathDistribution:
+    (folder,) = wheel.glob("*.dist-info")
+    return PathDistribution(folder)
+
+
 def requirements(wheel: Path) -> list[str]:
-    (metadata,) = wheel.glob("*.dist-info")
-    return PathDistribution(metadata).requires or []
+    return metadata(wheel).requires or []
 
 
 def test_a_program_needs_an_http_client_and_time_zones_only(wheel: Path) -> None:
     base = [Requirement(line) for line in requirements(wheel)]
     assert [each.name for each in base if each.marker is None] == ["httpx", "tzdata"]
     assert (wheel / "duecourse" / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("project", [".", "cdk"])
+def test_each_wheel_has_the_licence_and_complete_metadata(project: str, tmp_path: Path) -> None:
+    built = metadata(build(ROOT / project, tmp_path))
+    said = built.metadata
+    assert (said["License-Expression"], said["License-File"]) == ("Apache-2.0", "LICENSE")
+    assert built.read_text("licenses/LICENSE") == (ROOT / "LICENSE").read_text()
+    assert said["Author"] == "Duecourse contributors"
+    assert said["Summary"]
+    assert said["Keywords"]
+    assert said["Description-Content-Type"] == "text/markdown"
+    readme = (ROOT / project / "README.md").read_text()
+    assert said.get_payload() == readme
+    assert "Typing :: Typed" in said.get_all("Classifier", [])
 
 
 def test_the_client_works_with_nothing_but_its_dependencies(wheel: Path, tmp_path: Path) -> None:
