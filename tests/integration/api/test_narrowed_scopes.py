@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,11 @@ import pytest
 
 from duecourse.api.identity import SCOPES
 from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.workflows.graph import WorkflowRef
+from duecourse.ports import WorkflowStore
 from tests.integration.api.test_every_route import (
     CLOSED,
     OWNER,
@@ -22,10 +28,11 @@ from tests.integration.api.test_every_route import (
     tenants,  # noqa: F401 - the fixture
 )
 from tests.support.api import BODY, HTTP_TARGET, Answered
-from tests.support.api_events import json_event, jwt_caller
+from tests.support.api_events import api_event, json_event, jwt_caller
 from tests.support.every_route import JOB, TAG, WORKFLOW
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
+from tests.support.runs import run
 
 pytestmark = pytest.mark.emulator
 
@@ -284,3 +291,180 @@ def test_a_repeated_request_shows_no_job_that_has_lost_the_tag(tenants: Tenants)
     assert tenants.api.send(json_event("PATCH", "/v1/jobs/mine", {"tags": [OTHER]})).status == 200
     tenants.api.caller = caller(TAG)
     assert refused(tenants.api.send(request))
+
+
+MINE, THEIRS, BOTH = "mine", "theirs", "both"
+FULL = jwt_caller(OWNER, *SCOPES)
+
+
+def both(*members: str, tags: tuple[str, ...] = (TAG,)) -> dict[str, Any]:
+    """A workflow of jobs that exist: each comes after the one before it."""
+    jobs = {name: {"after": [before] if before else []} for before, name in zip(("", *members), members, strict=False)}
+    return {"schedule": "0 * * * *", "tags": list(tags), "jobs": jobs}
+
+
+def put_both(tenants: Tenants, *tags: str) -> None:
+    """A workflow with these tags of a job with the caller's tag and, after it, one of another tag."""
+    tenants.api.caller = FULL
+    for name, tag in ((MINE, TAG), (THEIRS, OTHER)):
+        assert tenants.api.post(BODY | {"id": name, "schedule": None, "tags": [tag]}).status == 201
+    put = json_event("PUT", f"/v1/workflows/{BOTH}", both(MINE, THEIRS, tags=tags))
+    assert tenants.api.send(put).status == 201
+
+
+def add_run(tenants: Tenants, job_id: str, state: RunState, workflow: str | None = BOTH) -> str:
+    """A run of that job at NOON, of the workflow's present graph; its id."""
+    job = tenants.api.jobs.get(OWNER, job_id)
+    assert job is not None
+    record = run(job, state)
+    if workflow is not None:
+        own = tenants.api.jobs.get(OWNER, workflow)
+        assert own is not None
+        assert isinstance(own.target, WorkflowTarget)
+        record = replace(record, identity=replace(record.identity, workflow=f"{workflow}@{own.target.graph}"))
+    assert tenants.api.runs.write(record, None) is None
+    return str(record.name)
+
+
+OF_A_WORKFLOW = [
+    ("POST", "/v1/jobs/<job_id>/run"),
+    ("POST", "/v1/jobs/<job_id>/backfill"),
+    ("POST", "/v1/jobs/<job_id>/skip-next"),
+    ("POST", "/v1/jobs/<job_id>/pause"),
+    ("POST", "/v1/jobs/<job_id>/resume"),
+    ("DELETE", "/v1/jobs/<job_id>"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), OF_A_WORKFLOW, ids=[" ".join(route) for route in OF_A_WORKFLOW])
+def test_an_action_on_a_workflow_needs_the_tag_on_each_of_its_jobs(tenants: Tenants, method: str, path: str) -> None:
+    put_both(tenants, TAG)
+    before = tenants.of_the_owner()
+    answer = tenants.call(method, path, caller(TAG), job_id=BOTH)
+    assert refused(answer), answer.text
+    assert THEIRS not in answer.text
+    assert tenants.of_the_owner() == before
+    answer = tenants.call(method, path, caller(TAG, OTHER), job_id=BOTH)
+    assert answer.status in (200, 202, 204), answer.text
+
+
+@pytest.mark.parametrize(
+    ("command", "state"), [("cancel", RunState.WAITING), ("redrive", RunState.DEAD), ("rerun", RunState.DEAD)]
+)
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_action_on_a_run_of_a_workflow_needs_the_tag_on_each_job_of_the_run(
+    tenants: Tenants, command: str, state: RunState, begun: bool
+) -> None:
+    put_both(tenants, TAG)
+    run_id = add_run(tenants, BOTH, state, BOTH if begun else None)
+    tenants.api.caller = FULL
+    if begun:  # the run keeps the graph with which it began
+        put = json_event("PUT", f"/v1/workflows/{BOTH}", both(MINE))
+        assert tenants.api.send(put).status == 200
+    body = {"from": [MINE]} if command == "rerun" else {}
+    before = tenants.of_the_owner()
+    tenants.api.caller = caller(TAG)
+    answer = tenants.api.post(body, f"/v1/runs/{run_id}/{command}")
+    assert refused(answer), answer.text
+    assert tenants.of_the_owner() == before
+    tenants.api.caller = caller(TAG, OTHER)
+    answer = tenants.api.post(body, f"/v1/runs/{run_id}/{command}")
+    assert answer.status == (202 if begun or command != "rerun" else 409), answer.text
+
+
+@pytest.mark.parametrize(("command", "state"), [("cancel", RunState.RETRYING), ("redrive", RunState.DEAD)])
+@pytest.mark.parametrize("tags", [(OTHER,), (TAG,), (TAG, OTHER)])
+def test_an_action_on_the_run_of_an_own_job_starts_no_job_of_another_tag(
+    tenants: Tenants, command: str, state: RunState, tags: tuple[str, ...]
+) -> None:
+    put_both(tenants, *tags)
+    run_id = add_run(tenants, MINE, state)
+    before = tenants.of_the_owner()
+    tenants.api.caller = caller(TAG)
+    answer = tenants.api.post({}, f"/v1/runs/{run_id}/{command}")
+    assert refused(answer), answer.text
+    assert THEIRS not in answer.text
+    assert tenants.of_the_owner() == before
+    tenants.api.caller = caller(TAG, OTHER)
+    assert tenants.api.post({}, f"/v1/runs/{run_id}/{command}").status == 202
+
+
+def test_a_run_of_a_workflow_whose_graph_is_unknown_is_changed_by_no_narrowed_scope(tenants: Tenants) -> None:
+    put_both(tenants, TAG)
+    job = tenants.api.jobs.get(OWNER, MINE)
+    assert job is not None
+    record = run(job, RunState.DEAD)
+    record = replace(record, identity=replace(record.identity, workflow=f"{BOTH}@gone"))
+    assert tenants.api.runs.write(record, None) is None
+    tenants.api.caller = caller(TAG, OTHER)
+    answer = tenants.api.post({}, f"/v1/runs/{record.name}/redrive")
+    assert refused(answer), answer.text
+    assert "without a tag" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("query", [{}, {"dry_run": "true"}])
+def test_a_put_of_a_workflow_releases_no_job_of_another_tag(tenants: Tenants, query: dict[str, str]) -> None:
+    put_both(tenants, TAG)
+    before = tenants.of_the_owner()
+    put = json_event("PUT", f"/v1/workflows/{BOTH}", both(MINE), query=query)
+    tenants.api.caller = caller(TAG)
+    answer = tenants.api.send(put)
+    assert refused(answer), answer.text
+    assert answer.json["detail"] == f"The job {THEIRS} must have one of the tags of the caller's scopes: {TAG}."
+    assert tenants.of_the_owner() == before
+    tenants.api.caller = caller(TAG, OTHER)
+    assert tenants.api.send(put).status == 200
+
+
+class Interrupted:
+    """A WorkflowStore in which another request comes in between: after the jobs were read the first time."""
+
+    def __init__(self, store: WorkflowStore, other: Callable[[], None]) -> None:
+        self._store = store
+        self._other: Callable[[], None] | None = other
+
+    def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
+        found, (other, self._other) = self._store.jobs(tenant, ids), (self._other, None)
+        if other is not None:
+            other()
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("DELETE", f"/v1/jobs/{BOTH}", None),
+        ("POST", f"/v1/jobs/{BOTH}/pause", {}),
+        ("POST", f"/v1/jobs/{BOTH}/run", {}),
+        ("PUT", f"/v1/workflows/{BOTH}", both("more")),
+    ],
+)
+def test_a_workflow_that_was_changed_after_the_check_stays_as_it_is(
+    tenants: Tenants, method: str, path: str, body: Any
+) -> None:
+    put_both(tenants, TAG)
+    api = tenants.api
+    assert api.post(BODY | {"id": "more", "schedule": None, "tags": [TAG]}).status == 201
+    assert api.send(json_event("PUT", f"/v1/workflows/{BOTH}", both(MINE))).status == 200
+    api.caller = None
+    between = replace(api, caller=FULL)
+
+    def other() -> None:
+        put = json_event("PUT", f"/v1/workflows/{BOTH}", both(MINE, THEIRS))
+        assert between.send(put).status == 200
+
+    narrowed = replace(api, workflows=Interrupted(api.workflows, other), caller=caller(TAG))
+    answer = narrowed.send(
+        api_event(method, path, content_type=None) if body is None else json_event(method, path, body)
+    )
+    assert (answer.status, kind(answer)) == (409, "job-changed"), answer.text
+    job = api.jobs.get(OWNER, BOTH)
+    assert job is not None
+    assert isinstance(job.target, WorkflowTarget)
+    assert set(api.workflows.graph(OWNER, WorkflowRef(BOTH, job.target.graph)).numbers) == {MINE, THEIRS}
+    theirs = api.jobs.get(OWNER, THEIRS)
+    assert theirs is not None
+    assert theirs.workflow == BOTH

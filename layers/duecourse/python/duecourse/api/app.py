@@ -55,8 +55,8 @@ class Application:
                     # because its owner's programs ask too often. API Gateway's own throttle bounds it.
                     admit(self._api, self._request)
                 with refusing(self._api.settings, parameters, route.problems):
-                    check_route(self._api, route, self._request, parameters)
-                    return route.handler(self._api, self._request, parameters)
+                    checked = check_route(self._api, route, self._request, parameters)
+                    return route.handler(self._api, checked, parameters)
 
             return self._answered(work)
 

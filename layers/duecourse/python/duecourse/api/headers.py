@@ -32,7 +32,7 @@ def etag_of(job: Job) -> str:
 
 def read_expected(request: Request) -> Precondition:
     """What the caller's scopes and If-Match say of the job. A weak tag matches nothing. Raises Problem (400)."""
-    reached, text = Precondition(tags=request.tags), request.headers.get("if-match")
+    reached, text = Precondition(tags=request.tags, seen=request.seen), request.headers.get("if-match")
     if text is None:
         return reached
     text = text.strip()

@@ -5,6 +5,7 @@ the runs of such jobs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from urllib.parse import unquote
 
 from duecourse.api.api import Api, Route
@@ -14,17 +15,24 @@ from duecourse.api.request import Request
 from duecourse.api.run_query import read_tag
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.workflows.graph import WorkflowRef, read_ref
+from duecourse.ports import GraphMissingError
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.runs.runs import RunUnknownError
+from duecourse.usecases.workflows.workflow_draft import Workflow, WorkflowDraft
 
 
-def check_route(api: Api, route: Route, request: Request, parameters: Mapping[str, str]) -> None:
-    """Raises Problem (403) where the job that the path names has none of the caller's tags, and where it names none
-    though the route needs one; JobUnknownError, RunUnknownError where there is no such job (any more).
+def check_route(api: Api, route: Route, request: Request, parameters: Mapping[str, str]) -> Request:
+    """The request, with the version of the workflow whose jobs were checked (`seen`).
+
+    Raises Problem (403) if the job that the path names has none of the caller's tags, if the path names no job although
+    the route needs one, and if a change of a workflow, or of a run in one, affects a job without the tags;
+    JobUnknownError, RunUnknownError if there is no such job or run.
     """
     if request.tags is None or route.checks_tags:
-        return
+        return request
     name = _job_named(parameters)
     if name is None:
         wanted = " or ".join(sorted(route.scopes))
@@ -34,6 +42,7 @@ def check_route(api: Api, route: Route, request: Request, parameters: Mapping[st
     if job is None:
         raise RunUnknownError(unquote(parameters["run_id"])) if "run_id" in parameters else JobUnknownError(name)
     _check(request, job.tags, f"The job {name}", route.scopes)
+    return request if route.method == "GET" else _check_workflow(api, request, job, parameters.get("run_id"))
 
 
 def out_of_reach(error: JobReachError) -> Problem:
@@ -51,6 +60,19 @@ def check_member(request: Request, job: Job | Draft) -> None:
     _check(request, job.tags, f"The job {job.id}", frozenset({WRITE}))
 
 
+def check_released(api: Api, request: Request, before: Workflow | None, draft: WorkflowDraft) -> str:
+    """The version of the workflow that was read `before`, empty if there was none. Raises Problem (403), naming the
+    job, if the draft releases a job from the workflow that has none of the caller's tags.
+    """
+    if before is None:
+        return ""
+    left = before.graph.numbers.keys() - {member.id for member in draft.members}
+    for job in api.workflows.workflows.jobs(request.tenant, sorted(left)).values():
+        if job.workflow == before.job.id:
+            check_member(request, job)
+    return before.job.version
+
+
 def listed_tag(request: Request) -> str | None:
     """The tag by which a list is chosen: that of the query, which has to be one of the caller's, or their only one.
     Raises Problem: 400, 403 where the query has to name one.
@@ -64,6 +86,32 @@ def listed_tag(request: Request) -> str | None:
     named = ", ".join(sorted(request.tags))
     fault = FieldFault(f"must be one of the tags of the caller's scopes: {named}", parameter="tag")
     raise insufficient_scope(f"The query parameter tag {fault.detail}.", frozenset({READ}), [fault])
+
+
+def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) -> Request:
+    """Check the workflow, and each of its jobs, that an action on `job` or on its run may start, stop or release.
+
+    An action on a workflow affects all its jobs. So do the cancellation and the redrive of one job's run in it: they
+    decide which of the others start, and a redrive also restarts the workflow's run.
+    """
+    run = None if run_id is None else api.runs.get(request.tenant, unquote(run_id))
+    if run is not None and run.workflow is not None:
+        ref = read_ref(run.workflow)
+    elif isinstance(job.target, WorkflowTarget):
+        ref = WorkflowRef(job.id, job.target.graph)
+    else:
+        return request
+    store = api.workflows.workflows
+    try:
+        names = {ref.workflow, *store.graph(request.tenant, ref).numbers} - {job.id}
+    except GraphMissingError:
+        detail = f"The jobs of the workflow {ref.workflow} cannot be checked, since its graph is not kept any more"
+        raise insufficient_scope(f"{detail}; this needs the scope {WRITE} without a tag.", frozenset({WRITE})) from None
+    others = store.jobs(request.tenant, sorted(names))
+    for each in others.values():
+        what = f"This may start, stop or release jobs of the workflow {ref.workflow}: the workflow and each of its jobs"
+        _check(request, each.tags, what, frozenset({WRITE}))
+    return replace(request, seen=job.version) if run is None else request
 
 
 def _job_named(parameters: Mapping[str, str]) -> str | None:

@@ -24,6 +24,7 @@ class Request:
     `authorization` may hold a run's token and is in no log, nor are the other `headers` (names in small letters).
     Tenant, principal, scopes and tags are filled in where the route's scope is checked (`identity.admitted`), from what
     the gateway's `authorizer` found out; `tags` are those to which the scopes narrow the caller (None: they do not).
+    `seen` is the version of the workflow whose jobs were checked for these tags (`narrowing.check_route`).
     `correlation_id` is the caller's own (X-Correlation-Id), or the request's id.
     """
 
@@ -33,6 +34,7 @@ class Request:
     principal: str = ""
     scopes: frozenset[str] = frozenset()
     tags: frozenset[str] | None = None
+    seen: str | None = None
     query: Mapping[str, str] | None = None
     content_type: str | None = None
     body: str | None = None

@@ -28,7 +28,7 @@ from duecourse.api.bodies.workflow_answer import (
 from duecourse.api.bodies.workflow_body import JobName, WorkflowBody
 from duecourse.api.bodies.workflow_reading import read_workflow
 from duecourse.api.headers import etag_of, read_absent, read_expected, read_key
-from duecourse.api.narrowing import check_member
+from duecourse.api.narrowing import check_member, check_released
 from duecourse.api.problems.problems import Problem, unknown_workflow
 from duecourse.api.request import Request
 from duecourse.api.routes.dry_run import dry_run_in
@@ -83,7 +83,9 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     expected = replace(read_expected(request), absent=read_absent(request))
     before = api.workflows.standing(request.tenant, workflow_id, expected)
     draft = _draft(api, request.tenant, workflow_id, value, None if before is None else before.job)
-    draft = replace(draft, reach=partial(check_member, request))
+    if request.tags is not None:
+        draft = replace(draft, reach=partial(check_member, request))
+        expected = replace(expected, seen=check_released(api, request, before, draft))
     if dry:
         return _put("workflow_looked_at", api.workflows.look(request.tenant, workflow_id, draft, before), dry=True)
     charge(api, request, 1 + len(draft.inline))

@@ -55,15 +55,17 @@ class KeySpentError(Exception):
 class Precondition:
     """A caller's expectation of the job. `versions`: one of these (None: any). `exists`: the job must exist, in a
     request that could create it. `absent`: it must not exist. `tags`: the caller reaches jobs with one of these alone.
+    `seen`: the version whose members were checked for these tags.
     """
 
     versions: frozenset[str] | None = None
     exists: bool = False
     absent: bool = False
     tags: frozenset[str] | None = None
+    seen: str | None = None
 
     def check(self, job: Job | None) -> None:
-        """Raises JobReachError, JobVersionError if the job (None: there is none) is not as expected."""
+        """Raises JobReachError, JobVersionError or JobChangedError if the job (None: there is none) is unexpected."""
         if job is None:
             if self.exists:
                 raise JobVersionError(None)
@@ -72,6 +74,8 @@ class Precondition:
             raise JobReachError(job.id, self.tags)
         if self.absent or (self.versions is not None and job.version not in self.versions):
             raise JobVersionError(job.version, absent=self.absent)
+        if self.seen not in (None, job.version):
+            raise JobChangedError(job.id)
 
 
 ANYTHING = Precondition()
