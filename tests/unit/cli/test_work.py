@@ -54,6 +54,14 @@ def test_a_command_knows_its_run_and_not_the_worker_s_token(tmp_path: Path) -> N
     assert said["result"]["output"] == f"{tmp_path}\n{EVENT['run_id']} 1 {EVENT['idempotency_key']} mine --"
 
 
+def test_a_command_gets_no_credentials_of_the_worker() -> None:
+    own = {f"DUECOURSE_{name}": "secret" for name in ("TOKEN", "CLIENT_SECRET", "CLIENT_ID", "ACCOUNT", "ISSUER")}
+    own |= {"DUECOURSE_PROFILE": "secret", "DUECOURSE_LATER": "secret", "DUECOURSE_API": "https://api", "MINE": "mine"}
+    _, said = command("env", environment=own | {"PATH": "/usr/bin:/bin"})
+    assert "secret" not in said["result"]["output"]
+    assert {"DUECOURSE_API=https://api", "MINE=mine"} <= set(said["result"]["output"].splitlines())
+
+
 def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started() -> None:
     clock = count(0, 100)
     word, said = command("echo begun; (sleep 600) & sleep 600", timeout=50, clock=lambda: next(clock))

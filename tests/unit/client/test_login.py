@@ -211,15 +211,54 @@ def test_kept_tokens_can_be_read_by_their_owner_alone(tmp_path: Path) -> None:
     assert [kept.remove(), kept.remove()] == [True, False]
 
 
+def profiles_in(folder: Path, *more: str) -> dict[str, str]:
+    """An environment whose one profile is `prod`."""
+    (folder / "duecourse").mkdir()
+    lines = ["[prod]", 'api = "https://api"', 'issuer = "https://login"', 'client_id = "cli"', *more]
+    (folder / "duecourse" / "profiles.toml").write_text("\n".join(lines))
+    return {"XDG_CONFIG_HOME": str(folder)}
+
+
+SECRET = {"DUECOURSE_CLIENT_SECRET": "s", "DUECOURSE_ISSUER": "https://login"}
+
+
 def test_a_profile_names_its_issuer_and_the_environment_has_the_secret(tmp_path: Path) -> None:
-    (tmp_path / "duecourse").mkdir()
-    (tmp_path / "duecourse" / "profiles.toml").write_text(
-        '[prod]\napi = "https://api"\nissuer = "https://login"\nclient_id = "cli"\naudience = "duecourse"\n'
-    )
-    home = {"XDG_CONFIG_HOME": str(tmp_path)}
+    home = profiles_in(tmp_path, 'audience = "duecourse"')
     assert access("prod", home).issuer == Issuer("https://login", "cli", audience="duecourse")
-    robot = access("prod", home | {"DUECOURSE_CLIENT_SECRET": "s"})
+    robot = access("prod", home | SECRET)
     assert robot.issuer == Issuer("https://login", "cli", audience="duecourse", secret="s")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"DUECOURSE_ISSUER": "https://other"},
+        {"DUECOURSE_ISSUER": "https://login.example.com"},
+        {"DUECOURSE_CLIENT_ID": "other"},
+        {"DUECOURSE_ACCOUNT": "other"},
+    ],
+)
+def test_the_secret_of_the_environment_is_not_sent_to_another_issuer_or_client(
+    tmp_path: Path, other: dict[str, str]
+) -> None:
+    found = access("prod", profiles_in(tmp_path) | SECRET | other)
+    assert found.issuer == Issuer("https://login", "cli")
+
+
+def test_a_secret_without_its_issuer_is_refused_for_a_profile(tmp_path: Path) -> None:
+    home = profiles_in(tmp_path) | {"DUECOURSE_CLIENT_SECRET": "s"}
+    with pytest.raises(ValueError, match="without its issuer: set DUECOURSE_ISSUER to https://login if it belongs to"):
+        access("prod", home)
+    shown = access("prod", home | {"DUECOURSE_TOKEN": "t"})
+    assert (shown.token, shown.issuer) == ("t", Issuer("https://login", "cli"))
+
+
+def test_the_profile_of_a_service_account_needs_its_secret(tmp_path: Path) -> None:
+    home = profiles_in(tmp_path, 'account = "reports"')
+    assert access("prod", home | SECRET).issuer == Issuer("https://login", "cli", account="reports", secret="s")
+    for environment in (home, home | SECRET | {"DUECOURSE_ACCOUNT": "other"}):
+        with pytest.raises(ValueError, match="of the service account reports: set DUECOURSE_CLIENT_SECRET, and"):
+            access("prod", environment)
 
 
 def test_a_service_account_needs_no_profile() -> None:

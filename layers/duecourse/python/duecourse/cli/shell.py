@@ -25,8 +25,10 @@ TERM_SECONDS = 10.0
 OUTPUT_SECONDS = 5.0
 """How long the end of the output is waited for after the command's own: what it left behind may hold it open."""
 
-NOT_HANDED_ON = ("DUECOURSE_TOKEN",)
-"""What is the worker's alone of its environment."""
+OWN_PREFIX, SHARED = "DUECOURSE_", frozenset({"DUECOURSE_API"})
+"""Commands get no variable of the worker with this prefix, since tokens, secrets and accounts have it; only the address
+of the API is shared.
+"""
 
 
 def read_allowed(text: str) -> frozenset[str]:
@@ -164,7 +166,8 @@ def _environment(own: Mapping[str, str], run: WorkerRun) -> dict[str, str]:
         "DUECOURSE_SCHEDULED_AT": run.scheduled_at,
         "DUECOURSE_IDEMPOTENCY_KEY": run.idempotency_key,
     }
-    return {name: value for name, value in own.items() if name not in NOT_HANDED_ON} | told
+    shared = {name: value for name, value in own.items() if not name.startswith(OWN_PREFIX) or name in SHARED}
+    return shared | told
 
 
 def _told(what: str, output: str) -> str:

@@ -11,6 +11,8 @@ Profiles are in `~/.config/duecourse/profiles.toml` (or where XDG_CONFIG_HOME sa
 
 A service account has its secret in DUECOURSE_CLIENT_SECRET, never in the file. It needs no profile: beside
 DUECOURSE_API the environment may have all that a profile may say (DUECOURSE_ISSUER, DUECOURSE_CLIENT_ID, …).
+The secret is sent to the issuer in DUECOURSE_ISSUER only. A profile uses it if it has that issuer, and the client and
+the account of the environment where the environment names them.
 """
 
 from __future__ import annotations
@@ -76,29 +78,50 @@ def profiles(environment: Mapping[str, str] = os.environ) -> Mapping[str, object
 def access(profile: str | None = None, environment: Mapping[str, str] = os.environ) -> Access:
     """The API of this profile, of DUECOURSE_PROFILE, of DUECOURSE_API, or of the default profile.
 
-    Raises ValueError that says what to set where none of them names one.
+    Raises ValueError that says what to set where none of them names one, or where it is not known whether the secret
+    of the environment belongs to the profile.
     """
     wanted = profile or environment.get(PROFILE)
     if wanted is None and environment.get(API):
         said = {field: found for field in FIELDS if (found := environment.get(f"DUECOURSE_{field.upper()}"))}
         if "issuer" in said and SECRET not in environment:
             raise ValueError(f"DUECOURSE_ISSUER is for service accounts: set {SECRET}, too, or write a profile")
-        return _access(said.pop("api"), said, None, environment)
+        return _access(said.pop("api"), said, None, environment, environment.get(SECRET))
     known = profiles(environment)
     name = wanted or known.get("default")
     if name is None:
         raise ValueError(f"no API address: set {API}, or write a profile to {profiles_file(environment)}")
     match known.get(str(name)):
         case {"api": str(api), **more}:
-            return _access(api, more, str(name), environment)
+            return _access(api, more, str(name), environment, _secret_of(str(name), more, environment))
         case _:
             raise ValueError(f"no profile {name} with an api in {profiles_file(environment)}")
 
 
-def _access(api: str, more: Mapping[Any, object], profile: str | None, environment: Mapping[str, str]) -> Access:
+def _access(
+    api: str, more: Mapping[Any, object], profile: str | None, environment: Mapping[str, str], secret: str | None
+) -> Access:
     """What the other fields of a profile, or of the environment, say of an API."""
     texts = {field: str(more[field]) for field in FIELDS if field in more}
     issuer, client = texts.pop("issuer", None), texts.pop("client_id", None)
-    token, secret = environment.get(TOKEN), environment.get(SECRET)
     found = None if issuer is None or client is None else Issuer(issuer, client, secret=secret, **texts)
-    return Access(api, token, profile=profile, issuer=found)
+    return Access(api, environment.get(TOKEN), profile=profile, issuer=found)
+
+
+def _secret_of(name: str, profile: Mapping[Any, object], environment: Mapping[str, str]) -> str | None:
+    """The environment's secret, if it belongs to the profile. Raises ValueError if that is not known, and for the
+    profile of a service account whose secret is missing.
+    """
+    issuer, secret, own = profile.get("issuer"), environment.get(SECRET), environment.get("DUECOURSE_ISSUER")
+    if issuer is None or environment.get(TOKEN):
+        return None
+    if secret is not None and own is None:
+        remedy = f"set DUECOURSE_ISSUER to {issuer} if it belongs to the profile {name}, or unset {SECRET}"
+        raise ValueError(f"{SECRET} is set without its issuer: {remedy}")
+    named = [(profile.get(field), environment.get(f"DUECOURSE_{field.upper()}")) for field in ("client_id", "account")]
+    if secret is not None and own == issuer and all(given in (None, wanted) for wanted, given in named):
+        return secret
+    if "account" in profile:
+        remedy = f"set {SECRET}, and DUECOURSE_ISSUER to {issuer}"
+        raise ValueError(f"the profile {name} is of the service account {profile['account']}: {remedy}")
+    return None

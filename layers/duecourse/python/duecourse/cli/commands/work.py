@@ -47,9 +47,9 @@ def work(
 
     Jobs need a target of type sqs with this queue, `completion: callback` and `heartbeat_seconds`. Exit code 0
     completes the run; any other fails it with its code (exit.2) and the end of the output. A command is ended when its
-    run is cancelled, its time is over, or --timeout has passed. Its environment is the worker's, without
-    DUECOURSE_TOKEN, and has DUECOURSE_RUN_ID, DUECOURSE_JOB_ID, DUECOURSE_ATTEMPT, DUECOURSE_SCHEDULED_AT and
-    DUECOURSE_IDEMPOTENCY_KEY.
+    run is cancelled, its time is over, or --timeout has passed. Its environment is the worker's: of the variables that
+    begin with DUECOURSE_ it has only DUECOURSE_API, and those of the run: DUECOURSE_RUN_ID, DUECOURSE_JOB_ID,
+    DUECOURSE_ATTEMPT, DUECOURSE_SCHEDULED_AT and DUECOURSE_IDEMPOTENCY_KEY.
 
     Commands come from jobs, and whoever may write jobs, or send to the queue, says what they are. So only those in a
     file are run (--allow), letter by letter; --allow-any trusts all of them. Run it as a user who may do no more than
