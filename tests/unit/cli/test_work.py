@@ -62,6 +62,13 @@ def test_a_command_gets_no_credentials_of_the_worker() -> None:
     assert {"DUECOURSE_API=https://api", "MINE=mine"} <= set(said["result"]["output"].splitlines())
 
 
+@pytest.mark.parametrize("mark", ["\v", "\f", "\x85", "\u2028", "\r"])
+def test_a_newline_alone_ends_a_line_of_the_allowed_commands(mark: str) -> None:
+    assert read_allowed(f"# not allowed:{mark}rm -rf /srv\necho\r\n") == {"echo"}
+    both = [f"echo a{mark}echo b", f"echo{mark}", "echo"]
+    assert read_allowed(written_allowed(both)) == set(both)
+
+
 def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started() -> None:
     clock = count(0, 100)
     word, said = command("echo begun; (sleep 600) & sleep 600", timeout=50, clock=lambda: next(clock))

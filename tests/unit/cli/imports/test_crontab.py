@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from duecourse.cli.imports.crontab import read_crontab
 from duecourse.cli.imports.entry import Entry, Names, Runner
+from duecourse.cli.terminal import read_text
 
 NOW = 1_795_000_000.0
 WORKED_ON = Runner(queue="duecourse-target-cron")
@@ -101,6 +103,59 @@ def test_percent_ends_the_command_and_what_follows_is_its_input() -> None:
     assert subprocess.run(["sh", "-c", said], capture_output=True, text=True, check=True).stdout == (
         " first\nit's % second\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("cat%", ""),
+        ("cat%a", "a\n"),
+        ("cat%a%", "a\n"),
+        ("cat%a%%", "a\n\n"),
+        ("cat%%", "\n"),
+        ("cat%a%b ", "a\nb \n"),
+    ],
+)
+def test_the_input_ends_as_under_cron(text: str, given: str) -> None:
+    said = command(f"@daily {text}")
+    shown = subprocess.run(["sh", "-c", said], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    assert shown.stdout == given
+
+
+BREAKS = ["\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+
+
+@pytest.mark.parametrize("mark", BREAKS)
+def test_a_newline_alone_ends_a_line(mark: str) -> None:
+    assert entries(f"# no job:{mark}* * * * * rm -rf /srv\n") == []
+    (entry,) = entries(f"@daily echo a{mark}* * * * * echo b\n")
+    assert entry.job is not None
+    assert entry.job["payload"]["command"] == f"echo a{mark}* * * * * echo b"
+
+
+@pytest.mark.parametrize("mark", [*BREAKS, "\xa0", "\u3000"])
+def test_blanks_and_tabs_alone_separate_fields(mark: str) -> None:
+    (entry,) = entries(f"0 2 * *{mark}* echo b c\n")
+    assert entry.job is None
+    assert "a character that cron does not take" in entry.notes[0]
+    (entry,) = entries(f"{mark}# not a comment of cron\n")
+    assert entry.job is None
+    assert entry.notes
+
+
+def test_a_carriage_return_is_not_left_to_the_command() -> None:
+    comment, blank, setting = "# no job\r\n", "\r\n", "X=a b\r\n"
+    (entry,) = entries(f"{comment}{blank}{setting}@daily backup\r\n")
+    assert entry.job is None
+    assert "convert the line ends (dos2unix)" in entry.notes[0]
+    assert command("X=a b\r\n@daily backup") == "export X='a b'; backup"
+    assert entries("# no job\r* * * * * echo\n") == []
+
+
+def test_a_file_is_read_with_the_line_ends_that_it_has(tmp_path: Path) -> None:
+    text = "# no job\r* * * * * rm -rf /srv\r\n"
+    (tmp_path / "crontab").write_bytes(text.encode())
+    assert read_text(str(tmp_path / "crontab")) == text
 
 
 def test_braces_are_no_templates() -> None:

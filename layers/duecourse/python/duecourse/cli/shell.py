@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -31,12 +32,16 @@ of the API is shared.
 """
 
 
+_QUOTED = re.compile(r'^["#]|^\s*$|[\n\r]')
+"""Commands that a line cannot hold as they are."""
+
+
 def read_allowed(text: str) -> frozenset[str]:
-    """The commands of a file: one a line, as it stands; a line that begins with a double quote is a JSON string. Raises
-    ValueError that names the line.
+    """The commands of a file: one a line, as it stands; a line that begins with a double quote is a JSON string. Only a
+    newline ends a line, with or without a carriage return before it. Raises ValueError that names the line.
     """
     found = set()
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(re.split("\r?\n", text), 1):
         if line.startswith('"'):
             try:
                 found.add(str(json.loads(line)))
@@ -49,9 +54,7 @@ def read_allowed(text: str) -> frozenset[str]:
 
 def written_allowed(commands: Collection[str]) -> str:
     """Commands as a file that `read_allowed` reads."""
-    lines = [
-        json.dumps(each) if "\n" in each or each.startswith(('"', "#")) else each for each in dict.fromkeys(commands)
-    ]
+    lines = [json.dumps(each) if _QUOTED.search(each) else each for each in dict.fromkeys(commands)]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -34,10 +34,10 @@ def say(text: str) -> None:
 
 
 def read_text(path: str) -> str:
-    """What a file says; `-` is standard input. Raises UsageError."""
+    """What a file says, with the line ends that it has; `-` is standard input. Raises UsageError."""
     try:
-        with click.open_file(path, encoding="utf-8") as file:
-            found: str = file.read()
+        with click.open_file(path, "rb") as file:
+            found: str = file.read().decode()
     except UnicodeDecodeError as error:
         raise UsageError(plain(f"{path}: is not UTF-8")) from error
     except OSError as error:

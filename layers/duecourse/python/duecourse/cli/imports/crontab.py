@@ -6,10 +6,13 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from string import whitespace
 
 from duecourse.cli.imports.entry import Document, Entry, Names, Runner, either_day, one_line, schedule_fault
 
-_ASSIGNMENT = re.compile(r"""^(["']?)([A-Za-z_]\w*)\1\s*=\s*(.*)$""")
+_ASSIGNMENT = re.compile(r"""^(["']?)([A-Za-z_]\w*)\1\s*=\s*(.*)$""", re.ASCII)
+_BLANKS = " \t"
+"""What separates fields. Other white space is a part of the field or the command, as under cron."""
 _NOT_EXPORTED = ("MAILTO", "MAILFROM", "CRON_TZ", "SHELL", "LOGNAME", "USER", "RANDOM_DELAY")
 _WRAPPERS = frozenset(
     [
@@ -37,6 +40,9 @@ _WRAPPERS = frozenset(
     ]
 )
 _REBOOT = "a start of the machine is no time: leave it to its init system (a systemd unit)"
+_RETURN = (
+    "holds a carriage return, which cron makes a part of the command: convert the line ends (dos2unix), or remove it"
+)
 _MAIL = "output is not mailed: the end of a failed command's output is in its run's error; see docs/runs.md for notices"
 
 
@@ -52,11 +58,13 @@ class _State:
 def read_crontab(
     text: str, *, file: str, runner: Runner, names: Names, zone: str, system: bool, now: float
 ) -> list[Entry]:
-    """What becomes of each line but comments. `system`: a user stands before the command. `zone`: the machine's."""
+    """What becomes of each line but comments. Only a newline ends a line. `system`: a user stands before the command.
+    `zone`: the machine's.
+    """
     state, entries = _State(zone), []
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.lstrip(_BLANKS)
+        if not stripped.rstrip(_BLANKS + "\r") or stripped.startswith("#"):
             continue
         place = f"{file}:{number}"
         if found := _ASSIGNMENT.match(stripped):
@@ -85,13 +93,17 @@ def _assigned(state: _State, name: str, value: str) -> tuple[str, ...]:
 def _entry(line: str, place: str, state: _State, runner: Runner, names: Names, *, system: bool, now: float) -> Entry:
     notes: list[str] = []
     told = one_line(line)
+    if "\r" in line:
+        return Entry(place, told, None, (_RETURN,))
     line = line.removeprefix("-")  # cronie: not logged
     wanted = 1 if line.startswith("@") else 5
-    parts = line.split(None, wanted + system)
-    if len(parts) != wanted + system + 1:
+    parts = re.split(f"[{_BLANKS}]+", line, maxsplit=wanted + system)
+    if len(parts) != wanted + system + 1 or not parts[-1]:
         missing = "a user and a command" if system else "a command"
         return Entry(place, told, None, (f"is no line of a crontab: {wanted} field{'s' * (wanted > 1)} and {missing}",))
     schedule, rest = " ".join(parts[:wanted]), parts[-1]
+    if re.search(r"[^ !-~]", schedule):
+        return Entry(place, told, None, ("its time holds a character that cron does not take",))
     if schedule == "@reboot":
         return Entry(place, told, None, (_REBOOT,))
     if "~" in schedule:
@@ -113,8 +125,13 @@ def _entry(line: str, place: str, state: _State, runner: Runner, names: Names, *
 
 
 def _command(text: str, environment: Mapping[str, str], shell: str) -> tuple[str, bool]:
-    """What a shell is given, and whether it has input: from the first % on, a % being the end of a line there."""
+    """What a shell is given, and whether it has input: from the first % on, a % being the end of a line there. The
+    last line of the input is ended, too, if it is not empty.
+    """
     command, *lines = (part.replace("\\%", "%") for part in re.split(r"(?<!\\)%", text))
+    has_input = bool(lines)
+    if lines and not lines[-1]:
+        lines.pop()
     if lines:
         command = f"printf '%s\\n' {' '.join(map(shlex.quote, lines))} | {{ {command.rstrip()}\n}}"
     if environment:
@@ -122,11 +139,11 @@ def _command(text: str, environment: Mapping[str, str], shell: str) -> tuple[str
         command = f"export {values}; {command}"
     if shell not in ("/bin/sh", "sh"):
         command = f"{shell} -c {shlex.quote(command)}"
-    return command, bool(lines)
+    return command, has_input
 
 
 def _unquoted(value: str) -> str:
-    value = value.strip()
+    value = value.strip(whitespace)
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 

@@ -71,7 +71,7 @@ def _values(text: str) -> Iterator[Any]:
     try:
         value = read_json(text)
     except ValueError:
-        lines = [line for line in text.splitlines() if line.strip()]
+        lines = [line for line in text.split("\n") if line.strip()]
         if len(lines) < 2:
             raise
         yield from map(read_json, lines)
