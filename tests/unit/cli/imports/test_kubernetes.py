@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner
 from duecourse.cli.imports.kubernetes import read_cronjobs
 from duecourse.cli.manifests.yaml_text import to_yaml
+from duecourse.domain.schedules import ScheduleSpec, compile_schedule
 
 NOW = 1_795_000_000.0
 BACKUP: dict[str, Any] = {
@@ -47,7 +50,7 @@ def test_a_cronjob_is_a_job_that_makes_its_kubernetes_job_and_waits_for_it() -> 
         ({"concurrencyPolicy": "Forbid"}, {"overlap": "skip"}),
         ({"concurrencyPolicy": "Replace"}, {"overlap": "replace"}),
         ({"startingDeadlineSeconds": 200}, {"start_deadline_seconds": 200}),
-        ({"timeZone": "Europe/Berlin"}, {"timezone": "Europe/Berlin", "dst_gap": "skip"}),
+        ({"timeZone": "Europe/Berlin"}, {"timezone": "Europe/Berlin", "dst_gap": "skip", "dst_fold": "both"}),
         ({"schedule": "CRON_TZ=Asia/Tokyo 0 2 * * *"}, {"timezone": "Asia/Tokyo", "schedule": "0 2 * * *"}),
         ({"schedule": "@every 90m"}, {"schedule": "rate(90 minutes)"}),
         ({"schedule": "@every 1h"}, {"schedule": "rate(1 hour)"}),
@@ -58,6 +61,22 @@ def test_its_fields_are_carried_over(spec: dict[str, Any], fields: dict[str, Any
     found = entry(**spec)
     assert found.job is not None, found.notes
     assert {name: found.job.get(name) for name in fields} == fields
+
+
+@pytest.mark.parametrize(
+    ("day", "times"),
+    [
+        (datetime(2027, 3, 28, tzinfo=UTC), []),  # the clock goes from 02:00 to 03:00
+        (datetime(2026, 10, 25, tzinfo=UTC), ["00:30", "01:30"]),  # and from 03:00 back to 02:00
+    ],
+)
+def test_it_runs_as_in_the_cluster_when_the_clock_changes(day: datetime, times: list[str]) -> None:
+    job = entry(schedule="30 2 * * *", timeZone="Europe/Berlin").job
+    assert job is not None
+    fields = {name: job[name] for name in ("timezone", "dst_gap", "dst_fold")}
+    end = int(day.timestamp()) + 82_800
+    upcoming = compile_schedule(ScheduleSpec(job["schedule"], **fields)).upcoming(end - 86_400)
+    assert [f"{datetime.fromtimestamp(at, UTC):%H:%M}" for at in takewhile(lambda at: at < end, upcoming)] == times
 
 
 @pytest.mark.parametrize(

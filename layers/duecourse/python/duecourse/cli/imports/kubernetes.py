@@ -78,7 +78,7 @@ def _entry(value: Mapping[str, Any], place: str, runner: Runner, names: Names, z
     job_id = names.take(name)
     deadline = ((spec.get("jobTemplate") or {}).get("spec") or {}).get("activeDeadlineSeconds")
     job: Document = {"id": job_id, "name": f"CronJob {name}", "schedule": schedule, "timezone": found_zone}
-    job |= {"dst_gap": "skip"} if found_zone != "UTC" else {}
+    job |= {"dst_gap": "skip", "dst_fold": "both"} if found_zone != "UTC" else {}
     job |= runner.document(job_id, {"command": _command(name, namespace, deadline)})
     job |= {"overlap": _OVERLAP.get(str(policy), "allow"), "retry": {"max_attempts": 1}}
     late = spec.get("startingDeadlineSeconds")
