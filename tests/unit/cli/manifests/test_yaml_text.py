@@ -63,6 +63,26 @@ def test_what_cannot_be_read_is_said_with_its_line(text: str, line: int, said: s
     assert (error.value.line, said in str(error.value)) == (line, True), str(error.value)
 
 
+def nested(levels: int, leaf: str = "x") -> str:
+    """Each line names the one before it ten times."""
+    names = [f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]" for number in range(1, levels)]
+    return "\n".join([f"a0: &a0 {leaf}", *names, ""])
+
+
+@pytest.mark.parametrize("text", [nested(30), "id: y\nb: &b " + "x" * 5_000 + "\nc: [" + "*b, " * 1_000 + "]\n"])
+def test_aliases_that_stand_for_too_much_are_refused(text: str) -> None:
+    with pytest.raises(NotYamlError, match=r"its aliases \(\*name\) repeat more than 1000000 characters and values"):
+        list(parse(text))
+
+
+def test_aliases_repeat_what_they_name() -> None:
+    assert value(nested(3)) == {"a0": "x", "a1": ["x"] * 10, "a2": [["x"] * 10] * 10}
+
+
+def test_a_document_without_aliases_may_be_large() -> None:
+    assert value(f"a: {'x' * 1_500_000}") == {"a": "x" * 1_500_000}
+
+
 def test_parts_are_found_by_their_pointers() -> None:
     (found,) = parse("id: x\ntarget:\n  url: y\nretry:\n  on:\n  - 5xx\n  - 429\na/b: 1\n")
     places = {"": 1, "target": 2, "target/url": 3, "retry/on/1": 7, "a~1b": 8, "target/none/deeper": 2}

@@ -16,6 +16,11 @@ from duecourse.cli.terminal import escaped
 
 _TAG = "tag:yaml.org,2002:"
 
+MAX_REPEATED = 1_000_000
+"""Characters and values of a document in which aliases repeat parts. Nested aliases multiply: ten lines can stand for
+more than fits into memory.
+"""
+
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # pyyaml has no types
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (the library's own, which `add_implicit_resolver` fills)
@@ -65,6 +70,7 @@ def parse(text: str) -> Iterator[Parsed]:
         loader = _Loader(text)
         while loader.check_node():
             node = loader.get_node()
+            _check_aliases(node)
             if (value := _value(node)) is not None:
                 yield Parsed(value, node)
     except yaml.MarkedYAMLError as error:
@@ -105,6 +111,29 @@ def _text(dumper: yaml.SafeDumper, text: str) -> Any:
 
 
 _Dumper.add_representer(str, _text)
+
+
+def _check_aliases(node: Any) -> None:
+    """Raises NotYamlError if aliases make a document too large. Each node is looked at once."""
+    sizes: dict[int, int] = {}
+
+    def size(each: Any) -> int:
+        if id(each) not in sizes:
+            nonlocal own
+            mine = 1 + len(each.value) if isinstance(each, yaml.ScalarNode) else 1
+            own += mine
+            inner = [] if isinstance(each, yaml.ScalarNode) else each.value
+            if isinstance(each, yaml.MappingNode):
+                inner = [part for pair in inner for part in pair]
+            sizes[id(each)] = mine + sum(map(size, inner))
+        return sizes[id(each)]
+
+    own = 0
+    if size(node) > max(own, MAX_REPEATED):
+        detail = (
+            f"its aliases (*name) repeat more than {MAX_REPEATED} characters and values; write them out, or use fewer"
+        )
+        raise NotYamlError(detail, node.start_mark.line + 1)
 
 
 def _value(node: Any) -> Any:
