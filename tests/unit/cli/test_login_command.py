@@ -21,6 +21,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from duecourse.cli.main import main
+from duecourse.client.access import profiles
 
 
 class Issuer(ThreadingHTTPServer):
@@ -137,6 +138,15 @@ def test_a_browser_comes_back_with_a_code_that_only_this_command_can_use(home: d
     assert kept(home)["access_token"] == "token"
 
 
+def test_a_profile_is_written_so_that_it_is_read_again(home: dict[str, str]) -> None:
+    folder = Path(home["XDG_CONFIG_HOME"], "duecourse")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "profiles.toml").write_text('["é \\" x"]\napi = "https://own"\n', encoding="utf-8")
+    texts = {"api": 'https://😀/"\\', "scope": "a\x7fb\tc\n\u2028"}
+    assert duecourse(home, "profile", "add", "prod", "--api", texts["api"], "--scope", texts["scope"]).exit_code == 0
+    assert profiles(home) == {"default": "prod", 'é " x': {"api": "https://own"}, "prod": texts}
+
+
 def test_profiles_are_listed_chosen_and_removed(home: dict[str, str]) -> None:
     for name in ("prod", "staging"):
         assert duecourse(home, "profile", "add", name, "--api", f"https://{name}").exit_code == 0
@@ -155,6 +165,9 @@ def test_profiles_are_listed_chosen_and_removed(home: dict[str, str]) -> None:
         (("login", "prod"), "no profile prod"),
         (("profile", "use", "prod"), "no profile prod: duecourse profile list"),
         (("profile", "add", "a b", "--api", "x"), "a profile's name is"),
+        (("profile", "add", "é", "--api", "x"), "a profile's name is letters (a-z), digits, - and _"),
+        (("profile", "add", "٣", "--api", "x"), "a profile's name is letters (a-z), digits, - and _"),
+        (("profile", "add", "a", "--api", "x\udcff"), "a profile's values must be UTF-8"),
         (("profile", "add", "a", "--api", "x", "--issuer", "y"), "--issuer and --client-id go together"),
     ],
 )

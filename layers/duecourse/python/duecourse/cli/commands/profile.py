@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import click
 
@@ -11,6 +12,8 @@ from duecourse.cli.terminal import Command, Group, UsageError, plain, say
 from duecourse.client.access import FIELDS, profiles, profiles_file
 
 DEFAULT = "default"
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+"""Names that TOML takes without quotes."""
 
 
 @click.group(cls=Group, example="duecourse profile add prod --api https://… --issuer https://login.example.com")
@@ -43,8 +46,8 @@ def list_profiles(as_json: bool) -> None:
 @click.option("--use", "chosen", is_flag=True, help="Make it the default.")
 def add(name: str, chosen: bool, **given: str | None) -> None:
     """Add a profile, or change one."""
-    if not name.replace("-", "").replace("_", "").isalnum() or name == DEFAULT:
-        raise UsageError(plain(f"a profile's name is letters, digits, - and _, and not {DEFAULT}: {name}"))
+    if not _BARE.fullmatch(name) or name == DEFAULT:
+        raise UsageError(plain(f"a profile's name is letters (a-z), digits, - and _, and not {DEFAULT}: {name}"))
     if (given["issuer"] is None) != (given["client_id"] is None):
         raise UsageError("--issuer and --client-id go together")
     known = _known()
@@ -87,11 +90,24 @@ def _known() -> dict[str, object]:
 
 
 def _write(known: dict[str, object]) -> None:
-    """TOML of texts alone: JSON's texts are TOML's, too."""
-    lines = [f"{name} = {json.dumps(value)}" for name, value in known.items() if isinstance(value, str)]
+    """Write TOML of texts alone. Raises UsageError for what no command could read again; nothing is written then."""
+    lines = [f"{_key(name)} = {_text(value)}" for name, value in known.items() if isinstance(value, str)]
     for name, fields in known.items():
         if isinstance(fields, dict):
-            lines += ["", f"[{name}]", *(f"{key} = {json.dumps(str(value))}" for key, value in fields.items())]
+            lines += ["", f"[{_key(name)}]", *(f"{_key(key)} = {_text(str(value))}" for key, value in fields.items())]
     path = profiles_file()
+    try:
+        written = ("\n".join(lines) + "\n").encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"a profile's values must be UTF-8: {error.reason}") from error
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_bytes(written)
+
+
+def _text(value: str) -> str:
+    """A basic string of TOML. JSON's strings are such strings, except for pairs of surrogates and U+007F."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _text(name)
