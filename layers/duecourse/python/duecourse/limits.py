@@ -40,5 +40,8 @@ SHARD_RETENTION_SECONDS = 300
 TASK_NAME = r"[A-Za-z0-9_-]{1,64}"
 """Pattern of a registered task's name."""
 
+EVENTS_SOURCE = "duecourse"
+"""Source of Duecourse's own events on EventBridge. Targets of jobs must not use it."""
+
 METRICS_NAMESPACE = "Duecourse/{stage}"
 """Of a stage's own metrics, so that stages of one account do not add up. The names of its alarms begin with it, too."""

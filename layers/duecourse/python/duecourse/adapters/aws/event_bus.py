@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duecourse.limits import EVENTS_SOURCE
 from duecourse.ports import OutboundEvent
 
-_SOURCE = "duecourse"
 _ENTRIES = 10
 """PutEvents takes so many at most."""
 
@@ -60,7 +60,7 @@ class EventBridgeBus:
     def _entry(self, event: OutboundEvent) -> dict[str, Any]:
         return {
             "EventBusName": self._bus_name,
-            "Source": _SOURCE,
+            "Source": EVENTS_SOURCE,
             "DetailType": event.detail_type,
             "Detail": orjson.dumps(event.detail).decode(),
             "Time": datetime.fromtimestamp(event.at, UTC),

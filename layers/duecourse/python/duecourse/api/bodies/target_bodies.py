@@ -28,6 +28,7 @@ from duecourse.api.bodies.target_rules import (
     task_problem,
 )
 from duecourse.domain.targets.allowed_targets import action_of, groups_of, name_refusal, public_ip_refusal
+from duecourse.limits import EVENTS_SOURCE
 
 Group = Annotated[str, Field(min_length=1, max_length=256, json_schema_extra=LINE), AfterValidator(no_controls)]
 
@@ -129,8 +130,12 @@ class EventBridgeTargetBody(Body):
     @field_validator("source")
     @classmethod
     def _source(cls, source: str) -> str:
-        if source.startswith("aws."):
-            raise refuse("must not begin with aws. (EventBridge keeps that for AWS itself)")
+        if source.lower().startswith("aws."):
+            raise refuse("must not begin with aws. (EventBridge reserves it for AWS services)")
+        if source.lower() == EVENTS_SOURCE:
+            raise refuse(
+                f"must not be {EVENTS_SOURCE} (Duecourse's own events have it); use duecourse.jobs, or another"
+            )
         return source
 
 
