@@ -9,7 +9,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.jobs.bucket import Bucket, BucketRules, take
+from duecourse.domain.jobs.bucket import Bucket, BucketChange, BucketRules, changed, take
 from duecourse.ports import BucketConflict
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.limits import LEASE_SECONDS, Limits
@@ -21,24 +21,25 @@ ROUNDING = 1e-3
 """Instants of today have a resolution of a quarter of a microsecond."""
 
 
-@given(RULES, st.lists(st.tuples(st.integers(0, 4), st.floats(0, 3), st.booleans()), max_size=120))
-def test_a_bucket_gives_no_more_than_rate_and_burst(rules: BucketRules, steps: list[tuple[int, float, bool]]) -> None:
-    """Each step: who acts, how long after the step before, and whether it reads or writes what it has planned."""
+@given(RULES, st.lists(st.tuples(st.integers(0, 4), st.floats(0, 3), st.booleans(), st.integers(0, 99)), max_size=120))
+def test_a_bucket_gives_no_more_than_rate_and_burst(
+    rules: BucketRules, steps: list[tuple[int, float, bool, int]]
+) -> None:
+    """Each step: who acts, how long after the one before, whether it reads or writes its plan, how many it wants."""
     stored: Bucket | None = None
-    planned: dict[int, tuple[Bucket | None, Bucket, int]] = {}
-    seen: dict[int, Bucket | None] = {}
+    planned: dict[int, tuple[BucketChange, int]] = {}
     now, given_out = START, 0
-    for who, later, reads in steps:
+    for who, later, reads, wanted in steps:
         now += later
         if reads or who not in planned:
-            seen[who] = stored
-            taken = take(stored, rules, now)
-            if taken.granted:
-                planned[who] = (stored, taken.bucket, taken.granted)
+            taken = take(stored, rules, now, wanted=wanted)
+            if taken.change is not None:
+                planned[who] = (taken.change, taken.granted)
         else:
-            previous, bucket, granted = planned.pop(who)
-            if previous == stored:
-                stored, given_out = bucket, given_out + granted
+            change, granted = planned.pop(who)
+            written = changed(stored, change)
+            if written is not None:
+                stored, given_out = written, given_out + granted
         assert given_out <= rules.rate * (now - START) + rules.burst + ROUNDING
 
 
@@ -47,11 +48,11 @@ class Meddled(MemoryLimits):
 
     meddle: Callable[[], None] | None = None
 
-    def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
+    def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
         meddle, self.meddle = self.meddle, None
         if meddle is not None:
             meddle()
-        return super().write_bucket(tenant, bucket, previous)
+        return super().change_bucket(tenant, change)
 
 
 @given(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from duecourse.checks.facts import Alarms, StageFigures
-from duecourse.domain.jobs.bucket import Bucket
+from duecourse.domain.jobs.bucket import Bucket, BucketChange, changed
 from duecourse.domain.jobs.policies import Lane
 from duecourse.ports import BucketConflict, CloudWatchUnavailableError, Depth, Progress
 
@@ -23,13 +23,14 @@ class MemoryLimits:
         self.reads += 1
         return self.buckets.get(tenant)
 
-    def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
+    def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
         self.writes += 1
         found = self.buckets.get(tenant)
-        if found != previous:
+        written = changed(found, change)
+        if written is None:
             return BucketConflict(found)
-        self.buckets[tenant] = bucket
-        return None
+        self.buckets[tenant] = written
+        return written
 
     def jobs(self, tenant: str) -> int:
         return self.counted.get(tenant, 0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 
 from duecourse.adapters.dynamodb.keys import key
-from duecourse.domain.jobs.bucket import Bucket, BucketRules
+from duecourse.domain.jobs.bucket import Add, Bucket, BucketRules, Restart
 from duecourse.ports import BucketConflict, TenantLimits
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.limits import Limits
@@ -14,6 +17,8 @@ from tests.support.tables import Stores, Tables
 pytestmark = pytest.mark.emulator
 
 NOW = 1_795_262_400.123
+AT = 1_795_262_400_123_456_789
+SECOND = 1_000_000_000
 
 
 @pytest.fixture
@@ -31,25 +36,32 @@ def test_a_bucket_that_nobody_has_touched_is_not_there(store: TenantLimits) -> N
     assert store.jobs("acme") == 0
 
 
-def test_a_bucket_is_written_once_and_then_only_over_what_was_read(store: TenantLimits) -> None:
-    full, less, least = Bucket(80.0, NOW), Bucket(60.1 + 0.2, NOW + 1.7), Bucket(1e-05, NOW + 2)
-    assert store.write_bucket("acme", full, None) is None
-    assert store.write_bucket("acme", less, None) == BucketConflict(full)
-    assert store.write_bucket("acme", less, full) is None
-    assert store.write_bucket("acme", least, full) == BucketConflict(less)
-    assert store.write_bucket("acme", least, less) is None
-    assert store.bucket("acme") == least
+def test_a_bucket_changes_while_its_time_is_within_the_bounds_of_the_change(store: TenantLimits) -> None:
+    full, start = Bucket(AT), Restart(AT, AT - 9 * SECOND, AT + 9 * SECOND)
+    assert store.change_bucket("acme", start) == full
+    assert store.change_bucket("acme", start) == BucketConflict(full)
+    assert store.change_bucket("acme", Add(2 * SECOND, AT, AT + SECOND)) == Bucket(AT + 2 * SECOND)
+    assert store.change_bucket("acme", Add(7, AT + 2 * SECOND, AT + 2 * SECOND)) == Bucket(AT + 2 * SECOND + 7)
+    assert store.change_bucket("acme", Add(7, AT, AT + SECOND)) == BucketConflict(Bucket(AT + 2 * SECOND + 7))
+    assert store.change_bucket("acme", Restart(1, AT, AT + SECOND)) == Bucket(1)
+    assert store.change_bucket("acme", Restart(2, AT, AT + SECOND)) == Bucket(2)
+    assert store.bucket("acme") == Bucket(2)
     assert store.bucket("other") is None
 
 
-def test_a_bucket_that_was_forgotten_meanwhile_is_told_as_gone(store: TenantLimits) -> None:
-    assert store.write_bucket("acme", Bucket(5.0, NOW), Bucket(6.0, NOW)) == BucketConflict(None)
+def test_a_bucket_that_is_absent_cannot_be_added_to(store: TenantLimits) -> None:
+    assert store.change_bucket("acme", Add(1, 0, AT)) == BucketConflict(None)
 
 
 def test_an_untouched_bucket_is_cleared_away_after_a_day(dynamodb_store: TenantLimits, dynamodb_tables: Tables) -> None:
-    dynamodb_store.write_bucket("acme", Bucket(5.0, NOW), None)
-    item = dynamodb_tables.client.get_item(TableName=dynamodb_tables.jobs, Key=key("TENANT#acme", "BUCKET"))["Item"]
-    assert int(item["expires_at"]["N"]) == int(NOW) + 86_400
+    def expiry() -> int:
+        item = dynamodb_tables.client.get_item(TableName=dynamodb_tables.jobs, Key=key("TENANT#acme", "RATE"))["Item"]
+        return int(item["expires_at"]["N"])
+
+    dynamodb_store.change_bucket("acme", Restart(AT, 0, 0))
+    assert expiry() == AT // SECOND + 86_400
+    dynamodb_store.change_bucket("acme", Add(SECOND, AT, AT))
+    assert expiry() == AT // SECOND + 1 + 86_400
 
 
 def test_the_count_of_jobs_is_the_one_that_their_writes_keep(
@@ -68,3 +80,23 @@ def test_instances_share_one_bucket(store: TenantLimits) -> None:
     assert let_in == 60
     clock.advance(1)
     assert sum(instance.admit("acme") is None for _ in range(10) for instance in instances) == 10
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["untouched", "used_an_hour_ago"])
+@pytest.mark.parametrize(("rate", "burst"), [(20, 40), (50, 100), (1_000, 2_000)])
+def test_simultaneous_requests_within_the_burst_are_admitted(
+    store: TenantLimits, rate: int, burst: int, *, known: bool
+) -> None:
+    clock = SettableClock(NOW)
+    if known:
+        Limits(store, clock, BucketRules(rate, burst)).admit("acme")
+        clock.advance(3600)
+    instances = [Limits(store, clock, BucketRules(rate, burst)) for _ in range(40)]
+    start = Barrier(len(instances))
+
+    def request(instance: Limits) -> float | None:
+        start.wait()
+        return instance.admit("acme")
+
+    with ThreadPoolExecutor(len(instances)) as threads:
+        assert list(threads.map(request, instances)) == [None] * len(instances)

@@ -4,43 +4,88 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.bucket import MAX_TAKEN, Bucket, BucketRules, level, retry_after, take
+from duecourse.domain.jobs.bucket import (
+    MAX_TAKEN,
+    NANOSECONDS,
+    Bucket,
+    BucketRules,
+    changed,
+    charge,
+    retry_after,
+    take,
+    tokens_left,
+)
 
 NOW = 1_000_000.0
 RULES = BucketRules(rate=10, burst=100)
 
 
-def test_a_bucket_that_nobody_has_touched_is_full() -> None:
-    assert level(None, RULES, NOW) == Bucket(100.0, NOW)
+def bucket(tokens: float, *, at: float = NOW) -> Bucket:
+    """A bucket that has so many tokens at that time."""
+    return Bucket(round((at + (RULES.burst - tokens) / RULES.rate) * NANOSECONDS))
 
 
-def test_it_fills_with_time_and_never_beyond_its_burst() -> None:
-    drained = Bucket(0.0, NOW)
-    assert level(drained, RULES, NOW + 3).tokens == 30
-    assert level(drained, RULES, NOW + 3600).tokens == 100
+def test_a_bucket_without_a_record_is_full() -> None:
+    assert tokens_left(None, RULES, NOW) == 100
 
 
-def test_for_a_clock_that_is_behind_no_time_has_passed_and_the_buckets_own_is_kept() -> None:
-    assert level(Bucket(5.0, NOW), RULES, NOW - 5) == Bucket(5.0, NOW)
+def test_a_bucket_fills_with_time_and_never_beyond_its_burst() -> None:
+    assert tokens_left(bucket(0), RULES, NOW + 3) == 30
+    assert tokens_left(bucket(0), RULES, NOW + 3600) == 100
 
 
-def test_what_a_clock_far_ahead_has_left_says_nothing() -> None:
-    assert level(Bucket(0.0, NOW + 3600), RULES, NOW) == Bucket(100.0, NOW)
+def test_a_bucket_written_by_a_clock_far_ahead_counts_as_full() -> None:
+    assert tokens_left(bucket(0, at=NOW + 3600), RULES, NOW) == 100
 
 
-@pytest.mark.parametrize(("tokens", "granted"), [(100.0, 20), (80.0, 20), (40.0, 10), (7.9, 1), (1.0, 1)])
-def test_a_quarter_is_taken_one_at_least_and_twenty_at_most(tokens: float, granted: int) -> None:
-    taken = take(Bucket(tokens, NOW), RULES, NOW)
-    assert (taken.granted, taken.bucket.tokens) == (granted, tokens - granted)
-    assert granted <= MAX_TAKEN
+@pytest.mark.parametrize(("tokens", "granted"), [(99.0, 20), (80.0, 20), (40.0, 10), (7.9, 1), (1.0, 1)])
+def test_a_quarter_is_taken_at_most_one_token_at_least_and_twenty_at_most(tokens: float, granted: int) -> None:
+    taken = take(bucket(tokens), RULES, NOW, wanted=50)
+    assert taken.granted == granted <= MAX_TAKEN
+    assert taken.change is not None
+    after = changed(bucket(tokens), taken.change)
+    assert tokens_left(after, RULES, NOW) == pytest.approx(tokens - granted)
+
+
+@pytest.mark.parametrize(("burst", "granted"), [(1, 1), (40, 1), (50, 11), (60, 15), (100, 20), (2_000, 20)])
+def test_the_first_instance_takes_more_than_one_token_where_forty_requests_still_fit(burst: int, granted: int) -> None:
+    assert take(None, BucketRules(10, burst), NOW, wanted=1).granted == granted
+    assert burst < 40 or burst - granted >= 39
+
+
+@pytest.mark.parametrize(("wanted", "granted"), [(0, 1), (1, 1), (7, 7), (30, 20)])
+def test_another_instance_takes_what_it_wants(wanted: int, granted: int) -> None:
+    assert take(bucket(99), RULES, NOW, wanted=wanted).granted == granted
+
+
+def test_several_tokens_are_taken_while_they_are_a_quarter_although_others_took_some_meanwhile() -> None:
+    taken = take(bucket(50), RULES, NOW, wanted=50)
+    assert taken.granted == 12
+    assert taken.change is not None
+    assert changed(bucket(48), taken.change) is not None
+    assert changed(bucket(47), taken.change) is None
+
+
+def test_one_token_is_taken_from_the_last_one() -> None:
+    taken = take(bucket(50), RULES, NOW, wanted=1)
+    assert taken.change is not None
+    assert changed(bucket(1), taken.change) is not None
+    assert changed(bucket(0.9), taken.change) is None
 
 
 def test_an_empty_bucket_grants_nothing_and_says_when_the_next_token_is_there() -> None:
-    taken = take(Bucket(0.5, NOW), RULES, NOW)
-    assert (taken.granted, taken.wait) == (0, pytest.approx(0.05))
-    assert take(Bucket(0.5, NOW), RULES, NOW + taken.wait).granted == 1
+    taken = take(bucket(0.5), RULES, NOW, wanted=50)
+    assert (taken.change, taken.granted, taken.wait) == (None, 0, pytest.approx(0.05))
+    assert take(bucket(0.5), RULES, NOW + taken.wait + 1e-6, wanted=1).granted == 1
 
 
-@pytest.mark.parametrize(("wait", "told"), [(0.0, 1), (0.05, 1), (1.0, 1), (1.2, 2)])
-def test_who_is_told_to_wait_is_told_whole_seconds(wait: float, told: int) -> None:
-    assert retry_after(wait) == told
+def test_a_charge_is_not_written_over_a_debt_that_another_instance_made() -> None:
+    taken = charge(bucket(50), RULES, 80, NOW)
+    assert taken.change is not None
+    assert changed(bucket(-1), taken.change) is None
+    assert tokens_left(changed(bucket(30), taken.change), RULES, NOW) == pytest.approx(-50)
+
+
+@pytest.mark.parametrize(("wait", "seconds"), [(0.0, 1), (0.05, 1), (1.0, 1), (1.2, 2)])
+def test_a_wait_is_rounded_up_to_whole_seconds(wait: float, seconds: int) -> None:
+    assert retry_after(wait) == seconds

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Condition
+
 import pytest
 
-from duecourse.domain.jobs.bucket import MAX_DEBT_SECONDS, Bucket, BucketRules
+from duecourse.domain.jobs.bucket import MAX_DEBT_SECONDS, Bucket, BucketChange, BucketRules, tokens_left
+from duecourse.ports import BucketConflict
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.limits import LEASE_SECONDS, REMEMBERED, Limits
 from tests.support.limits import MemoryLimits
@@ -93,19 +99,95 @@ def test_what_somebody_else_took_last_is_seen_where_the_write_fails() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     admitted(instance, requests=20)
-    store.buckets["acme"] = Bucket(0.0, NOON)
+    other = limits(store, clock)
+    assert admitted(other, requests=80) == 80
     assert instance.admit("acme") == 1.0
 
 
-def test_an_instance_in_the_thick_of_it_refuses_rather_than_trying_for_ever() -> None:
+def test_an_instance_whose_writes_all_conflict_refuses_after_five() -> None:
     class Contended(MemoryLimits):
-        def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None):  # type: ignore[no-untyped-def]
-            self.buckets[tenant] = Bucket(50.0 + self.writes, NOON)
-            return super().write_bucket(tenant, bucket, previous)
+        def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
+            self.writes += 1
+            return BucketConflict(Bucket(change.low + self.writes))
 
     store = Contended()
     assert limits(store, SettableClock(NOON)).admit("acme") == 1.0
     assert store.writes == 5
+
+
+class Lockstep(MemoryLimits):
+    """A table whose writers wait for each other: each has decided on its write before any of them is executed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed = Condition()
+        self._active = self._waiting = self._round = 0
+
+    @contextmanager
+    def taking_part(self) -> Iterator[None]:
+        """One instance's request. All instances of a test begin before the first of them writes."""
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._active -= 1
+                self._release()
+
+    def expect(self, instances: int) -> None:
+        self._active = instances
+
+    def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
+        with self._changed:
+            self._waiting += 1
+            mine = self._round
+            self._release()
+            self._changed.wait_for(lambda: self._round > mine)
+            return super().change_bucket(tenant, change)
+
+    def _release(self) -> None:
+        if self._waiting == self._active:
+            self._waiting, self._round = 0, self._round + 1
+            self._changed.notify_all()
+
+
+def at_once(store: Lockstep, instances: list[Limits]) -> int:
+    """How many of the requests are admitted that arrive at the same moment, one at each instance."""
+
+    def request(instance: Limits) -> bool:
+        with store.taking_part():
+            return instance.admit("acme") is None
+
+    store.expect(len(instances))
+    with ThreadPoolExecutor(len(instances)) as threads:
+        return sum(threads.map(request, instances))
+
+
+@pytest.mark.parametrize(("rate", "burst"), [(20, 40), (50, 100), (1_000, 2_000)])
+def test_forty_simultaneous_requests_on_an_idle_stage_are_admitted_by_two_writes_each(rate: int, burst: int) -> None:
+    store, clock = Lockstep(), SettableClock(NOON)
+    instances = [limits(store, clock, rate=rate, burst=burst) for _ in range(40)]
+    for _ in range(3):
+        store.writes = 0
+        assert at_once(store, instances) == 40
+        assert store.writes <= 79
+        clock.advance(10)
+
+
+def test_simultaneous_requests_that_return_at_once_are_admitted_while_there_are_tokens() -> None:
+    store, clock = Lockstep(), SettableClock(NOON)
+    instances = [limits(store, clock, rate=50, burst=100) for _ in range(40)]
+    assert [at_once(store, instances) for _ in range(2)] == [40, 40]
+
+
+def test_simultaneous_requests_beyond_the_burst_are_refused() -> None:
+    store, clock = Lockstep(), SettableClock(NOON)
+    assert at_once(store, [limits(store, clock, burst=40) for _ in range(50)]) == 40
+
+
+def test_busy_instances_share_what_is_left_to_the_last_token() -> None:
+    store, clock = Lockstep(), SettableClock(NOON)
+    instances = [limits(store, clock, burst=100) for _ in range(10)]
+    assert sum(at_once(store, instances) for _ in range(20)) == 100
 
 
 def test_what_is_left_is_what_the_table_says() -> None:
@@ -136,7 +218,7 @@ def test_work_is_paid_by_its_number_and_what_the_bucket_lacks_is_owed() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     assert instance.charge("acme", 250) is None
-    assert store.buckets["acme"].tokens == -150
+    assert tokens_left(store.buckets["acme"], BucketRules(10, 100), NOON) == -150
 
     assert instance.admit("acme") == pytest.approx(15.1)
     assert instance.charge("acme", 1) == pytest.approx(15.0)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from duecourse.domain.jobs.bucket import Bucket
+from duecourse.domain.jobs.bucket import Bucket, BucketChange
 from duecourse.domain.jobs.policies import Lane
 
 
 @dataclass(frozen=True, slots=True)
 class BucketConflict:
-    """Another instance has taken tokens meanwhile; `found` is the present bucket (None: there is none)."""
+    """The change's condition does not hold; `found` is the present bucket (None: there is none)."""
 
     found: Bucket | None
 
@@ -23,8 +23,8 @@ class TenantLimits(Protocol):
     def bucket(self, tenant: str) -> Bucket | None:
         """The stored bucket. Strongly consistent."""
 
-    def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
-        """Write it over exactly `previous` (None: there must be none). None if it was written."""
+    def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
+        """Apply the change to the stored bucket in one write and return the new bucket."""
 
     def jobs(self, tenant: str) -> int:
         """How many jobs the tenant has, as counted with each of their writes."""

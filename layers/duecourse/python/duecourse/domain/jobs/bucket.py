@@ -1,4 +1,9 @@
-"""A token bucket that limits a tenant's requests. It fills at a steady rate up to its burst."""
+"""A token bucket that limits a tenant's requests. It fills at a steady rate up to its burst.
+
+The bucket is stored as one number, the time at which it is full again, and taking tokens adds to that number. A write
+only requires that enough tokens are left, not that the bucket is unchanged. So instances that take tokens at the same
+moment do not reject each other.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +13,23 @@ from math import ceil
 MAX_TAKEN = 20
 """The most tokens that are taken at once."""
 
+KEPT_FOR_OTHERS = 39
+"""The tokens that the first of several simultaneous requests leaves for the others where the burst allows it."""
 
-MAX_AHEAD_SECONDS = 5.0
-"""The most by which clocks may differ. A bucket with a time further in the future was written by a wrong clock."""
+MAX_AHEAD_SECONDS = 5
+"""The most by which clocks may differ. A bucket that is full later than that allows was written by a wrong clock."""
 
 MAX_DEBT_SECONDS = 60
 """How many seconds of its rate a tenant may owe for the work of one request."""
 
+NANOSECONDS = 1_000_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """The tokens left after the last take, at `at` (UTC seconds); negative: owed."""
+    """`full_at` (nanoseconds since the epoch, UTC) is when the bucket is full if no token is taken until then."""
 
-    tokens: float
-    at: float
+    full_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,54 +39,124 @@ class BucketRules:
     rate: float
     burst: int
 
+    def filled_in(self, tokens: int) -> int:
+        """The nanoseconds in which so many tokens are added, rounded down."""
+        return int(tokens * NANOSECONDS / self.rate)
+
+    def latest(self, now: int) -> int:
+        """The latest `full_at` that is possible at `now` (nanoseconds): burst and debt are used up."""
+        return now + self.filled_in(self.burst) + MAX_DEBT_SECONDS * NANOSECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Add `by` nanoseconds to `full_at`, provided that `full_at` is between `low` and `high`."""
+
+    by: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Set `full_at`, provided that there is no bucket or its `full_at` is not between `low` and `high`."""
+
+    full_at: int
+    low: int
+    high: int
+
+
+BucketChange = Add | Restart
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """`granted` tokens were taken and `bucket` is left. If none was granted, the next one is there in `wait`
+    """`change` takes `granted` tokens. If none is granted, there is no change and the next token is there in `wait`
     seconds.
     """
 
-    bucket: Bucket
+    change: BucketChange | None
     granted: int
     wait: float = 0.0
 
 
-def level(bucket: Bucket | None, rules: BucketRules, now: float) -> Bucket:
-    """The bucket at `now` (UTC seconds). None: nothing was ever taken, so it is full.
+def changed(bucket: Bucket | None, change: BucketChange) -> Bucket | None:
+    """The bucket after the change; None if the change's condition does not hold."""
+    within = bucket is not None and change.low <= bucket.full_at <= change.high
+    match change:
+        case Add(by=by):
+            return Bucket(bucket.full_at + by) if bucket is not None and within else None
+        case Restart(full_at=full_at):
+            return None if within else Bucket(full_at)
 
-    Clocks differ: for a clock slightly behind the last take no time has passed, and the bucket's time is never set
-    back. A bucket written by a clock far ahead is ignored, so that a tenant need not wait until other clocks have
-    caught up.
+
+def tokens_left(bucket: Bucket | None, rules: BucketRules, now: float) -> float:
+    """The tokens at `now` (UTC seconds); negative: owed."""
+    return _left(bucket, rules, _nanoseconds(now)) * rules.rate / NANOSECONDS
+
+
+def take(bucket: Bucket | None, rules: BucketRules, now: float, *, wanted: int) -> Taken:
+    """Take at least one and at most `wanted` tokens at `now` (UTC seconds). Tokens that are not used are lost.
+
+    At most a quarter of what is left is taken, and at most MAX_TAKEN. The first instance that asks after the bucket was
+    full may take more than it wants, so that it seldom has to ask, but leaves KEPT_FOR_OTHERS.
     """
-    if bucket is None or bucket.at > now + MAX_AHEAD_SECONDS:
-        return Bucket(float(rules.burst), now)
-    at = max(now, bucket.at)
-    return Bucket(min(float(rules.burst), bucket.tokens + (at - bucket.at) * rules.rate), at)
-
-
-def take(bucket: Bucket | None, rules: BucketRules, now: float) -> Taken:
-    """Take a quarter of the tokens, at least one and at most MAX_TAKEN.
-
-    Tokens that are taken and not used are lost. With a quarter, many instances that each need one token now and then do
-    not empty the bucket, and a busy instance seldom has to ask.
-    """
-    standing = level(bucket, rules, now)
-    if standing.tokens < 1:
-        return Taken(standing, 0, max((1 - standing.tokens) / rules.rate, 0.0))
-    granted = min(max(int(standing.tokens / 4), 1), MAX_TAKEN)
-    return Taken(Bucket(standing.tokens - granted, standing.at), granted)
+    at = _nanoseconds(now)
+    left = _left(bucket, rules, at)
+    tokens = int(left * rules.rate / NANOSECONDS) + 1
+    while tokens > 0 and rules.filled_in(tokens) > left:
+        tokens -= 1
+    if tokens < 1:
+        return Taken(None, 0, max((rules.filled_in(1) - left) / NANOSECONDS, 0.0))
+    if _in_use(bucket, rules, at) is None:
+        wanted = max(wanted, tokens - KEPT_FOR_OTHERS)
+    granted = max(min(wanted, tokens // 4, MAX_TAKEN), 1)
+    # What this instance knows may be old: several tokens are only taken where they are still a quarter.
+    needed = granted if granted == 1 else 4 * granted
+    high = at + rules.filled_in(rules.burst) - rules.filled_in(needed)
+    return Taken(_change(bucket, rules, at, rules.filled_in(granted), high=high), granted)
 
 
 def charge(bucket: Bucket | None, rules: BucketRules, cost: int, now: float) -> Taken:
     """Take `cost` tokens for work. That may leave a debt of at most MAX_DEBT_SECONDS of the rate: one request's work is
     bounded elsewhere, and must be possible with any burst. None is granted while an earlier debt exists.
     """
-    standing = level(bucket, rules, now)
-    if standing.tokens < 0:
-        return Taken(standing, 0, -standing.tokens / rules.rate)
-    return Taken(Bucket(max(standing.tokens - cost, -rules.rate * MAX_DEBT_SECONDS), standing.at), cost)
+    at = _nanoseconds(now)
+    left = _left(bucket, rules, at)
+    if left < 0:
+        return Taken(None, 0, -left / NANOSECONDS)
+    by = min(rules.filled_in(cost), left + MAX_DEBT_SECONDS * NANOSECONDS)
+    high = min(at + rules.filled_in(rules.burst), rules.latest(at) - by)
+    return Taken(_change(bucket, rules, at, by, high=high), cost)
 
 
 def retry_after(wait: float) -> int:
     """Whole seconds until a retry makes sense; at least 1."""
     return max(ceil(wait), 1)
+
+
+def _change(bucket: Bucket | None, rules: BucketRules, at: int, by: int, *, high: int) -> BucketChange:
+    if _in_use(bucket, rules, at) is None:
+        return Restart(at + by, at, _furthest(rules, at))
+    return Add(by, at, high)
+
+
+def _left(bucket: Bucket | None, rules: BucketRules, at: int) -> int:
+    """The tokens as the nanoseconds in which they are added; negative: owed."""
+    found = _in_use(bucket, rules, at)
+    return rules.filled_in(rules.burst) - (0 if found is None else found.full_at - at)
+
+
+def _in_use(bucket: Bucket | None, rules: BucketRules, at: int) -> Bucket | None:
+    """The bucket, unless it is full or was written by a clock far ahead: such a bucket counts as full, so that a tenant
+    need not wait until other clocks have caught up.
+    """
+    return bucket if bucket is not None and at <= bucket.full_at <= _furthest(rules, at) else None
+
+
+def _furthest(rules: BucketRules, at: int) -> int:
+    return rules.latest(at) + MAX_AHEAD_SECONDS * NANOSECONDS
+
+
+def _nanoseconds(seconds: float) -> int:
+    return int(seconds * NANOSECONDS)

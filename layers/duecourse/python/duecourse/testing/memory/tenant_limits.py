@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.bucket import Bucket
+from duecourse.domain.jobs.bucket import Bucket, BucketChange, changed
 from duecourse.ports import BucketConflict
 from duecourse.testing.memory.items import Items
 
@@ -23,13 +23,14 @@ class MemoryTenantLimits:
     def bucket(self, tenant: str) -> Bucket | None:
         return self.items.buckets.get(tenant)
 
-    def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
+    def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
         with self.items.lock:
             found = self.items.buckets.get(tenant)
-            if found != previous:
+            written = changed(found, change)
+            if written is None:
                 return BucketConflict(found)
-            self.items.buckets[tenant] = bucket
-            return None
+            self.items.buckets[tenant] = written
+            return written
 
     def jobs(self, tenant: str) -> int:
         return job_count(self.items, tenant)

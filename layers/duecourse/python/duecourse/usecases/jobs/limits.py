@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from duecourse.domain.jobs.bucket import Bucket, BucketRules, charge, level, take
+from duecourse.domain.jobs.bucket import Bucket, BucketRules, charge, take, tokens_left
 from duecourse.ports import Clock, TenantLimits
 
 Charge = Callable[[int], None]
@@ -22,8 +22,13 @@ def free(_runs: int) -> None:
 LEASE_SECONDS = 5
 """How long taken tokens are valid: the longest time for which they admit a request that the bucket no longer would."""
 
+PAUSE_SECONDS = 2 * LEASE_SECONDS
+"""After so long without a request an instance takes one token again."""
+
 TRIES = 5
-"""Conflicts in a row after which a request is refused: they occur only in a flood of requests."""
+"""Conflicts in a row after which a request is refused. Simultaneous requests conflict once: only the first of them may
+write a bucket that was full; from the third try on one token is taken, which needs no more than that there is one.
+"""
 
 REMEMBERED = 1_000
 """The most tenants whose state an instance keeps."""
@@ -32,10 +37,13 @@ REMEMBERED = 1_000
 @dataclass(slots=True)
 class _Lease:
     """This instance's tokens of one tenant's bucket: `tokens`, valid until `until`; or none, and the bucket is empty
-    until `empty_until`. `seen` is the last state of the bucket that this instance knows.
+    until `empty_until`. `seen` is the last state of the bucket that this instance knows, `asked` the time of the last
+    request, `served` the number of requests since the last pause of PAUSE_SECONDS.
     """
 
     seen: Bucket | None = None
+    asked: float = 0.0
+    served: int = 0
     tokens: int = 0
     until: float = 0.0
     empty_until: float = 0.0
@@ -56,8 +64,12 @@ class Limits:
         """None if the request is admitted; else the seconds until another one is."""
         now = self.clock.now()
         lease = self._lease(tenant)
+        if not 0 <= now - lease.asked < PAUSE_SECONDS:
+            lease.served = 0
+        lease.asked = now
         if lease.tokens and now < lease.until:
             lease.tokens -= 1
+            lease.served += 1
             return None
         if 0 < lease.empty_until - now <= LEASE_SECONDS:  # longer only after a clock was set back
             return lease.empty_until - now
@@ -71,39 +83,44 @@ class Limits:
             return None
         now = self.clock.now()
         lease = self._lease(tenant)
+        if cost <= lease.tokens and now < lease.until:
+            lease.tokens -= cost
+            return None
         for _ in range(TRIES):
             taken = charge(lease.seen, self.rules, cost, now)
             # The last known state can only lack the tokens of the time since, which are added; a refusal is decided by
             # the present bucket.
-            if not taken.granted:
+            if taken.change is None:
                 return max(taken.wait, 1.0)
-            conflict = self.store.write_bucket(tenant, taken.bucket, lease.seen)
-            if conflict is None:
-                lease.seen = taken.bucket
-                if taken.bucket.tokens < 0:
+            written = self.store.change_bucket(tenant, taken.change)
+            if isinstance(written, Bucket):
+                lease.seen = written
+                if tokens_left(written, self.rules, now) < 0:
                     lease.tokens = 0
                 return None
-            lease.seen = conflict.found
+            lease.seen = written.found
         return 1.0
 
     def left(self, tenant: str) -> int:
         """How many requests the tenant can make now, without the tokens that instances hold."""
-        return max(int(level(self.store.bucket(tenant), self.rules, self.clock.now()).tokens), 0)
+        return max(int(tokens_left(self.store.bucket(tenant), self.rules, self.clock.now())), 0)
 
     def _take(self, tenant: str, lease: _Lease, now: float) -> float | None:
         lease.tokens = 0
-        for _ in range(TRIES):
-            taken = take(lease.seen, self.rules, now)
-            if not taken.granted:
+        for number in range(TRIES):
+            # As many as it has served: an instance that few requests reach takes few tokens from the others.
+            taken = take(lease.seen, self.rules, now, wanted=lease.served if number < 2 else 1)
+            if taken.change is None:
                 # The state that this instance knows may be old, but other instances only take tokens: if it computes
                 # none, there are none.
                 lease.empty_until = now + max(taken.wait, 1.0)
                 return max(taken.wait, 1.0)
-            conflict = self.store.write_bucket(tenant, taken.bucket, lease.seen)
-            if conflict is None:
-                lease.seen, lease.tokens, lease.until = taken.bucket, taken.granted - 1, now + LEASE_SECONDS
+            written = self.store.change_bucket(tenant, taken.change)
+            if isinstance(written, Bucket):
+                lease.seen, lease.tokens, lease.until = written, taken.granted - 1, now + LEASE_SECONDS
+                lease.served += 1
                 return None
-            lease.seen = conflict.found
+            lease.seen = written.found
         lease.empty_until = now + 1.0
         return 1.0
 

@@ -15,12 +15,11 @@ from zlib import crc32
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import LIMITS, Item, tenant_key
 from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.adapters.dynamodb.writing import transact
-from duecourse.domain.jobs.bucket import Bucket
+from duecourse.domain.jobs.bucket import NANOSECONDS, Add, Bucket, BucketChange, Restart
 from duecourse.domain.jobs.job import Job
 from duecourse.ports import BucketConflict, Clock
 
@@ -33,7 +32,7 @@ SPREAD = 160
 
 TRIES = 5
 
-BUCKET = "BUCKET"
+RATE = "RATE"
 
 KEPT_SECONDS = 86_400
 """For how long an untouched bucket is kept: by then it is full again, and a full one need not be written down."""
@@ -140,29 +139,40 @@ class DynamoTenantLimits:
         self._table = table
 
     def bucket(self, tenant: str) -> Bucket | None:
-        item = read_item(self._client, self._table, tenant_key(tenant, BUCKET))
+        item = read_item(self._client, self._table, tenant_key(tenant, RATE))
         return None if item is None else _bucket(item)
 
-    def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
-        condition = ABSENT if previous is None else holds({"tokens": previous.tokens, "at": previous.at})
-        stand = {"tokens": bucket.tokens, "at": bucket.at, "expires_at": int(bucket.at) + KEPT_SECONDS}
+    def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
+        match change:
+            case Add(by=by):
+                update, condition, latest = "#at + :by", "#at BETWEEN :low AND :high", change.high + by
+            case Restart(full_at=by):
+                update, latest = ":by", by
+                condition = "attribute_not_exists(#at) OR NOT #at BETWEEN :low AND :high"
+        expires_at = latest // NANOSECONDS + KEPT_SECONDS
         try:
-            self._client.put_item(
+            answer = self._client.update_item(
                 TableName=self._table,
-                Item=tenant_key(tenant, BUCKET) | values.pack(stand),
+                Key=tenant_key(tenant, RATE),
+                UpdateExpression=f"SET #at = {update}, expires_at = :expires",
+                ConditionExpression=condition,
+                ExpressionAttributeNames={"#at": "full_at"},
+                ExpressionAttributeValues=values.pack(
+                    {":by": by, ":low": change.low, ":high": change.high, ":expires": expires_at}
+                ),
+                ReturnValues="UPDATED_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **condition,
             )
         except ClientError as error:
             if not condition_failed(error):
                 raise
             item = found(error)
             return BucketConflict(None if item is None else _bucket(item))
-        return None
+        return _bucket(answer["Attributes"])
 
     def jobs(self, tenant: str) -> int:
         return total(self._client, self._table, tenant)
 
 
 def _bucket(item: Item) -> Bucket:
-    return Bucket(float(item["tokens"]["N"]), float(item["at"]["N"]))
+    return Bucket(values.integer(item, "full_at"))
