@@ -35,9 +35,9 @@ def pages() -> Mapping[str, str]:
 
 
 def pictures() -> Mapping[str, Path]:
-    """The pictures that pages show, by their path in the site."""
+    """The pictures that pages show, and the style sheet, by their path in the site."""
     docs = ROOT / "docs"
-    return {str(path.relative_to(docs)): path for path in sorted(docs.rglob("*.png"))}
+    return {str(path.relative_to(docs)): path for path in sorted((*docs.rglob("*.png"), docs / "site.css"))}
 
 
 def _linked(page: Path, inside: str, sources: Mapping[Path, str]) -> str:
