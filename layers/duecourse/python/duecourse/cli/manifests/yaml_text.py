@@ -116,10 +116,11 @@ _Dumper.add_representer(str, _text)
 def _check_aliases(node: Any) -> None:
     """Raises NotYamlError if aliases make a document too large. Each node is looked at once."""
     sizes: dict[int, int] = {}
+    own = 0
 
     def size(each: Any) -> int:
+        nonlocal own
         if id(each) not in sizes:
-            nonlocal own
             mine = 1 + len(each.value) if isinstance(each, yaml.ScalarNode) else 1
             own += mine
             inner = [] if isinstance(each, yaml.ScalarNode) else each.value
@@ -128,7 +129,6 @@ def _check_aliases(node: Any) -> None:
             sizes[id(each)] = mine + sum(map(size, inner))
         return sizes[id(each)]
 
-    own = 0
     if size(node) > max(own, MAX_REPEATED):
         detail = (
             f"its aliases (*name) repeat more than {MAX_REPEATED} characters and values; write them out, or use fewer"
