@@ -9,10 +9,12 @@ UV = $(shell command -v uv || echo .tools/bin/uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--custom-compile-command "make lock" $(LOCK_OPTIONS)
 
+# What `make test-all` adds is marked in tests/tiers.py.
+SHORT = "not extended and not fuzz"
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint all-tests test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures docs openapi fuzz faults model record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint test test-all unit-tests short-tests test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures docs openapi fuzz faults model record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -26,11 +28,16 @@ demo: setup ## the whole system on this machine for two minutes, four jobs, ever
 local: setup ## the whole system on this machine until Ctrl-C; it keeps its data
 	@$(BIN)/duecourse local
 
-check: setup lint ## format, lint, types, imports, unit tests: three minutes
-	$(BIN)/pytest -q -n 2 tests/unit
+check: setup ## format, lint, types, imports, unit tests: two minutes on two cores
+	@$(MAKE) --no-print-directory -j 2 lint unit-tests
 
-test: setup ## everything: the checks and all tests, side by side
-	@$(MAKE) --no-print-directory -j 2 lint all-tests
+test: setup ## the checks, and tests of every part: five minutes on two cores
+	@$(MAKE) --no-print-directory -j 2 lint short-tests
+
+test-all: setup ## everything that `make test` leaves out (tests/tiers.py): half an hour
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "extended and not fuzz"  # files in their order, the long ones first
+	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property
+	@$(MAKE) --no-print-directory model
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -40,12 +47,11 @@ lint: setup
 	@npm run --silent check --workspace console
 	@npm run --silent test --workspace console
 
-all-tests:
-	$(BIN)/pytest -n 3 --no-loadscope-reorder  # files in their order, the long ones first; some wait more than they work
+unit-tests:
+	$(BIN)/pytest -q -n 2 -m $(SHORT) tests/unit
 
-test-long: setup ## what takes minutes, and has a short form in `make test`: ten minutes
-	$(BIN)/pytest -n 2 -m minutes
-	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property
+short-tests:
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m $(SHORT)  # some wait more than they work
 
 fmt: setup ## let ruff format and fix
 	$(BIN)/ruff format .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from duecourse.testing.memory.tables import MemoryTables
 from tests.support import emulators, in_process
 from tests.support.shared import shared
 from tests.support.tables import Stores, Tables, create_tables
+from tests.tiers import check_tiers, is_extended
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -39,6 +41,25 @@ ONE_SYSTEM = {
     )
 }
 """The files whose tests have the fixture `system`."""
+
+
+def pytest_configure() -> None:
+    """Before anything is collected."""
+    check_tiers()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make test` does not import files of which it runs nothing: that would take each of its processes seconds."""
+    left_out = "not extended" in config.getoption("markexpr")
+    return True if left_out and collection_path.is_file() and is_extended(collection_path) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before `-m` selects by marker."""
+    for item in items:
+        if is_extended(item.path):
+            item.add_marker(pytest.mark.extended)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -81,14 +102,17 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> 
         yield endpoint
 
 
-@pytest.fixture(params=["ministack", "dynamodb_local"])
+SECOND_OPINION = pytest.param("dynamodb_local", marks=pytest.mark.extended)
+
+
+@pytest.fixture(params=["ministack", SECOND_OPINION])
 def dynamodb_tables(request: pytest.FixtureRequest) -> Tables:
     """Fresh tables, on each of the emulators that execute conditions rightly."""
     endpoint: str = request.getfixturevalue(request.param)
     return create_tables(emulators.client("dynamodb", endpoint))
 
 
-@pytest.fixture(params=["ministack", "dynamodb_local", "memory"])
+@pytest.fixture(params=["ministack", SECOND_OPINION, "memory"])
 def any_tables(request: pytest.FixtureRequest) -> Stores:
     """The same, and the stores of duecourse.testing: for tests that look at nothing but what stores say."""
     if request.param == "memory":

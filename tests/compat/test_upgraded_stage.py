@@ -27,8 +27,6 @@ from tests.support.release_stage import deploy_release
 from tests.support.template import template
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 PREVIOUS = max(path.name for path in RELEASES.iterdir())
 HOURLY = {"schedule": "rate(1 hour)"}
 WITH_TOKEN = {"headers": {"X-Token": "{{callback_token}}"}}

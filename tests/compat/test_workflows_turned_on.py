@@ -18,8 +18,6 @@ from tests.support.http_target import HttpTargetServer, answering, http_target
 from tests.support.template import template
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 
 @pytest.fixture
 def endpoint(tmp_path: Path) -> Iterator[str]:

@@ -12,8 +12,6 @@ from tests.console.conftest import Open
 from tests.support.browser import accessibility_faults
 from tests.support.console import ServedConsole
 
-pytestmark = pytest.mark.long
-
 HTTP = {"type": "http", "url": "https://shop.example/hooks"}
 
 

@@ -6,7 +6,6 @@ import json
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from duecourse.testing import Scheduler
@@ -14,8 +13,6 @@ from tests.console.conftest import Open
 from tests.console.test_jobs import HOSTILE, TARGET
 from tests.support.browser import accessibility_faults
 from tests.support.console import ServedConsole
-
-pytestmark = pytest.mark.long
 
 
 def shown(page: Page) -> dict[str, Any]:

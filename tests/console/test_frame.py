@@ -11,8 +11,6 @@ from tests.console.conftest import Open
 from tests.support.browser import accessibility_faults
 from tests.support.console import ServedConsole
 
-pytestmark = pytest.mark.long
-
 PAGES = (
     *("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/dead-letters", "/stage", "/nowhere"),
     *("/jobs/broken-export", "/jobs/nightly-report/edit", "/runs/refunds.20260322T060000Z"),

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from duecourse.client.bodies import HttpTarget
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
 from tests.support.console import ServedConsole
-
-pytestmark = pytest.mark.long
 
 TARGET: HttpTarget = {"type": "http", "url": "https://shop.example/hooks"}
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> \u202egnitset"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-import pytest
 from playwright.sync_api import expect
 
 from duecourse.testing import Scheduler
@@ -13,8 +12,6 @@ from tests.console.conftest import Open
 from tests.support.browser import accessibility_faults
 from tests.support.console import SETTINGS, served_console
 from tests.support.issuer import issuing
-
-pytestmark = pytest.mark.long
 
 
 def test_whoever_logs_out_stays_logged_out_where_the_issuer_has_no_address_for_it(

@@ -8,15 +8,12 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
 from tests.support.browser import accessibility_faults
 from tests.support.console import SETTINGS, ServedConsole, served_console
-
-pytestmark = pytest.mark.long
 
 HTTP = {"type": "http", "url": "https://shop.example/hooks"}
 

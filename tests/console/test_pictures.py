@@ -15,8 +15,6 @@ from tests.console.conftest import Open
 from tests.support.console import ServedConsole
 from tests.support.template import ROOT
 
-pytestmark = pytest.mark.long
-
 PICTURES = {
     "overview": "/",
     "jobs": "/jobs",

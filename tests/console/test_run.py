@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
 from tests.support.console import ServedConsole
-
-pytestmark = pytest.mark.long
 
 HTTP = {"type": "http", "url": "https://shop.example/hooks"}
 NOON = "export.20260328T120500Z"

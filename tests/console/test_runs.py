@@ -11,8 +11,6 @@ from playwright.sync_api import Route, expect
 from tests.console.conftest import Open
 from tests.support.console import ServedConsole
 
-pytestmark = pytest.mark.long
-
 DIED = "/runs/refunds.20260322T060000Z"
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"> \u202eآخر\u202c " + "x" * 10_000
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.console.conftest import Open
 from tests.support.console import ServedConsole
-
-pytestmark = pytest.mark.long
 
 
 def test_the_stage_says_what_it_is_what_is_in_order_and_what_is_not_known(

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
 from tests.support.browser import PATIENCE_MS
 from tests.support.console import ServedConsole
-
-pytestmark = pytest.mark.long
 
 TARGET = {"type": "http", "url": "https://shop.example/hooks"}
 HOSTILE = '<img src=x onerror="window.broken = true">'

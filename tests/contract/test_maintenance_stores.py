@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.domain.jobs.policies import JobState, Lane
@@ -23,8 +21,6 @@ from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
 from tests.support.tables import Tables
-
-pytestmark = pytest.mark.emulator
 
 N = int(NOON)
 ELSEWHERE = "2026-11-21T15/0000"

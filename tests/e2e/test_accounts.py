@@ -19,8 +19,6 @@ from tests.support.emulators import client, ministack
 from tests.support.template import ROOT
 from tests.support.waiting import PATIENCE_SECONDS
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 BODY = {"schedule": "rate(1 hour)", "target": {"type": "sqs", "queue": "duecourse-target-work"}}
 
 

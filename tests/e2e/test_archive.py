@@ -23,8 +23,6 @@ from tests.support.waiting import awaited
 
 from .conftest import System, run_in
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 
 @dataclass(frozen=True)
 class Archived:

@@ -19,8 +19,6 @@ from tests.support.waiting import awaited
 
 from .conftest import System, run_in
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 
 @pytest.fixture
 def app(system: System) -> Iterator[CdkApp]:

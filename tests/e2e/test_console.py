@@ -13,8 +13,6 @@ from infra.console_files import built_files
 from tests.e2e.conftest import System
 from tests.support.waiting import PATIENCE_SECONDS
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 
 def sent(system: System, path: str, **headers: str) -> tuple[httpx.Response, bytes]:
     """An answer, and its body as it was on the wire."""

@@ -20,8 +20,6 @@ from tests.support.deployed import deploy, invoke
 from tests.support.emulators import client, ministack
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 
 @dataclass(frozen=True)
 class Patient:

@@ -21,8 +21,6 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 from .conftest import System
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
 
 from duecourse.cli.local.demo.receiver import OK_PATH
@@ -15,8 +14,6 @@ from duecourse.cli.main import main
 from tests.support.waiting import awaited
 
 from .conftest import System
-
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
 FILES = """\
 id: files-nightly

@@ -29,8 +29,6 @@ START_SECONDS = 600.0
 STOP_SECONDS = FIRE_SECONDS = float(PATIENCE_SECONDS)
 HOUR = 3_600.0
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 
 class Command:
     """`duecourse local` in a process group of its own, and the lines that it has printed so far."""

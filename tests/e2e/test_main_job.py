@@ -15,8 +15,6 @@ from tests.support.waiting import awaited
 
 from .conftest import System, at, run_in
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 
 @pytest.fixture(scope="module")
 def posted(system: System) -> dict[str, Job]:

@@ -15,8 +15,6 @@ from tests.support.template import ROOT
 
 from .conftest import System
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 PAGES = [
     ROOT / "docs" / "quickstart.md",
     *(page for page in sorted((ROOT / "docs" / "howto").glob("*.md")) if page.stem != "two-teams"),

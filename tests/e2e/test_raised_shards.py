@@ -27,8 +27,6 @@ from tests.support.tables import Tables
 from tests.support.template import template
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 FEW = STAGES["local"].shards
 MANY = 8
 PERIOD = timedelta(seconds=10)
@@ -137,7 +135,7 @@ def test_after_the_count_was_raised_what_either_count_has_written_fires_once(rai
     assert len(raised.calls()) == 2 * MANY
 
 
-@pytest.mark.minutes
+@pytest.mark.extended
 def test_raising_the_count_while_jobs_fire_loses_and_doubles_no_firing(raised: Raised) -> None:
     """Real time passes: what fires later than two minutes after a job was made comes from the dispatcher alone."""
     raised.update(**LOOKING_AHEAD)

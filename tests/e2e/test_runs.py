@@ -17,8 +17,6 @@ from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 from .conftest import System, at, run_in
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 WORKED = "duecourse-target-worked"
 LATER = "duecourse-target-later"
 ENDS = ("SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED")

@@ -27,8 +27,6 @@ from tests.support.pages import follow, shell
 from tests.support.template import ROOT
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 QUEUE = "duecourse-target-work"
 UNKNOWN = "http://127.0.0.1:1"
 """The issuer as the template is made with it; where it listens is known only when it does."""

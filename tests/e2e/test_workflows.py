@@ -17,8 +17,6 @@ from tests.support.waiting import awaited
 
 from .conftest import System
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 LATER = "duecourse-target-load-eu"
 """A queue that is not there at first."""
 

@@ -17,7 +17,6 @@ from tests.support.schedule_oracle import wall_clock
 from tests.support.schedules import refusal, schedule, utc
 
 pytestmark = [
-    pytest.mark.long,
     pytest.mark.skipif(debian_cron.missing() is not None, reason=str(debian_cron.missing())),
 ]
 

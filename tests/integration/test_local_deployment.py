@@ -20,8 +20,6 @@ from duecourse.cli.local.emulator.environment import STACK_NAME
 from duecourse.cli.local.project import Project
 from duecourse.cli.terminal import CliError
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 OUTPUTS = ("ApiUrl", "DeadLetterQueueUrl", "DeathsTopicArn", "AlarmsTopicArn", "TickFunction")
 TOOLKIT = "CDKToolkit"
 

@@ -13,8 +13,6 @@ import pytest
 from scripts.site_pages import pages, write
 from tests.support.template import ROOT
 
-pytestmark = pytest.mark.long
-
 LOADED = re.compile(r'<(?:script|img|iframe|link)[^>]+(?:src|href)="(https?:)?//')
 
 

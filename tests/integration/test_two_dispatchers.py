@@ -34,7 +34,7 @@ from tests.support.world import RULES, RecordedCalls
 T = TypeVar("T")
 
 
-@pytest.mark.parametrize("many", [100, pytest.param(1000, marks=pytest.mark.minutes)])
+@pytest.mark.parametrize("many", [100, pytest.param(1000, marks=pytest.mark.extended)])
 def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_once(
     tables: Tables, ministack: str, many: int
 ) -> None:

@@ -10,8 +10,6 @@ import pytest
 
 from tests.support import emulators
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 QUEUE = "made-by-a-web-page"
 
 

@@ -56,7 +56,6 @@ def explore(rule: str, *, runs: int = 2, workers: int = 2, left: Left = NOTHING,
     return found
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("rule", RULES)
 def test_two_runs_keep_the_lines_promises_in_every_order_of_their_steps(rule: str) -> None:
     found = explore(rule)
@@ -64,14 +63,13 @@ def test_two_runs_keep_the_lines_promises_in_every_order_of_their_steps(rule: st
     assert found.most_messages <= 6
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("wrong", WRONG)
 def test_two_runs_and_one_worker_keep_them_whatever_goes_wrong_once(wrong: str) -> None:
     found = explore("queue", workers=1, left=WRONG[wrong], callback=True)
     assert found.most_messages <= 8
 
 
-@pytest.mark.minutes
+@pytest.mark.extended
 @pytest.mark.parametrize("wrong", ["a crash", "a lost answer", "a copy", "a lost watch"])
 @pytest.mark.parametrize("rule", RULES)
 def test_two_runs_keep_them_whatever_goes_wrong_once(rule: str, wrong: str) -> None:
@@ -80,14 +78,14 @@ def test_two_runs_keep_them_whatever_goes_wrong_once(rule: str, wrong: str) -> N
     assert found.most_messages <= 8
 
 
-@pytest.mark.minutes
+@pytest.mark.extended
 @pytest.mark.parametrize("wrong", ["a crash", "a lost answer"])
 @pytest.mark.parametrize("rule", ["queue"])
 def test_two_runs_with_callbacks_keep_them_whatever_goes_wrong_once(rule: str, wrong: str) -> None:
     assert explore(rule, left=WRONG[wrong], callback=True).most_messages <= 12
 
 
-@pytest.mark.minutes
+@pytest.mark.extended
 @pytest.mark.parametrize("rule", RULES)
 def test_three_runs_and_one_worker_keep_them_in_every_order(rule: str) -> None:
     assert explore(rule, runs=3, workers=1, callback=True).repairs == 0

@@ -18,7 +18,6 @@ def named(case: Case) -> str:
     return "-".join([case.name.replace(" ", "_"), str(case.workers), *wrong])
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("case", SHORT, ids=named)
 def test_every_order_of_the_steps_keeps_the_promises(case: Case) -> None:
     found = Explorer(case).exhaust()

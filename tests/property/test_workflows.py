@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,8 +17,6 @@ from tests.support.examples import examples
 from tests.support.jobs import NOON
 from tests.support.tables import create_tables
 from tests.support.workflow_world import WorkflowWorld
-
-pytestmark = pytest.mark.emulator
 
 JOBS = 8
 

@@ -34,12 +34,12 @@ IN_MEMORY = {
 """No test of either looks into a table itself."""
 
 
-def _over(played: Mapping[str, Sequence[str]], *stores: str) -> dict[Path, tuple[str, ...]]:
+def _over(played: Mapping[str, Sequence[str]], *stores: object) -> dict[Path, tuple[object, ...]]:
     here = Path(__file__).parent
     return {here / folder / f"test_{name}.py": stores for folder, names in played.items() for name in names}
 
 
-STORES = _over(OVER_BOTH, "dynamodb", "memory") | _over(IN_MEMORY, "memory")
+STORES = _over(OVER_BOTH, pytest.param("dynamodb", marks=pytest.mark.extended), "memory") | _over(IN_MEMORY, "memory")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

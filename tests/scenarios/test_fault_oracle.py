@@ -12,8 +12,6 @@ from tests.support.fault_table.oracle import problems
 from tests.support.fault_table.page import named
 from tests.support.fault_table.play import play
 
-pytestmark = pytest.mark.emulator
-
 RUN = (240, "")
 
 

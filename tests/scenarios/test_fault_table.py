@@ -9,10 +9,8 @@ from tests.support.fault_table.play import faults_of, play
 from tests.support.fault_table.stories import STORIES
 from tests.support.fault_table.story import Story
 
-pytestmark = pytest.mark.emulator
-
 EACH = 12
-"""`make test` plays one cell of so many, always the same ones; `make test-long` plays them all."""
+"""`make test` plays one cell of so many, always the same ones; `make test-all` plays them all."""
 
 NAMES = [story.name for story in STORIES]
 
@@ -36,13 +34,12 @@ def held(story: Story, cells: Cells, each: int) -> None:
     assert found == {at: cells[story.name, str(at[0]), at[1]] for at in found}, "see docs/faults.md"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("story", STORIES, ids=NAMES)
 def test_the_page_has_each_write_of_a_story_and_says_what_some_faults_change(story: Story, cells: Cells) -> None:
     held(story, cells, EACH)
 
 
-@pytest.mark.minutes
+@pytest.mark.extended
 @pytest.mark.parametrize("story", STORIES, ids=NAMES)
 def test_the_page_says_what_each_fault_changes(story: Story, cells: Cells) -> None:
     held(story, cells, 1)

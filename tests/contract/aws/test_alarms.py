@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-import pytest
-
 from duecourse.adapters.aws.alarms import FRESH_SECONDS, CloudWatchAlarms
 from duecourse.testing.clock import SettableClock
-
-pytestmark = pytest.mark.emulator
 
 
 def test_an_alarm_of_the_stage_is_found_while_it_rings(clients):

@@ -11,8 +11,6 @@ from duecourse.adapters.aws.event_bus import EventBridgeBus
 from duecourse.ports import OutboundEvent
 from tests.support.queues import bodies, create_queue, receive
 
-pytestmark = pytest.mark.emulator
-
 AT = 1_795_243_680.0
 
 

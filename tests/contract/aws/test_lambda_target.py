@@ -17,8 +17,6 @@ from duecourse.testing.clock import SettableClock
 from tests.support.calls import a_call
 from tests.support.waiting import PATIENCE_SECONDS
 
-pytestmark = pytest.mark.emulator
-
 CODE = b"""
 def handler(event, context):
     order = event["payload"]

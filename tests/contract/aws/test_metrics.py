@@ -12,8 +12,6 @@ from duecourse.checks.metrics import STEP_SECONDS, STEPS
 from duecourse.domain.jobs.policies import Lane
 from duecourse.testing.clock import SettableClock
 
-pytestmark = pytest.mark.emulator
-
 NOW = 1_795_243_620.0
 STEP = NOW // STEP_SECONDS * STEP_SECONDS
 EARLIER = STEP - STEP_SECONDS

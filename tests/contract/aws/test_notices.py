@@ -15,8 +15,6 @@ from duecourse.ports import Death
 from tests.support.calls import a_run
 from tests.support.queues import create_queue, receive
 
-pytestmark = pytest.mark.emulator
-
 DIED_AT = 1_795_243_680.25
 
 

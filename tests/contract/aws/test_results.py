@@ -11,8 +11,6 @@ from botocore.exceptions import ClientError
 from duecourse.adapters.aws.results import S3Results
 from tests.support.waiting import PATIENCE_SECONDS
 
-pytestmark = pytest.mark.emulator
-
 KEY = "results/acme/nightly/20261121T064700Z/1.json"
 
 

@@ -19,8 +19,6 @@ from tests.support.queues import create_queue, receive
 from tests.support.varied import varied
 from tests.support.waiting import PATIENCE_SECONDS
 
-pytestmark = pytest.mark.emulator
-
 
 @pytest.fixture
 def caller(clients: AwsClients) -> SqsCaller:

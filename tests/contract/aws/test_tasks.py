@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-import pytest
-
 from duecourse.adapters.aws.tasks import SsmTasks
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from duecourse.testing.clock import SettableClock
-
-pytestmark = pytest.mark.emulator
 
 
 def test_a_task_is_found_from_the_moment_it_is_registered(clients):

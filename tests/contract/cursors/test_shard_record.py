@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
-
-pytestmark = pytest.mark.emulator
 
 
 def recorded(tables: Tables) -> int:

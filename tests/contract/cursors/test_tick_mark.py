@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duecourse.testing.clock import SettableClock
 from tests.support.tables import Stores
-
-pytestmark = pytest.mark.emulator
 
 NOW = 1_795_262_400.25
 

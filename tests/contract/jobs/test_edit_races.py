@@ -31,8 +31,6 @@ from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.wheel import Wheel
 from tests.support.workflows import no_members
 
-pytestmark = pytest.mark.emulator
-
 
 def editing(tables: Tables, store: JobStore | None = None) -> EditJobs:
     clock = SettableClock(NOON + 30)

@@ -16,8 +16,6 @@ from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 KEY = UsedKey("digest", "request", "tick-tock", int(NOON) + 100)
 
 

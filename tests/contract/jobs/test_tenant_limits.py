@@ -14,8 +14,6 @@ from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.limits import Limits
 from tests.support.tables import Stores, Tables
 
-pytestmark = pytest.mark.emulator
-
 NOW = 1_795_262_400.123
 AT = 1_795_262_400_123_456_789
 SECOND = 1_000_000_000

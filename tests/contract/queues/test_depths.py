@@ -13,8 +13,6 @@ from duecourse.ports import Depth
 from duecourse.testing.clock import SettableClock
 from tests.support.queues import create_queue
 
-pytestmark = pytest.mark.emulator
-
 
 @pytest.fixture
 def queue_url(sqs: Any) -> str:

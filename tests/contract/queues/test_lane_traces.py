@@ -15,8 +15,6 @@ from duecourse.ports import Outgoing
 from tests.contract.queues.test_lanes import a_message
 from tests.support.queues import create_queue, receive
 
-pytestmark = pytest.mark.emulator
-
 RECORDED = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
 
 

@@ -32,8 +32,6 @@ from tests.support.queues import create_queue, receive
 from tests.support.runs import run
 from tests.support.varied import varied
 
-pytestmark = pytest.mark.emulator
-
 
 def a_message(number: int = 0, *, lane: Lane = Lane.NORMAL, tenant: str = "acme") -> RunMessage:
     return RunMessage(

@@ -10,8 +10,6 @@ import pytest
 from duecourse.adapters.sqs.received import SqsReceived
 from tests.support.queues import create_queue, receive
 
-pytestmark = pytest.mark.emulator
-
 
 @pytest.fixture
 def queue_url(sqs: Any) -> str:

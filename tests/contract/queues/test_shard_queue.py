@@ -10,8 +10,6 @@ import pytest
 from duecourse.adapters.sqs.shard_queue import SqsShardQueue
 from tests.support.queues import bodies, create_queue, receive
 
-pytestmark = pytest.mark.emulator
-
 MINUTE = 29_920_727
 
 

@@ -13,8 +13,6 @@ from duecourse.worker.queue import SqsTaskQueue
 from tests.support.queues import create_queue, receive
 from tests.support.worker import EVENT, Api, worker
 
-pytestmark = pytest.mark.emulator
-
 
 @pytest.fixture
 def queue_url(sqs):

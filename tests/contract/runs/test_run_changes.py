@@ -77,7 +77,6 @@ def test_a_removal_without_an_image_is_told_with_its_key() -> None:
     assert change.content.image == record["dynamodb"]["Keys"]
 
 
-@pytest.mark.emulator
 def test_a_failed_batch_is_read_again_with_the_same_objects(served_tables: Tables, streams: SignedStream) -> None:
     expire(served_tables, *RUNS)
     failed = batch_info(streams, stream_of(served_tables))
@@ -89,7 +88,6 @@ def test_a_failed_batch_is_read_again_with_the_same_objects(served_tables: Table
     assert sheets(archived) == sheets(stretch.changes)
 
 
-@pytest.mark.emulator
 def test_only_the_changes_of_the_batch_are_read_again(served_tables: Tables, streams: SignedStream) -> None:
     expire(served_tables, RUNS[0])
     first = batch_info(streams, stream_of(served_tables))
@@ -102,7 +100,6 @@ def test_only_the_changes_of_the_batch_are_read_again(served_tables: Tables, str
     assert [change.content for change in later if is_archived(change)] == [RUNS[0], RUNS[1]]
 
 
-@pytest.mark.emulator
 def test_what_the_stream_has_forgotten_is_told_and_the_rest_is_read(
     served_tables: Tables, streams: SignedStream
 ) -> None:
@@ -113,7 +110,6 @@ def test_what_the_stream_has_forgotten_is_told_and_the_rest_is_read(
     assert [change.content for change in stretch.changes if is_archived(change)] == RUNS
 
 
-@pytest.mark.emulator
 def test_a_shard_that_is_gone_is_told(served_tables: Tables, streams: SignedStream) -> None:
     expire(served_tables, RUNS[0])
     failed = batch_info(streams, stream_of(served_tables))
@@ -121,7 +117,6 @@ def test_a_shard_that_is_gone_is_told(served_tables: Tables, streams: SignedStre
     assert (stretch.changes, stretch.whole) == ((), False)
 
 
-@pytest.mark.emulator
 def test_a_stretch_whose_end_is_never_met_is_not_whole(served_tables: Tables, streams: SignedStream) -> None:
     expire(served_tables, RUNS[0])
     failed = batch_info(streams, stream_of(served_tables))

@@ -16,8 +16,6 @@ from duecourse.ports import Conflict
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 BEAT = Heartbeat(NOON + 25, NOON + 90, NOTHING)
 
 

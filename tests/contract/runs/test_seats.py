@@ -24,8 +24,6 @@ from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
 from tests.support.workflows import no_members
 
-pytestmark = pytest.mark.emulator
-
 TWO = JobLimits(seats=dict.fromkeys(Lane, 2))
 
 

@@ -16,7 +16,6 @@ from tests.support.varied import varied
 
 DEAD = (RunState.DEAD,)
 
-pytestmark = pytest.mark.emulator
 
 JOBS = [f"job-{number}" for number in range(12)]
 """Enough to share partitions of the index, and to lie in several of them."""

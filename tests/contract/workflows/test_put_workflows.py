@@ -30,8 +30,6 @@ from tests.support.office import Office
 from tests.support.tables import Stores, Tables
 from tests.support.world import World
 
-pytestmark = pytest.mark.emulator
-
 
 class Lost(Exception):
     """The process is gone."""

@@ -14,8 +14,6 @@ from tests.support.tables import Tables
 from tests.support.workflow_world import DIAMOND
 from tests.support.workflows import graph_of
 
-pytestmark = pytest.mark.emulator
-
 RUN = RunName("nightly", int(NOON))
 LATER = int(NOON) + 86_400
 

@@ -15,8 +15,6 @@ from infra.application import build
 from infra.nag import check
 from tests.support.template import ROOT
 
-pytestmark = pytest.mark.long
-
 MIN_WORDS = 10
 DEPLOYMENTS: dict[str, dict[str, str]] = {
     "dev": {"stage": "dev"},

@@ -65,7 +65,6 @@ def test_every_open_route_is_a_route_or_still_to_come() -> None:
     assert OPEN - {(method, path) for method, path, *_ in ROUTES} <= {("GET", "/v1/openapi.json")}
 
 
-@pytest.mark.long
 def test_tokens_of_any_issuer_can_stand_in_the_place_of_the_stages_own() -> None:
     stack = made("prod", tenant_claim="org", **ISSUER)
     (authorizer,) = stack.resources("AWS::ApiGatewayV2::Authorizer").values()
@@ -78,7 +77,6 @@ def test_tokens_of_any_issuer_can_stand_in_the_place_of_the_stages_own() -> None
     assert stack.resources("AWS::Cognito::UserPool") == {}
 
 
-@pytest.mark.long
 def test_signatures_can_stand_there_too() -> None:
     stack = made("dev", auth="iam")
     assert authorization(stack) == {EVERYTHING_ELSE: "AWS_IAM", **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}

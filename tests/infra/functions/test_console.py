@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from duecourse.api.identity import SCOPES
 from duecourse.version import VERSION
 from infra.stages import STAGES
@@ -83,7 +81,6 @@ def test_the_console_may_talk_to_the_user_pool_and_its_login_page(aws_stack: Sta
     assert connect == {"Fn::Join": ["", ["https://", host, " https://", {"Ref": domain}, *page]]}
 
 
-@pytest.mark.long
 def test_people_log_in_to_the_console_at_another_issuer_by_the_client_that_it_knows() -> None:
     stack = made("prod", console_client="web", console_scope="openid api", **ISSUER)
     page = told(stack)
@@ -100,7 +97,6 @@ def test_nobody_has_to_log_in_to_the_console_of_the_local_stack(local: Stack) ->
     assert local.environment("ConsoleFunction")["DUECOURSE_CONSOLE_CONNECT"] == ""
 
 
-@pytest.mark.long
 def test_there_is_no_console_where_no_browser_could_ask_the_api() -> None:
     for stack in (made("prod", tenant_claim="org", **ISSUER), made("dev", auth="iam")):
         assert {"ConsoleUrl", "ConsoleFunction"}.isdisjoint(stack.template["Outputs"])

@@ -31,7 +31,6 @@ def compressed(tmp_path: Path, *names: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.long
 def test_two_builds_give_the_same_bytes(tmp_path: Path) -> None:
     build(tmp_path / "again")
     kept = contents(built_files())

@@ -137,7 +137,6 @@ def test_the_clock_and_the_api_keep_their_concurrency_in_prod(prod: Stack) -> No
     assert {name for name, count in reserved.items() if count} == {"Tick", "Dispatch", "Api"}
 
 
-@pytest.mark.long
 def test_nothing_is_reserved_where_the_account_cannot() -> None:
     made = template("prod", reserved_concurrency="none")["Resources"].values()
     functions = [each["Properties"] for each in made if each["Type"] == "AWS::Lambda::Function"]
@@ -172,7 +171,6 @@ def test_requests_and_runs_are_traced_where_the_stage_says_so_and_the_clock_is_n
     assert traced(stack) == (others if STAGES[stack.stage].tracing else set())
 
 
-@pytest.mark.long
 def test_a_stage_can_trace_the_clock_too() -> None:
     ours = json.loads((ROOT / "cdk.json").read_text())["context"]
     app = App(context=ours | {"aws:cdk:bundling-stacks": []}, analytics_reporting=False)

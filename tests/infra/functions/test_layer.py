@@ -50,7 +50,6 @@ def built(target: Target) -> Path:
     return folder / "python"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_layers_hold_everything_that_the_handlers_import(name: str, tmp_path: Path) -> None:
     copy_code(CORE, tmp_path)
@@ -71,7 +70,6 @@ def test_no_function_has_what_people_install(tmp_path: Path) -> None:
     assert sorted(packed) == [path.relative_to(PACKAGE) for path in deployed()]
 
 
-@pytest.mark.long
 def test_the_layer_for_aws_holds_wheels_for_arm64_and_its_python() -> None:
     site = built(Target.lambda_arm64("3.14"))
     libraries = [path.name for path in site.rglob("*.so")]
@@ -80,7 +78,6 @@ def test_the_layer_for_aws_holds_wheels_for_arm64_and_its_python() -> None:
     assert any("cpython-314" in name for name in libraries)
 
 
-@pytest.mark.long
 def test_the_layer_leaves_room_for_the_code() -> None:
     files = [path for path in built(Target.lambda_arm64("3.14")).rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 40_000_000  # Lambda unpacks at most 250 MB
@@ -111,7 +108,6 @@ def strict_umask() -> Iterator[None]:
     os.umask(before)
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("strict_umask")
 def test_what_lambda_unpacks_can_be_read_by_it_whatever_the_umask_of_the_deploying_machine(tmp_path: Path) -> None:
     """Lambda reads as another user; the CDK's command line packs the modes that files have here."""

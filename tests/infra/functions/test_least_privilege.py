@@ -33,8 +33,6 @@ from tests.support.stream_events import expired, failure
 from tests.support.tables import Tables
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 HEALTH = "/_ministack/health"
 
 

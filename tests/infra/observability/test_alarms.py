@@ -26,8 +26,6 @@ from tests.support.stage_alarms import Judge, alarms, section_of
 from tests.support.tables import Tables
 from tests.support.template import resources, template
 
-pytestmark = pytest.mark.emulator
-
 STAGES = ("local", "dev", "prod")
 LANES = ("High", "Normal", "Low", "Long")
 SOON_AGAIN = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)

@@ -40,7 +40,6 @@ def test_what_a_region_does_not_have_is_refused_at_once_with_the_reason(region: 
     assert [each.split()[0] for each in others] == ["tracing", "loop_detection", "alarms.metric_math"]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("region", ["eu-central-1", "us-gov-west-1", None])
 def test_elsewhere_nothing_of_it_is_refused(region: str | None) -> None:
     ours = json.loads((ROOT / "cdk.json").read_text())["context"] | {"aws:cdk:bundling-stacks": [], "stage": "dev"}
@@ -54,7 +53,6 @@ def test_a_stage_can_be_made_to_fit() -> None:
     assert problem.startswith("lanes.low.pollers must be None")
 
 
-@pytest.mark.long
 def test_a_stage_that_fits_asks_for_none_of_it() -> None:
     ours = json.loads((ROOT / "cdk.json").read_text())["context"] | {"aws:cdk:bundling-stacks": []}
     app = App(context=ours, analytics_reporting=False)

@@ -79,7 +79,6 @@ def test_nothing_is_kept_ready_unless_a_stage_says_so(stack: Stack) -> None:
     assert not [each for each in stack.consumers().values() if "ProvisionedPollerConfig" in each]
 
 
-@pytest.mark.long
 def test_a_stage_can_warm_its_tables_and_keep_pollers() -> None:
     sized = lanes(high=POLLERS, normal=100, low=20, long=50)
     config = configured(throughput=BURST, lanes=sized, account_concurrency=3_000)
@@ -147,7 +146,6 @@ def test_lambda_takes_as_many_as_a_stage_may_ask_for() -> None:
     assert ranges["MaximumConcurrency"] == (MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY)
 
 
-@pytest.mark.long
 def test_a_lane_can_go_from_its_concurrency_to_pollers_and_back_by_a_deployment_in_between() -> None:
     """AWS takes one of the two, and what a template leaves out stays in Lambda: it is taken away by an empty value."""
     sized = lanes(high=NO_MAXIMUM, normal=NO_POLLERS, low=Pollers(minimum=200, maximum=10_000), long=50)

@@ -100,7 +100,6 @@ def test_elsewhere_stores_lie_under_keys_of_awss(stage: str) -> None:
     assert all(queue["SqsManagedSseEnabled"] for queue in stack.resources("AWS::SQS::Queue").values())
 
 
-@pytest.mark.long
 def test_a_key_of_the_accounts_is_used_for_everything_and_none_is_made() -> None:
     assert set(keys(with_their_key()).values()) == {THEIRS}
     assert not with_their_key().resources("AWS::KMS::Key")
@@ -145,7 +144,6 @@ def test_a_bus_under_awss_own_key_needs_no_such_queue(stage: str) -> None:
     assert "EventFailuresQueueUrl" not in stack.template["Outputs"]
 
 
-@pytest.mark.long
 def test_with_a_key_of_the_accounts_the_bus_has_such_a_queue_too() -> None:
     assert failures_of_the_bus(with_their_key())
 
@@ -204,7 +202,6 @@ def test_the_bus_of_a_stage_has_its_name_before_it_is_there(tmp_path: Path) -> N
     assert done.stdout.split() == [bus["Name"]]
 
 
-@pytest.mark.long
 def test_the_name_of_the_bus_does_not_change_with_the_key() -> None:
     (theirs,) = with_their_key().resources("AWS::Events::EventBus").values()
     (awss,) = Stack("dev", template("dev")).resources("AWS::Events::EventBus").values()

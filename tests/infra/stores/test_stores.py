@@ -83,7 +83,6 @@ def test_nothing_outlives_a_deployment_that_failed_to_make_it(stack: Stack) -> N
     assert [name for name, policy in policies.items() if policy == "Retain"] == []
 
 
-@pytest.mark.long
 def test_the_deployment_that_makes_a_stage_can_be_taken_back_whole() -> None:
     """What refuses deletion would stop CloudFormation's rollback: a stage is protected once it stands."""
     first = Stack("prod", template("prod", deletion_protection="off"))
@@ -97,7 +96,6 @@ def test_the_deployment_that_makes_a_stage_can_be_taken_back_whole() -> None:
     assert differing == {"AWS::DynamoDB::Table", "AWS::Cognito::UserPool"}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("setting", "protected"), [({}, True), ({"deletion_protection": "off"}, False)])
 def test_a_stack_that_keeps_its_data_refuses_to_be_deleted_unless_it_is_being_made(
     setting: dict[str, str], *, protected: bool

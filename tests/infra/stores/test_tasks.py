@@ -35,13 +35,11 @@ def parameters() -> dict[str, dict[str, Any]]:
     return {each["Properties"]["Name"]: each["Properties"] for each in made if each["Type"] == "AWS::SSM::Parameter"}
 
 
-@pytest.mark.long
 def test_each_task_is_a_parameter_of_the_stage(parameters: dict[str, dict[str, Any]]) -> None:
     assert set(parameters) == {"/duecourse/dev/tasks/send-invoice", "/duecourse/dev/tasks/ping"}
     assert {each["Type"] for each in parameters.values()} == {"String"}
 
 
-@pytest.mark.long
 def test_the_functions_can_read_what_was_registered(parameters: dict[str, dict[str, Any]]) -> None:
     for name, task in TASKS.items():
         read = json.loads(parameters[f"/duecourse/dev/tasks/{name}"]["Value"])

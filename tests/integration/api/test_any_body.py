@@ -16,8 +16,6 @@ from tests.support.api import BODY, HTTP_TARGET, ApiClient
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 texts = st.text(st.characters(codec=None), max_size=30)
 numbers = st.integers() | st.floats()
 anything = st.recursive(

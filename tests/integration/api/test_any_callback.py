@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +16,6 @@ from tests.support.api_events import api_event
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import TOKEN, waiting_run
 from tests.support.tables import Tables
-
-pytestmark = pytest.mark.emulator
 
 texts = st.text(st.characters(codec=None), max_size=30)
 anything = st.recursive(

@@ -16,8 +16,6 @@ from tests.support.openapi import operation_at, resolved
 from tests.support.runs import TOKEN, run, waiting_run
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 HALF, NUL = "2026-11-21T12:00:00Z\ud800", "2026-11-21T12:00:00Z\x00"
 TARGETS: dict[str, dict[str, Any]] = {
     "http": {"url": "https://example.com/hook", "method": "POST", "headers": {"x-a": "b"}, "expect": {"status": [200]}},

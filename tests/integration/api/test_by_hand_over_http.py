@@ -13,8 +13,6 @@ from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 RUN = "/v1/jobs/steady/run"
 BACKFILL = "/v1/jobs/steady/backfill"
 SKIP = "/v1/jobs/steady/skip-next"

@@ -13,8 +13,6 @@ from tests.support.callbacks import ACTIONS, BODIES, NAME, call, callback_job, c
 from tests.support.runs import TOKEN, run, waiting_run
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 
 @pytest.fixture
 def api(tables: Tables) -> ApiClient:

@@ -17,8 +17,6 @@ from tests.support.jobs import NOON
 from tests.support.runs import TOKEN, waiting_run
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 
 @pytest.fixture
 def api(tables: Tables) -> ApiClient:

@@ -15,8 +15,6 @@ from tests.support.jobs import job as made_job
 from tests.support.runs import run
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 LIST = "/v1/dead-letters"
 REDRIVE = "/v1/dead-letters/redrive"
 

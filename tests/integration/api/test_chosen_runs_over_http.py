@@ -15,8 +15,6 @@ from tests.support.runs import run
 from tests.support.tables import Tables
 from tests.support.world import World
 
-pytestmark = pytest.mark.emulator
-
 States = list[tuple[int, str]]
 
 

@@ -12,8 +12,6 @@ from tests.support.api_events import REQUEST_ID, api_event, json_event
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 ORDER = "order-4711"
 EVERY_SECOND = BODY | {"id": "steady", "schedule": "rate(30 seconds)"}
 PAST = {"from": "2026-11-21T11:58:00Z", "to": "2026-11-21T12:00:00Z", "dry_run": False}

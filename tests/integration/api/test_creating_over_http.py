@@ -16,8 +16,6 @@ from tests.support.api_events import json_event
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 DAILY = BODY | {"schedule": "@daily"}
 
 

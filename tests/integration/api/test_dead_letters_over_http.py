@@ -19,8 +19,6 @@ from tests.support.jobs import job as made_job
 from tests.support.runs import run
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 LIST = "/v1/dead-letters"
 REDRIVE = "/v1/dead-letters/redrive"
 NONE_LEFT = {"dry_run": False, "redriven": 0, "refused": 0, "more": False, "next_cursor": None}

@@ -13,8 +13,6 @@ from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 PATH = "/v1/jobs/steady"
 STEADY = {"schedule": "rate(10 minutes)", "target": HTTP_TARGET, "name": "Steady"}
 

@@ -28,8 +28,6 @@ from tests.support.runs import run, waiting_run
 from tests.support.tables import Tables, create_tables
 from tests.support.workflows import add_ended_workflow
 
-pytestmark = pytest.mark.emulator
-
 OWNER, STRANGER = "acme", "globex"
 SECRET = "the owner's words"
 RUNS = {

@@ -25,8 +25,6 @@ from tests.support.jobs import NOON, moved
 from tests.support.limits import FixedDepths
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 HOUR = 3600
 
 

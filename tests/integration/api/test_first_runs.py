@@ -15,8 +15,6 @@ from tests.support.api import BODY, ApiClient
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 
 @pytest.fixture
 def clock() -> SettableClock:

@@ -17,8 +17,6 @@ from tests.support.jobs import job as made_job
 from tests.support.runs import run
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 RUNS = "/v1/runs"
 SECURE = HttpTarget("https://example.com/hook")
 

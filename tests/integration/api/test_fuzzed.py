@@ -1,7 +1,7 @@
 """The whole API against its own document, by requests that are made up from its schemas.
 
 Never a 5xx, no answer that is not in the document, nobody let in without a token, nothing taken that a schema forbids.
-In `make test` the requests are always the same; `make test-long` tries every bound; `make fuzz` draws them by chance,
+In `make test` the requests are always the same; `make test-all` tries every bound; `make fuzz` draws them by chance,
 and chains them.
 """
 
@@ -35,12 +35,10 @@ from tests.support.tables import Tables
 from tests.support.varied import varied
 from tests.support.workflows import add_ended_workflow
 
-pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
 HOW = [
     pytest.param(("--phases", "examples,fuzzing", *THE_SAME), id="some"),
-    pytest.param(("--phases", "fuzzing", *THE_SAME, "--max-examples", "20"), id="more", marks=pytest.mark.minutes),
-    pytest.param(("--phases", "coverage", *THE_SAME), id="every bound", marks=pytest.mark.minutes),
+    pytest.param(("--phases", "fuzzing", *THE_SAME, "--max-examples", "20"), id="more", marks=pytest.mark.extended),
+    pytest.param(("--phases", "coverage", *THE_SAME), id="every bound", marks=pytest.mark.extended),
     pytest.param(DRAWN, id="drawn", marks=pytest.mark.fuzz),
 ]
 TARGET = "https://example.com/hook"

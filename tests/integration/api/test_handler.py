@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.api import BODY, HTTP_TARGET
 from tests.support.api_events import api_event, json_event
 from tests.support.emulators import client
@@ -73,7 +71,6 @@ def prefixed(values: dict[str, str]) -> dict[str, str]:
     return {f"DUECOURSE_{name}": value for name, value in values.items()}
 
 
-@pytest.mark.emulator
 def test_a_job_is_created_read_and_deleted_and_its_first_runs_wait_in_their_queue(
     ministack: str, served_tables: Tables
 ) -> None:

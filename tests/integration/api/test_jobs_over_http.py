@@ -17,8 +17,6 @@ from tests.support.api import BODY, HTTP_TARGET, ApiClient, api_settings
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 FULL = {
     "id": "weekly-report",
     "name": "Weekly report \N{BAR CHART}",

@@ -34,8 +34,6 @@ from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.runs import run
 
-pytestmark = pytest.mark.emulator
-
 OTHER = "reports"
 """A tag that nothing has."""
 

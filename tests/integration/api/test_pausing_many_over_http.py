@@ -13,8 +13,6 @@ from tests.support.api_events import json_event
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 
 @pytest.fixture
 def api(tables: Tables) -> ApiClient:

@@ -16,8 +16,6 @@ from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 PATH = "/v1/jobs/steady"
 STEADY = {"schedule": "rate(10 minutes)", "target": HTTP_TARGET}
 PLAIN_TARGETS = [document for each in EVERY_TARGET if (document := target_document(each))["type"] != "task"]

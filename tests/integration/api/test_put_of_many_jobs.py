@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from benchmarks.wire.metered import Metered
 from tests.integration.api.test_workflows_over_http import Desk
 from tests.support.api import HTTP_TARGET
 from tests.support.tables import Tables
-
-pytestmark = pytest.mark.emulator
 
 HUNDREDS = 2
 """Those begun by 150 jobs."""

@@ -12,8 +12,6 @@ from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.world import World
 
-pytestmark = pytest.mark.emulator
-
 NAME = "steady.20261121T120100Z"
 CALLBACK = {"completion": "callback", "completion_seconds": 3600}
 

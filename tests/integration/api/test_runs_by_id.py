@@ -17,8 +17,6 @@ from tests.support.jobs import job as made_job
 from tests.support.runs import run, waiting_run
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 NAME = "steady.20261121T120000Z"
 FINAL = [RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunState.SKIPPED]
 ALIVE = [RunState.RUNNING, RunState.WAITING, RunState.RETRYING]

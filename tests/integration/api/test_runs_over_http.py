@@ -19,8 +19,6 @@ from tests.support.tables import Tables
 from tests.support.varied import varied
 from tests.support.world import World
 
-pytestmark = pytest.mark.emulator
-
 States = list[tuple[int, str]]
 
 

@@ -19,8 +19,6 @@ from tests.support.jobs import NOON, job
 from tests.support.limits import FixedDepths
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 
 @pytest.fixture
 def clock() -> SettableClock:

@@ -16,8 +16,6 @@ from tests.support.jobs import NOON
 from tests.support.limits import MemoryLimits
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 UPCOMING = "/v1/upcoming"
 
 

@@ -21,8 +21,6 @@ from tests.support.runs import TOKEN, waiting_run
 from tests.support.tables import Tables
 from tests.support.worker import Clock, MemoryQueue
 
-pytestmark = pytest.mark.emulator
-
 EVENT = {
     "run_id": str(NAME),
     "job_id": "nightly",

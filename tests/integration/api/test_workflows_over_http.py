@@ -17,8 +17,6 @@ from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.world import World
 
-pytestmark = pytest.mark.emulator
-
 PATH = "/v1/workflows/nightly"
 RUN = "nightly.20261121T120100Z"
 INLINE = {"job": {"target": HTTP_TARGET, "retry": {"max_attempts": 1}}}

@@ -16,8 +16,6 @@ from tests.support.gateway import gateway
 from tests.support.tables import Tables
 from tests.support.world import World
 
-pytestmark = pytest.mark.emulator
-
 JOB = {"schedule": "0 2 * * *", "timezone": "Europe/Berlin", "target": HTTP_TARGET}
 ETL = {
     "schedule": "0 3 * * *",

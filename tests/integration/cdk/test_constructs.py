@@ -27,8 +27,6 @@ from duecourse_cdk.__main__ import main
 from duecourse_cdk.stage import FUNCTION
 from tests.support.template import ROOT
 
-pytestmark = pytest.mark.long
-
 API = "https://abc123.execute-api.eu-central-1.amazonaws.com"
 SCHEDULE = "0 2 * * *"
 URL = "https://example.com/hook"

@@ -14,8 +14,6 @@ from tests.support.api import HTTP_TARGET
 from tests.support.emulators import ROOT
 from tests.support.served_api import ServedApi
 
-pytestmark = pytest.mark.emulator
-
 NIGHTLY = """\
 id: nightly
 schedule: 0 2 * * *

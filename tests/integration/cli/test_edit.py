@@ -14,8 +14,6 @@ from tests.integration.cli.conftest import Run
 from tests.support.api import HTTP_TARGET
 from tests.support.served_api import ServedApi
 
-pytestmark = pytest.mark.emulator
-
 Editor = Callable[..., str]
 
 

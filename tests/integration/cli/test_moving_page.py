@@ -13,8 +13,6 @@ from tests.integration.api.test_workflows_over_http import Desk
 from tests.integration.cli.conftest import Run
 from tests.support.emulators import ROOT
 
-pytestmark = pytest.mark.emulator
-
 PAGE = (ROOT / "docs" / "moving.md").read_text()
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 SECTIONS = {each.splitlines()[0]: each for each in PAGE.split("\n## ")[1:]}

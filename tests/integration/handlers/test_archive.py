@@ -25,8 +25,6 @@ from tests.support.lambda_events import Context
 from tests.support.runs import run
 from tests.support.stream_events import FIRST_NUMBER, event, expired, failure, removed
 
-pytestmark = pytest.mark.emulator
-
 JOB = job(id="nightly")
 DAY = 86_400
 RUNS = [run(JOB, RunState.SUCCEEDED, after=after) for after in (0, 10, DAY)]

@@ -14,8 +14,6 @@ from tests.support.jobs import cursor, job
 from tests.support.lambda_events import Context, fifo_event
 from tests.support.queues import bodies, receive
 
-pytestmark = pytest.mark.emulator
-
 CLOCK = SystemClock()
 ROUND = '{"shard":0,"minute":29920000}'
 

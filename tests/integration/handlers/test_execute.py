@@ -21,8 +21,6 @@ from tests.support.jobs import cursor, job
 from tests.support.lambda_events import Context, lane_event
 from tests.support.queues import bodies, receive
 
-pytestmark = pytest.mark.emulator
-
 CLOCK = SystemClock()
 FAST = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=30, max_seconds=30)
 ONCE = RetryPolicy(max_attempts=1)

@@ -12,8 +12,6 @@ from duecourse.settings import SettingsError
 from tests.support.lambda_events import Context, scheduled_event
 from tests.support.queues import bodies, receive
 
-pytestmark = pytest.mark.emulator
-
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]

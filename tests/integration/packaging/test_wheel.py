@@ -15,8 +15,6 @@ from packaging.utils import canonicalize_name
 from tests.support.http_target import answering, http_target
 from tests.support.template import ROOT
 
-pytestmark = pytest.mark.long
-
 
 def build(project: Path, folder: Path) -> Path:
     """The wheel of a project, unpacked as pip does it."""

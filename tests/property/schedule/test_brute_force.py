@@ -77,20 +77,18 @@ def around_transitions(zone, every):
     return fired
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("zone", ZONES)
 def test_around_every_fifth_transition_from_1990_to_2037(zone):
     """Two of them a year: so both kinds, in each part of these years."""
     assert around_transitions(zone, 5) > 0
 
 
-@pytest.mark.minutes
+@pytest.mark.extended
 @pytest.mark.parametrize("zone", ZONES)
 def test_around_every_transition_from_1990_to_2037(zone):
     assert around_transitions(zone, 1) > 0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("zone", ZONES)
 def test_with_seconds_around_some_transitions(zone):
     random = Random(f"seconds {zone}")
@@ -102,7 +100,6 @@ def test_with_seconds_around_some_transitions(zone):
             agree(random, walk, expression, change - HOUR, change + 2 * HOUR)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("part", range(6))
 def test_the_day_fields_over_years(part):
     random = Random(f"days {part}")

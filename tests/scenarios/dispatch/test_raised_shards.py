@@ -21,8 +21,6 @@ from tests.support.raised import FUNCTIONS, RaisedWorld
 from tests.support.tables import Tables
 from tests.support.world import Dying, Killed
 
-pytestmark = pytest.mark.emulator
-
 A_TICK = 60
 RETRY_SECONDS = 960  # longer than a queue holds a message back: the next attempt waits in the due index
 
@@ -54,8 +52,8 @@ def first_attempt_fails(call: Call) -> Outcome:
     ("order", "seed"),
     [
         (("api", "dispatch", "execute", "tick"), 1),
-        pytest.param(("tick", "execute", "dispatch", "api"), 2, marks=pytest.mark.minutes),
-        pytest.param(("dispatch", "tick", "api", "execute"), 3, marks=pytest.mark.minutes),
+        pytest.param(("tick", "execute", "dispatch", "api"), 2, marks=pytest.mark.extended),
+        pytest.param(("dispatch", "tick", "api", "execute"), 3, marks=pytest.mark.extended),
     ],
 )
 def test_a_count_that_is_raised_twice_under_load_loses_doubles_and_delays_nothing(

@@ -31,7 +31,6 @@ def by_hand(world: World) -> ByHand:
     return ByHand(world)
 
 
-@pytest.mark.long
 def test_a_thousand_runs_paced_over_hours_happen_once_each_and_never_early(world: World, by_hand: ByHand) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW))
     by_hand.pause()

@@ -13,8 +13,6 @@ from tests.support.office import Office
 from tests.support.tables import Tables
 from tests.support.world import World
 
-pytestmark = pytest.mark.emulator
-
 SUCCEEDED, SKIPPED = RunState.SUCCEEDED, RunState.SKIPPED
 
 

@@ -16,8 +16,6 @@ from tests.support.one_run import AT
 from tests.support.tables import Tables
 from tests.support.world import World
 
-pytestmark = pytest.mark.emulator
-
 S, K = RunState.SUCCEEDED, RunState.SKIPPED
 
 

@@ -22,8 +22,6 @@ from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 N = int(NOON)
 S, K, C, Q, W = RunState.SUCCEEDED, RunState.SKIPPED, RunState.CANCELLED, RunState.QUEUED, RunState.WAITING
 when_asked = partial(job, "")

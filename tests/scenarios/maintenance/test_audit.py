@@ -25,8 +25,6 @@ from tests.support.runs import run
 from tests.support.tables import Tables
 from tests.support.world import Dying, Killed
 
-pytestmark = pytest.mark.emulator
-
 BUSY = Depth(waiting=3, in_flight=1, delayed=20)
 
 
@@ -221,8 +219,7 @@ EXPRESSIONS = (
 )
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.minutes) for seed in range(1, 6))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.extended) for seed in range(1, 6))])
 def test_an_hour_of_anything_but_losses_has_no_findings_until_a_record_is_taken_out(tables: Tables, seed: int) -> None:
     """Edits, pauses, dispatchers that are late or die, failures, manual runs, skips and deletions."""
     chance = Random(seed)

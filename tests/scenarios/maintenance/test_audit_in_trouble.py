@@ -19,8 +19,6 @@ from tests.support.runs import run
 from tests.support.tables import Tables
 from tests.support.world import Killed
 
-pytestmark = pytest.mark.emulator
-
 
 @pytest.fixture
 def world(tables: Tables) -> AuditedWorld:

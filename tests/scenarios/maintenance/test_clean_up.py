@@ -23,8 +23,6 @@ from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 DAY = 86_400
 LATER = NOON + 90 * DAY + 1
 

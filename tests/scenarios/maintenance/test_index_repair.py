@@ -25,8 +25,6 @@ from tests.support.runs import run
 from tests.support.tables import Tables
 from tests.support.world import World
 
-pytestmark = pytest.mark.emulator
-
 HOUR = 3600
 DAY = 24 * HOUR
 

@@ -8,8 +8,6 @@ from benchmarks.workflows import Members, measure
 from duecourse.domain.workflows.graph import PART_MEMBERS
 from tests.support.workflow_world import CHAIN, DIAMOND
 
-pytestmark = pytest.mark.emulator
-
 FIRST = tuple(f"first-{number}" for number in range(10))
 DENSE: Members = dict.fromkeys(FIRST, ()) | {f"second-{number}": FIRST for number in range(10)}
 

@@ -8,10 +8,8 @@ from tests.support.fault_table.danger import Aim
 from tests.support.fault_table.play import faults_of
 from tests.support.workflow_faults import STORIES, WorkflowStory, play
 
-pytestmark = pytest.mark.emulator
-
 EACH = 25
-"""`make test` plays one fault of so many, always the same ones; `make test-long` plays them all."""
+"""`make test` plays one fault of so many, always the same ones; `make test-all` plays them all."""
 
 NAMES = [story.name for story in STORIES]
 
@@ -27,13 +25,12 @@ def held(story: WorkflowStory, each: int) -> None:
     assert wrong == {}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("story", STORIES, ids=NAMES)
 def test_a_workflow_ends_as_it_must_whatever_some_faults_strike(story: WorkflowStory) -> None:
     held(story, EACH)
 
 
-@pytest.mark.minutes
+@pytest.mark.extended
 @pytest.mark.parametrize("story", STORIES, ids=NAMES)
 def test_a_workflow_ends_as_it_must_whatever_fault_strikes(story: WorkflowStory) -> None:
     held(story, 1)

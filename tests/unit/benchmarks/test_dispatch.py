@@ -81,7 +81,6 @@ def test_ratios_are_of_the_same_turn() -> None:
     assert said["turns"] == 3
 
 
-@pytest.mark.long
 def test_both_sides_run_on_the_wire_and_say_what_they_asked_for() -> None:
     with wire() as at:
         found: dict[str, Any] = measure(at, DISTINCT, 60, turns=1)
@@ -92,7 +91,6 @@ def test_both_sides_run_on_the_wire_and_say_what_they_asked_for() -> None:
     assert found["textbook"]["claim_wru_per_firing"] == found["claim_wru_per_firing"] == 3
 
 
-@pytest.mark.long
 def test_a_round_that_leaves_firings_over_and_a_page_of_another_size_are_no_figures() -> None:
     with wire() as at:
         load(at, DISTINCT, 20)

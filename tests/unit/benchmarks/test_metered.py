@@ -10,8 +10,6 @@ from benchmarks.wire.metered import Metered
 from tests.support import in_process
 from tests.support.tables import create_tables
 
-pytestmark = pytest.mark.emulator
-
 KEY = {"PK": {"S": "JOB#acme#report"}, "SK": {"S": "CURSOR"}}
 SLOT = {"slot": {"S": "2026-11-21T12/0000"}, "due": {"N": "1795244400"}}
 

@@ -7,11 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.support.template import ROOT
-
-pytestmark = pytest.mark.long
 
 
 def test_the_tests_of_the_page_pass(tmp_path: Path) -> None:
