@@ -14,7 +14,7 @@ SHORT = "not extended and not fuzz"
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint test test-all unit-tests short-tests test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures docs openapi fuzz faults model record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint test test-all unit-tests short-tests test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures docs openapi fuzz faults model record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ synth: setup ## write the prod template to cdk.out (no account needed)
 bench: setup ## measure every budget, write benchmarks/RESULTS.md (BENCH="--only cost": that one alone)
 	$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements-bench.txt
 	$(BIN)/python -m benchmarks.results $(BENCH)
+
+numbers: setup ## write benchmarks/RESULTS.md and the marked numbers of README and docs from benchmarks/results; seconds
+	$(BIN)/python -m benchmarks.results --only
 
 bench-flood: setup ## one tenant floods the API of the local stack, another asks: a minute
 	$(BIN)/python -m benchmarks.flood

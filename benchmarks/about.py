@@ -1,4 +1,4 @@
-"""What a figure needs to be believed: the machine, the versions, the date and the command that made it."""
+"""What a figure needs to be believed: the machine, the versions, the date, the command that made it and the code."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measured import fingerprint
 from duecourse.version import VERSION
 
 
@@ -20,6 +21,7 @@ def about(name: str, packages: Iterable[str] = ()) -> dict[str, Any]:
     return {
         "benchmark": name,
         "command": shlex.join(["python", "-m", f"benchmarks.{name}", *sys.argv[1:]]),
+        "measured": fingerprint(name),
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "machine": {
             "processor": _processor(),

@@ -1,9 +1,9 @@
-"""Run the benchmarks, one after the other, keep what each found, and write RESULTS.md of all that is kept.
+"""Run the benchmarks, one after the other, keep what each found, and write RESULTS.md and the numbers of the docs.
 
     python -m benchmarks.results                         all but those of OWN_TARGETS; what `make bench` does
     python -m benchmarks.results --only dispatch cost    these again; the page keeps the others' last results
     python -m benchmarks.results --skip local            all others
-    python -m benchmarks.results --only                  none: the page alone
+    python -m benchmarks.results --only                  none: the page and the published numbers; `make numbers`
 
 Each is a process of its own, never two at once, and leaves benchmarks/results/NAME.json. One that fails or misses a
 budget stops no other: the page shows it, and the status is 1.
@@ -21,6 +21,8 @@ from time import monotonic
 from typing import Any
 
 from benchmarks.about import about
+from benchmarks.measured import stale
+from benchmarks.published import UnknownFigureError, write
 from benchmarks.results_pages.page import results_page, whole
 
 HERE = Path(__file__).resolve().parent
@@ -34,6 +36,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "dispatch": (),
     "execute": (),
     "workflows": (),
+    "creation": (),
     "burst": ("--plots", "benchmarks/plots"),
     "local": ("--plots", "benchmarks/plots"),
     "cost": (),
@@ -108,7 +111,7 @@ def write_page(results: Path, plots: Path, page: Path) -> dict[str, dict[str, An
     """RESULTS.md from what is kept; the documents it was made from."""
     documents = kept(results)
     drawn = sorted(path.name for path in plots.glob("*.png"))
-    page.write_text(results_page(documents, drawn), encoding="utf-8")
+    page.write_text(results_page(documents, drawn, stale(documents)), encoding="utf-8")
     return documents
 
 
@@ -134,8 +137,13 @@ def main(arguments: list[str]) -> int:
         good &= whole(document)
         state = document.get("failed") or ("all kept" if whole(document) else "a budget is missed")
         print(f"[{number}/{len(names)}] {name}: {state}, {monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    write_page(RESULTS, PLOTS, PAGE)
-    print(f"{PAGE.relative_to(HERE.parent)} is written", file=sys.stderr)
+    documents = write_page(RESULTS, PLOTS, PAGE)
+    try:
+        written = [PAGE, *write(documents)]
+    except UnknownFigureError as unknown:
+        print(f"the numbers of README and docs are not all written: {unknown}", file=sys.stderr)
+        return 1
+    print(f"written: {', '.join(str(page.relative_to(HERE.parent)) for page in written)}", file=sys.stderr)
     return 0 if good else 1
 
 

@@ -8,15 +8,14 @@ from typing import Any
 
 import matplotlib as mpl
 
-from benchmarks.burst.report import JUDGED
-from benchmarks.burst.settings import SETTINGS
+from benchmarks.burst.settings import RAISED, SETTINGS
 from benchmarks.burst.simulate import LARGE, LOOKAHEAD, SMALL, Simulated
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 COLOURS = {"prod": "#b45309", "raised": "#1d4ed8", "quotas": "#047857"}
-BEST = {SMALL: JUDGED, LARGE: "quotas"}
+BEST = {SMALL: RAISED.name, LARGE: "quotas"}
 """The setting whose course is shown: the least that a burst of that size asks for."""
 
 
@@ -29,7 +28,9 @@ def plot(done: Sequence[Simulated], folder: Path) -> Iterator[Path]:
         for each in course:
             if (each.scenario.shards, each.scenario.lookahead) == (256, LOOKAHEAD):
                 yield _written(_course(each), folder / f"burst-{name}-course.png")
-        by_shards = [each for each in chosen if each.scenario.lookahead == LOOKAHEAD]
+        by_shards = [
+            each for each in chosen if each.scenario.lookahead == LOOKAHEAD and each.scenario.setting in SETTINGS
+        ]
         if len({each.scenario.shards for each in by_shards}) > 1:
             yield _written(_shards(by_shards), folder / f"burst-{name}-shards.png")
 
@@ -100,14 +101,13 @@ def _shards(chosen: Sequence[Simulated]) -> Any:
             shards, lasts = [at for at, _ in points], [last for _, last in points]
             axes.plot(shards, lasts, marker="o", label=setting.name, color=COLOURS[setting.name], linewidth=2)
         if what == "enqueued":
-            setting = next(setting for setting in SETTINGS if setting.name == JUDGED)
-            points = sorted((e.scenario.shards, e.enqueued.soonest) for e in chosen if e.scenario.setting == setting)
+            points = sorted((e.scenario.shards, e.enqueued.soonest) for e in chosen if e.scenario.setting == RAISED)
             axes.plot(
                 [at for at, _ in points],
                 [soonest for _, soonest in points],
-                color=COLOURS[JUDGED],
+                color=COLOURS[RAISED.name],
                 linestyle=":",
-                label=f"{JUDGED}: AWS's limits alone",
+                label=f"{RAISED.name}: AWS's limits alone",
             )
         axes.axhline(0, color="#6b7280", linewidth=1, linestyle="--")
         axes.set_xscale("log", base=2)

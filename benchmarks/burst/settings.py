@@ -131,8 +131,33 @@ SETTINGS = (
 )
 
 
-LOCKED = replace(SETTINGS[1], name="raised, overlap skip", says="the same, overlap forbidden", overlap_skip=True)
-"""A job's default, beside the setting whose runs may overlap."""
+SIZING = Setting(
+    "sizing",
+    "what docs/sizing.md recommends for this burst: 32 dispatchers, warm throughput, 200 to 400 pollers",
+    jobs_writes=10_000,
+    due_writes=20_000,
+    runs_writes=80_000,
+    jobs_reads=40_000,
+    table_quota=80_000,
+    dispatchers=32,
+    lane_concurrency=None,
+    pollers=(200, 400),
+    account_concurrency=5_000,
+)
+
+
+def locked(setting: Setting) -> Setting:
+    """The same where overlap is forbidden, a job's default."""
+    return replace(setting, name=f"{setting.name}, overlap skip", says="the same, overlap forbidden", overlap_skip=True)
+
+
+SHIPPED, RAISED = SETTINGS[:2]
+SHIPPED_LOCKED, RAISED_LOCKED = locked(SHIPPED), locked(RAISED)
+SIZING_LOCKED = replace(locked(SIZING), runs_writes=160_000, table_quota=160_000)
+"""Forbidden overlap doubles the writes of a run, so docs/sizing.md doubles their throughput."""
+
+ALL_SETTINGS = (*SETTINGS, SIZING, SHIPPED_LOCKED, RAISED_LOCKED, SIZING_LOCKED)
+SHIPPED_SHARDS, SIZING_SHARDS = _PROD.shards, 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,18 @@ from benchmarks.burst.limits import (
     POLLS_PER_POLLER,
     PROVISIONED_GROWTH,
 )
-from benchmarks.burst.settings import LOCKED, SETTINGS, Assumptions, Scenario
+from benchmarks.burst.settings import (
+    RAISED_LOCKED,
+    SETTINGS,
+    SHIPPED,
+    SHIPPED_LOCKED,
+    SHIPPED_SHARDS,
+    SIZING,
+    SIZING_LOCKED,
+    SIZING_SHARDS,
+    Assumptions,
+    Scenario,
+)
 from benchmarks.burst.workers import ENQUEUE, JOBS_READS, LANE, POLLERS, RUNS_WRITES, Started, start
 from duecourse.limits import ROUND_SECONDS
 
@@ -130,12 +141,16 @@ def simulate(scenario: Scenario, placement: Placement) -> Simulated:
 
 
 def scenarios(given: Assumptions, *, quick: bool) -> list[Scenario]:
-    """Each burst over shard counts, settings and leads; `quick`: the budget's and its neighbours alone."""
+    """Each burst over shard counts, settings and lookaheads; `quick`: those of the budget alone."""
+    judged = [
+        *(Scenario(*SMALL, SHIPPED_SHARDS, LOOKAHEAD, setting, given) for setting in (SHIPPED_LOCKED, SHIPPED)),
+        *(Scenario(*SMALL, SIZING_SHARDS, LOOKAHEAD, setting, given) for setting in (SIZING_LOCKED, SIZING)),
+    ]
     if quick:
-        return [Scenario(*SMALL, 256, LOOKAHEAD, setting, given) for setting in (*SETTINGS[:2], LOCKED)]
+        return judged
     sizes = [*((shards, LOOKAHEAD) for shards in SHARDS), (256, LONG_LOOKAHEAD)]
     small = [Scenario(*SMALL, *size, setting, given) for setting in SETTINGS for size in sizes]
     large = [Scenario(*LARGE, *size, setting, given) for setting in SETTINGS for size in sizes[:-1]]
-    small.append(Scenario(*SMALL, 256, LOOKAHEAD, LOCKED, given))
+    small.append(Scenario(*SMALL, 256, LOOKAHEAD, RAISED_LOCKED, given))
     large.append(Scenario(*LARGE, *sizes[-1], SETTINGS[-1], given))
-    return [*small, *large]
+    return [*judged, *(each for each in small if each not in judged), *large]

@@ -22,7 +22,7 @@ from benchmarks.about import about
 from benchmarks.arguments import positive
 from benchmarks.cost.alignment import alignment_seconds
 from benchmarks.cost.counts import Counts
-from benchmarks.cost.idle import Idle
+from benchmarks.cost.idle import Idle, IdleRound
 from benchmarks.cost.idle_round import measured
 from benchmarks.cost.model import Assumptions, round_firings
 from benchmarks.cost.report import document, table
@@ -46,14 +46,20 @@ def main(arguments: list[str]) -> int:
         type=positive,
         help="firings that a dispatcher finds at once (1000 with full batches; as many as --batch with smaller ones)",
     )
+    parser.add_argument(
+        "--kept-round",
+        action="store_true",
+        help="take the idle round of the last result in the place of a measured one",
+    )
     given = parser.parse_args(arguments)
     stage = stage_named(STAGE)
+    kept = (result_of("cost") or {}).get("counts", {}).get("idle_round") if given.kept_round else None
     idle = Idle(
         shards=stage.shards,
         lanes=len(stage.lanes),
         bulk_queues=len(stage.lanes),
         sweep_minutes=stage.sweep_minutes,
-        round=measured(),
+        round=measured() if kept is None else IdleRound(**kept),
         audit_segments=stage.audit_segments,
         patrol_hours=stage.patrol_hours,
         trace_clock=stage.trace_clock,

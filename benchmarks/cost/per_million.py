@@ -116,15 +116,15 @@ def google(firings_of_month: int) -> dict[str, float]:
 
 
 def everything(counts: Counts, assume: Assumptions) -> dict[str, dict[str, float]]:
-    """Each scheduler's items for a million firings, in USD."""
+    """Each scheduler's items for a million firings, in USD; ours with the default policy first."""
     ours = {f"duecourse_{case}": duecourse(counts.firings[case], counts.run, assume) for case in CASES}
     locked = {
         f"duecourse_{case}_overlap_skip": duecourse(counts.firings[case], counts.locked, assume) for case in CASES
     }
     others = {f"google_cloud_scheduler_{often}": google(times) for often, times in FIRINGS_OF_MONTH.items()}
     return {
-        **ours,
         **locked,
+        **ours,
         "eventbridge_scheduler": eventbridge_scheduler(assume),
         "eventbridge_scheduler_sqs": eventbridge_scheduler_sqs(assume),
         **step_functions(assume),

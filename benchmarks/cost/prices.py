@@ -63,6 +63,8 @@ PRICES: Mapping[str, Price] = {
     "log_storage": Price(0.03, 1, "GB-month of logs, compressed", CLOUDWATCH, RECALLED),
     "alarm": Price(0.10, 1, "alarms, standard resolution, a month", CLOUDWATCH),
     "metric": Price(0.30, 1, "custom metrics, a month", CLOUDWATCH),
+    "metric_query": Price(0.01, 1_000, "metrics requested by GetMetricData", CLOUDWATCH, RECALLED),
+    "dashboard": Price(3.00, 1, "dashboards beyond the account's third, a month", CLOUDWATCH, RECALLED),
     "trace": Price(5.00, MILLION, "traces recorded (the first 100,000 a month are free)", "AWS X-Ray pricing"),
     # Step Functions
     "transition": Price(25.0, MILLION, "state transitions, Standard", STEP_FUNCTIONS),

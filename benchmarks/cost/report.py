@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from benchmarks.cost import prices
 from benchmarks.cost.apart import apart
 from benchmarks.cost.counts import Counts
 from benchmarks.cost.idle import BUDGET, Idle, remedies
-from benchmarks.cost.model import Assumptions
+from benchmarks.cost.model import Assumptions, lambda_usd
 from benchmarks.cost.months import months
-from benchmarks.cost.per_million import break_even, everything
+from benchmarks.cost.per_million import MILLION, break_even, everything
+
+SHARDS = (16, 17, 32, 64, 256)
+"""Counts of shards whose idle month is reported: that of prod, one more, those of docs/sizing.md."""
 
 SAID = """\
 Free tiers are not counted. They would cover a small stage's Lambda and SQS, and EventBridge Scheduler's first 14
@@ -59,6 +62,7 @@ def document(
     missed = [] if met else [f"The idle month misses its budget by {month['total'] - BUDGET:.2f} USD."]
     return {
         "idle_month": {f"{idle.shards}_shards": month},
+        "idle_by_shards": {str(shards): replace(idle, shards=shards).items(assume)["total"] for shards in SHARDS},
         "idle_counts": idle.counted(assume),
         "idle_apart": apart(idle, assume),
         "idle_remedies": remedies(idle, assume),
@@ -66,6 +70,11 @@ def document(
         "per_million": totals,
         "per_million_without_logs_traces_and_records": {name: _bare(parts) for name, parts in items.items()},
         "per_million_items": items,
+        "per_million_one_by_one": _one_by_one(counts, assume, slept),
+        "rounds_of_one": {
+            "alignment_seconds": slept(1),
+            "alignment_usd_per_million": round(lambda_usd(MILLION, slept(1), assume.dispatch_mb), 2),
+        },
         "months_of_firings": months(counts, month["total"], idle.shards, assume, slept),
         "break_even": break_even(month["total"], totals),
         "counts": {
@@ -85,6 +94,13 @@ def document(
         ],
         "budgets": {f"idle_month_{idle.shards}_shards_at_most_{BUDGET:.0f}_dollars": met},
     }
+
+
+def _one_by_one(counts: Counts, assume: Assumptions, slept: Callable[[int], float]) -> dict[str, float]:
+    """USD for a million firings where rounds find one firing and workers one run (`--batch 1`)."""
+    alone = replace(assume, batch=1, round_firings=1, alignment_seconds=slept(1))
+    totals = {name: parts["total"] for name, parts in everything(counts, alone).items()}
+    return {name: total for name, total in totals.items() if name.startswith("duecourse")}
 
 
 def table(result: Mapping[str, Any]) -> str:

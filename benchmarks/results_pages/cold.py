@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.cold.functions import FUNCTIONS
 from benchmarks.results_pages.generic import HEAD, nested, rows
 from benchmarks.results_pages.markdown import bullets
+
+PRESENT = tuple(function.name for function in FUNCTIONS)
+"""A result may still have functions that no longer exist, and lack newer ones."""
 
 LISTS = ("beyond_boto3_packages", "beyond_boto3_modules")
 OWN = frozenset({"boto3", "functions", "notes"})
@@ -14,7 +18,10 @@ OWN = frozenset({"boto3", "functions", "notes"})
 
 def page(document: Mapping[str, Any]) -> list[str]:
     """Milliseconds of boto3 alone and of each function, compiled and not, and what lies beyond boto3."""
-    starts: Mapping[str, Mapping[str, Any]] = {"boto3": document["boto3"], **document["functions"]}
+    functions: Mapping[str, Mapping[str, Any]] = {
+        name: each for name, each in document["functions"].items() if name in PRESENT
+    }
+    starts: Mapping[str, Mapping[str, Any]] = {"boto3": document["boto3"], **functions}
     aside = {"uncompiled", *LISTS}
     compiled = {name: {key: one for key, one in each.items() if key not in aside} for name, each in starts.items()}
     lines = [*rows(compiled)]
@@ -24,7 +31,9 @@ def page(document: Mapping[str, Any]) -> list[str]:
     lines += bullets(
         f"{name}, beyond boto3 (package, modules, ms): "
         + ", ".join(" ".join(map(str, part)) for part in each.get("beyond_boto3_packages", ()))
-        for name, each in document["functions"].items()
+        for name, each in functions.items()
     )
+    if missing := [name for name in PRESENT if name not in functions]:
+        lines += bullets([f"Not measured yet: {', '.join(missing)}."])
     rest = {name: one for name, one in document.items() if name not in HEAD | OWN}
     return [*lines, *nested(rest), *bullets(document.get("notes", ()))]

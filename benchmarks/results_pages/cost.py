@@ -14,6 +14,7 @@ def page(document: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
     for name, items in document["idle_month"].items():
         lines += [f"**an idle month, {title(name)}**", "", *_dollars(items)]
+    lines += ["**the total by shards**", "", *_dollars(document.get("idle_by_shards", {}))]
     lines += ["**on top where it is switched on, a month**", "", *_dollars(document["idle_apart"])]
     lines += ["What would make the month cheaper:", "", *bullets(document["idle_remedies"])]
     bare = document.get("per_million_without_logs_traces_and_records", {})
@@ -22,6 +23,8 @@ def page(document: Mapping[str, Any]) -> list[str]:
         for name, value in document["per_million"].items()
     ]
     lines += ["**a million firings**", "", *table(["", "USD", "without logs, traces, records"], million)]
+    if alone := document.get("per_million_one_by_one"):
+        lines += ["**a million firings that come one by one**", "", *_dollars(alone)]
     ours = {name: items for name, items in document["per_million_items"].items() if name.startswith("duecourse")}
     lines += ["**of which, USD**", "", *rows(ours)]
     if spread := document.get("months_of_firings"):

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.results_pages.markdown import bullets, cell, is_spread, table, title
 
-HEAD = frozenset({"benchmark", "command", "date", "machine", "versions", "budgets", "failed"})
+HEAD = frozenset({"benchmark", "command", "date", "machine", "versions", "measured", "budgets", "failed"})
 """What the page says of every document by itself."""
 
 DEEPEST = 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from benchmarks.results_pages import cases, cold, cost, generic, lanes, local, schedule
@@ -10,6 +10,9 @@ from benchmarks.results_pages.budgets import budget_table
 from benchmarks.results_pages.markdown import cell, table, title
 
 Document = Mapping[str, Any]
+
+STALE = " (**stale**: the measured code has changed since)"
+"""Follows the state of a result. The remark is recomputed whenever the page is written."""
 
 PAGES: Mapping[str, Callable[[Document], list[str]]] = {
     "schedule": schedule.page,
@@ -28,6 +31,7 @@ ABOUT: Mapping[str, str] = {
     "dispatch": "Dispatching, beside the textbook loop",
     "execute": "Executing a run, beside the textbook worker",
     "workflows": "A run of a workflow: write units and messages",
+    "creation": "Creating a job: write units",
     "burst": "Bursts, simulated from AWS's published limits",
     "local": "Lateness on the local stack, beside schedulers that people run themselves",
     "cost": "Dollars, beside other schedulers",
@@ -42,16 +46,20 @@ ABOUT: Mapping[str, str] = {
 """In the order of the sections."""
 
 
-def results_page(documents: Mapping[str, Document], plots: Sequence[str] = ()) -> str:
-    """The page of all documents by their benchmark's name; `plots` are file names in plots/."""
+def results_page(
+    documents: Mapping[str, Document], plots: Sequence[str] = (), stale: Collection[str] = frozenset()
+) -> str:
+    """The page of all documents by their benchmark's name; `plots` are file names in plots/, `stale` the benchmarks
+    whose measured files have changed since.
+    """
     named = [*ABOUT, *(name for name in documents if name not in ABOUT)]
     lines = [
         "# Results",
         "",
-        "Made by `python -m benchmarks.results` (`make bench`) from the JSON documents in `results/`, not by hand.",
-        "Figures of one machine: compare those of one section with each other, not with another machine's.",
+        "`make bench` and `make numbers` generate this page from the JSON documents in `results/`.",
+        "Figures are of one machine: compare those of one section with each other, not with another machine's.",
         "",
-        *_runs(documents),
+        *_runs(documents, stale),
         "## Budgets",
         "",
         *budget_table(documents),
@@ -68,7 +76,7 @@ def whole(document: Document) -> bool:
     return "failed" not in document and all(document.get("budgets", {}).values())
 
 
-def _runs(documents: Mapping[str, Document]) -> list[str]:
+def _runs(documents: Mapping[str, Document], stale: Collection[str]) -> list[str]:
     """Date, machine, versions: once where they are the same for all, in any case each benchmark's state."""
     machines = dict.fromkeys(machine for document in documents.values() if (machine := _machine(document)))
     versions: dict[str, dict[str, None]] = {}
@@ -82,7 +90,10 @@ def _runs(documents: Mapping[str, Document]) -> list[str]:
         "- Versions: " + ", ".join(f"{name} {' and '.join(found)}" for name, found in sorted(versions.items()))
     )
     ordered = sorted(documents, key=lambda name: [*ABOUT, name].index(name))
-    state = [[name, str(documents[name].get("date", "-")), _state(documents[name])] for name in ordered]
+    state = [
+        [name, str(documents[name].get("date", "-")), _state(documents[name]) + (STALE if name in stale else "")]
+        for name in ordered
+    ]
     return [*lines, "", *table(["benchmark", "run at", "state"], state)]
 
 

@@ -42,12 +42,20 @@ def graph_of(members: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> Gr
 
 
 def add_workflow(
-    world: World, graph: Graph, *, id: str = "nightly", deadline_seconds: int = 3600, **fields: Any
+    world: World,
+    graph: Graph,
+    *,
+    id: str = "nightly",
+    deadline_seconds: int = 3600,
+    overlap: Overlap = Overlap.ALLOW,
+    **fields: Any,
 ) -> Job:
-    """Write the members that are not there, then the workflow, whose one run is due a minute after NOON."""
+    """Write the members that are not there, then the workflow, whose one run is due a minute after NOON. `overlap` is
+    that of the members.
+    """
     for member in graph.members:
         if world.jobs.get("default", member.id) is None:
-            world.add(job("", id=member.id, overlap=Overlap.ALLOW, workflow=id))
+            world.add(job("", id=member.id, overlap=overlap, workflow=id))
     ref = world.workflows.put_graph("default", id, graph)
     schedule = fields.pop("schedule", "1 12 21 11 *")
     return world.add(job(schedule, id=id, **(workflow_fields(ref.graph, deadline_seconds) | fields)))

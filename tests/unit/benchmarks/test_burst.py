@@ -15,13 +15,14 @@ from benchmarks.burst.jobs import BURST, TENANT, Placement, ShardJobs, job_id
 from benchmarks.burst.ledger import CALLS, DUE_READS, DUE_WRITES, JOBS_WRITES
 from benchmarks.burst.limits import BACK_PRESSURE, FIFO_CALLS, LIMITS, PARTITION_READS, PARTITION_WRITES
 from benchmarks.burst.measured import with_counts
-from benchmarks.burst.report import BUDGET, budgets, report
-from benchmarks.burst.settings import LOCKED, SETTINGS, Assumptions, Scenario, Setting
+from benchmarks.burst.report import JUDGED, budgets, report
+from benchmarks.burst.settings import SETTINGS, SHIPPED_LOCKED, SIZING_SHARDS, Assumptions, Scenario, Setting
 from benchmarks.burst.simulate import scenarios, simulate
 from benchmarks.burst.store import TENTH, Tables
 from benchmarks.burst.workers import LANE, RUNS_WRITES, lateness, start
 from benchmarks.cost.counts import Counts
 from duecourse.domain.jobs.sharding import shard_of
+from infra.stages import STAGES
 
 PROD, RAISED, _ = SETTINGS
 PLENTY = Setting(
@@ -267,7 +268,7 @@ def test_the_lock_of_a_job_that_forbids_overlap_halves_what_the_runs_table_start
     )
     assert locked.limited_by == RUNS_WRITES
     assert locked.last == pytest.approx(2 * allowed.last, rel=0.15)
-    assert LOCKED.overlap_skip
+    assert SHIPPED_LOCKED.overlap_skip
 
 
 def test_cpu_is_what_the_other_benchmarks_have_measured() -> None:
@@ -283,7 +284,7 @@ def test_every_scenario_rests_on_what_is_given() -> None:
     for quick in (True, False):
         found = scenarios(given, quick=quick)
         assert {scenario.assumptions for scenario in found} == {given}
-        assert {"prod", "raised", LOCKED.name} <= {scenario.setting.name for scenario in found}
+        assert {"prod", SHIPPED_LOCKED.name, "sizing", JUDGED} <= {scenario.setting.name for scenario in found}
 
 
 def test_lateness_is_counted_from_each_jobs_own_second() -> None:
@@ -300,14 +301,23 @@ def test_the_report_names_the_limit_and_what_to_change() -> None:
     assert all(limit.name in text and limit.source in text for limit in LIMITS)
 
 
-@pytest.mark.parametrize(("last", "met"), [(-3.5, True), (0.5, False), (None, False)])
-def test_the_budget_is_met_when_the_last_is_in_before_its_second(last: float | None, met: bool) -> None:
+@pytest.mark.parametrize(
+    ("last", "p99", "met"),
+    [(-3.5, 9.5, [True, True]), (0.5, 9.5, [False, True]), (-3.5, 24.0, [True, False]), (None, None, [False, False])],
+)
+def test_the_budget_has_two_halves(last: float | None, p99: float | None, met: list[bool]) -> None:
     document = {
         "jobs": 500_000,
-        "shards": 256,
-        "lookahead_seconds": 300,
-        "workers": "raised",
+        "shards": SIZING_SHARDS,
+        "workers": JUDGED,
         "last_enqueued_seconds": last,
+        "lateness_seconds": None if p99 is None else {"p99": p99},
     }
-    assert budgets([document]) == {BUDGET: met}
-    assert budgets([]) == {BUDGET: False}
+    assert list(budgets([document]).values()) == met
+    assert not any(budgets([]).values())
+
+
+def test_the_first_scenarios_are_the_stage_as_shipped_and_the_default_policies_first() -> None:
+    first, second, *_ = scenarios(Assumptions(), quick=False)
+    assert (first.setting.name, second.setting.name) == ("prod, overlap skip", "prod")
+    assert {first.shards, second.shards} == {STAGES["prod"].shards}

@@ -36,6 +36,7 @@ def a_case(ratio: float, units: float, requests: float = 140) -> dict[str, Any]:
         "requests_per_1000": requests,
         "claim_wru_per_firing": units,
         "wru_per_firing": units + 2,
+        "cursor_bytes": 351,
         "cpu_ratio_vs_textbook": ratio,
         "cpu_ratio_vs_textbook_spread": spread(ratio),
         "peak_rss_mb": 90.5,
@@ -50,6 +51,11 @@ def a_start() -> dict[str, Any]:
         "uncompiled": {"import_ms": spread(700.0), "beyond_boto3_ms": spread(380.0)},
         "beyond_boto3_packages": [["aws_lambda_powertools", 40, 60.5]],
     }
+
+
+def a_burst(setting: str, last: float | None = -61.2, p99: float | None = 9.0) -> dict[str, Any]:
+    lateness = None if p99 is None else {"p99": p99}
+    return {"jobs": 500_000, "workers": setting, "last_enqueued_seconds": last, "lateness_seconds": lateness}
 
 
 def documents() -> dict[str, dict[str, Any]]:
@@ -95,7 +101,17 @@ def documents() -> dict[str, dict[str, Any]]:
             "cases": {"http": {"wru_per_run": 2.0}, "http_overlap_skip": {"wru_per_run": 4.0}},
             "budgets": {"http_at_most_2_wru": True},
         },
-        "workflows": a_head("workflows") | {"cases": {"diamond": {"write_units": 24, "budget": 24}}},
+        "workflows": a_head("workflows")
+        | {"cases": {"diamond": {"write_units": 24, "messages": 7}}, "budgets": {"diamond_at_most_24_wru": True}},
+        "hops": a_head("hops")
+        | {
+            "hop_seconds": {"p50": 0.11},
+            "put_seconds": 4.1,
+            "wide": {"jobs": 502, "called": 502, "succeeded": 502, "called_again": 0, "state": "SUCCEEDED"},
+        },
+        "line": a_head("line") | {"hand_over_seconds": {"max": 0.3}},
+        "slow": a_head("slow") | {"quiet_with_seats_seconds": {"p99": 0.16}},
+        "console": a_head("console") | {"first_page": {"transferred_bytes": 300_000, "interactive_seconds": 1.2}},
         "local": a_head("local")
         | {
             "minutes": 3,
@@ -104,7 +120,13 @@ def documents() -> dict[str, dict[str, Any]]:
             "notes": ["at the same time"],
             "budgets": {"p50_below_100_ms": True},
         },
-        "burst": a_head("burst") | {"scenarios": [{"jobs": 500_000}], "budgets": {"half_a_million_in_a_second": True}},
+        "burst": a_head("burst")
+        | {
+            "scenarios": [
+                a_burst(setting) for setting in ("prod, overlap skip", "prod", "sizing, overlap skip", "sizing")
+            ],
+            "budgets": {"half_a_million_in_a_second": True},
+        },
         "cost": a_head("cost")
         | {
             "idle_month": {"16_shards": {"lane_polls": 1.04, "total": 3.11}},
@@ -199,8 +221,9 @@ def test_a_missed_budget_is_shown_as_missed() -> None:
     assert not whole(found["dispatch"])
 
 
-def test_the_units_of_a_firing_are_those_of_its_claim_and_its_run() -> None:
-    assert "5.00; 2.30; overlap forbidden + 2" in budget_row(results_page(documents()), "WRU per firing")
+def test_the_units_of_a_firing_are_those_of_its_claim_and_its_run_by_default_policies_first() -> None:
+    row = budget_row(results_page(documents()), "WRU per firing")
+    assert "overlap forbidden (default) 7.00, 4.30; allowed 5.00, 2.30" in row
 
 
 def test_figures_that_a_document_lacks_are_said_to_be_lacking() -> None:
@@ -244,9 +267,19 @@ def test_lateness_is_judged_by_duecourse_alone_and_said_beside_the_others_too() 
     found["local"]["alone"] = {**beside, "lateness_seconds": late}
     page = results_page(found)
     row = budget_row(page, "lateness of a start")
-    assert "p50 20 ms, p99 0.400 s, 0 early (beside the others p50 300 ms)" in row
+    assert "all jobs p50 20 ms, p99 0.400 s; minutely p50 20 ms, p99 0.400 s; 0 early" in row
+    assert "(beside the others p50 300 ms)" in row
     assert row.endswith("| yes |")
     assert "| duecourse alone |" in page
+
+
+def test_lateness_is_judged_for_each_kind_of_job_by_itself() -> None:
+    found = documents()
+    side = found["local"]["sides"]["duecourse"]
+    side["by_kind"] = {"minutely": side["lateness_seconds"] | {"p50": 0.115}}
+    row = budget_row(results_page(found), "lateness of a start")
+    assert "minutely p50 115 ms" in row
+    assert row.endswith("| **no** |")
 
 
 def test_cold_starts_are_told_apart_from_boto3s() -> None:
@@ -259,29 +292,30 @@ def test_cold_starts_are_told_apart_from_boto3s() -> None:
     assert "aws_lambda_powertools 40 60.5" in page
 
 
-def test_the_row_of_the_burst_names_the_setting_that_decides_and_what_stage_prod_does() -> None:
+def test_functions_that_no_longer_exist_are_left_out_and_new_ones_are_named() -> None:
     found = documents()
-    scenario = {"jobs": 500_000, "shards": 256, "lookahead_seconds": 300}
-    found["burst"] |= {
-        "budget_judged_by_setting": "raised",
-        "settings": [{"name": "prod", "says": "never busy"}, {"name": "raised", "says": "warm tables"}],
-        "scenarios": [
-            scenario | {"workers": "prod", "last_enqueued_seconds": 10.8},
-            scenario | {"workers": "raised", "last_enqueued_seconds": -61.25},
-            scenario | {"workers": "raised", "shards": 64, "last_enqueued_seconds": None},
-        ],
-        "budgets": {"500k_in_time": True},
-    }
-    row = budget_row(results_page(found), "burst of 500,000")
-    assert "setting raised (warm tables): the last is enqueued 61.2 s before its second" in row
-    assert "setting prod (never busy): the last is enqueued 10.8 s after its second" in row
-    assert "never enqueued" not in row
+    found["cold"]["functions"]["sweep"] = a_start()
+    page = results_page(found)
+    assert "| sweep |" not in page
+    assert "sweep, beyond boto3" not in page
+    assert "Not measured yet: tick, reconcile, api, token_claims, console." in page
 
 
-def test_only_the_burst_that_has_a_budget_decides_it() -> None:
+def test_the_rows_of_the_burst_have_both_halves_as_shipped_and_with_default_policies_first() -> None:
     found = documents()
-    found["burst"]["budgets"] = {"enqueued_500000_in_time": True, "enqueued_20_million_in_time": False}
-    assert budget_row(results_page(found), "burst of 500,000").endswith("| yes |")
+    found["burst"]["scenarios"] = [
+        a_burst("prod, overlap skip", 76.8, 501.1),
+        a_burst("prod", None, None),
+        a_burst("sizing, overlap skip", -175.9, 23.9),
+        a_burst("sizing", -175.9, 9.5),
+    ]
+    page = results_page(found)
+    rows = [line for line in page.splitlines() if line.startswith("| burst of 500,000")]
+    assert "as shipped, overlap forbidden (default)" in rows[0]
+    assert "the last is enqueued 76.8 s after its second; p99 started within 501.1 s | **no** |" in rows[0]
+    assert "the last is never enqueued; p99 started never | **no** |" in rows[1]
+    assert "the last is enqueued 175.9 s before its second; p99 started within 23.9 s | **no** |" in rows[2]
+    assert rows[3].endswith("| yes |")
 
 
 def test_cells_say_figures_so_that_they_can_be_read() -> None:

@@ -1,0 +1,116 @@
+"""What creating a job costs: write units of one `POST /v1/jobs`, counted on tables in this process.
+
+    python -m benchmarks.creation [--json]
+
+Each case creates jobs of its kind by the API, after two hundred others of the same tenant, and counts twenty. A figure
+is the mean of these: it has the tenant's share of its bucket of requests and of its count of jobs. Every figure is
+counted and is the same on any machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.about import about
+from benchmarks.wire.metered import Metered
+from duecourse.domain.jobs.policies import Lane
+from duecourse.testing.clock import SettableClock
+from tests.support import in_process
+from tests.support.api import BODY, ApiClient, api_settings
+from tests.support.api_events import json_event
+from tests.support.jobs import NOON
+from tests.support.tables import create_tables
+
+BEFORE, COUNTED, BATCH = 200, 20, 100
+SEATS, QUOTA = 30, 10_000
+HEADER = "idempotency-key"
+
+DAILY = BODY | {"schedule": "30 2 * * *"}
+ONE_OFF = BODY | {"schedule": "at(2026-12-24T18:00:00)"}
+TAGS = [f"tag-{number}" for number in range(3)]
+
+CASES: Mapping[str, tuple[dict[str, Any], bool, bool]] = {
+    "daily, without a seat": (DAILY, False, False),
+    "daily, with a seat": (DAILY, True, False),
+    "one-off, without a seat": (ONE_OFF, False, False),
+    "daily, with a seat and an Idempotency-Key": (DAILY, True, True),
+    "daily, with a seat, an Idempotency-Key, three tags and a payload of 5 KB": (
+        DAILY | {"tags": TAGS, "payload": "x" * 5_000},
+        True,
+        True,
+    ),
+}
+"""The body, whether seats are free, whether each request has a key."""
+
+
+def measure(body: dict[str, Any], *, seated: bool, keyed: bool) -> dict[str, float]:
+    """Write units of one creation, and of which kinds of items."""
+    api, client = _api(seats=SEATS if seated else 1)
+    for batch in range(BEFORE // BATCH):
+        _batch(api, DAILY | {"overlap": "allow"}, batch)  # these take no seats
+    client.clear()
+    for number in range(COUNTED):
+        headers = {HEADER: f"key-{number}"} if keyed else {}
+        answer = api.send(json_event("POST", "/v1/jobs", body | {"id": f"job-{number:04d}"}, headers=headers))
+        if answer.status != 201:
+            raise AssertionError(f"{answer.status}: {answer.text}")
+    return _figures(client, COUNTED)
+
+
+def measure_batch(body: dict[str, Any]) -> dict[str, float]:
+    """Write units of each job of a batch of a hundred, without seats."""
+    api, client = _api(seats=1)
+    for batch in range(BEFORE // BATCH + 1):
+        client.clear()
+        _batch(api, body, batch)
+    return _figures(client, BATCH)
+
+
+def _batch(api: ApiClient, body: dict[str, Any], batch: int) -> None:
+    jobs = [body | {"id": f"batch-{batch}-{number:03d}"} for number in range(BATCH)]
+    answer = api.post({"jobs": jobs}, "/v1/jobs/batch")
+    if answer.status not in (200, 201):
+        raise AssertionError(f"{answer.status}: {answer.text}")
+
+
+def _api(seats: int) -> tuple[ApiClient, Metered]:
+    tables = create_tables(in_process.dynamodb())
+    client = Metered(tables.client)
+    metered = replace(tables, client=client)
+    clock = SettableClock(NOON)
+    settings = api_settings(seats=dict.fromkeys(Lane, seats), job_quota=QUOTA)
+    stores = {"counters": metered.limits(), "timers": metered.timers(), "clock": clock, "settings": settings}
+    return ApiClient(metered.job_store(clock), metered.run_store(), **stores), client
+
+
+def _figures(client: Metered, jobs: int) -> dict[str, float]:
+    kinds: Counter[str] = client.units
+    return {
+        "write_units": round(kinds.total() / jobs, 1),
+        **{name.lower().replace(" ", "_"): round(units / jobs, 2) for name, units in sorted(kinds.items())},
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.creation", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args(arguments)
+    cases = {name: measure(body, seated=seated, keyed=keyed) for name, (body, seated, keyed) in CASES.items()}
+    cases["daily, in a batch of 100, without a seat"] = measure_batch(DAILY)
+    if given.json:
+        print(json.dumps({**about("creation", ["ministack"]), "cases": cases, "budgets": {}}, indent=2))
+    else:
+        for name, case in cases.items():
+            print(f"{name:76}{case['write_units']:6g} write units")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

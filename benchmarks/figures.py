@@ -1,0 +1,221 @@
+"""The published numbers: a name for each, and how it is computed from the benchmarks' results and from prices. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from benchmarks.cost.model import MINUTES_OF_MONTH, lambda_usd
+from benchmarks.cost.per_million import MILLION
+from benchmarks.cost.prices import PRICES
+from benchmarks.cost.prices import usd as price
+
+Results = Mapping[str, Any]
+"""The documents in benchmarks/results/, by benchmark."""
+
+
+def usd(dollars: float) -> str:
+    """Dollars and cents."""
+    return f"${dollars:,.2f}"
+
+
+def plain(amount: float) -> str:
+    """Two digits after the point: dollars in a table of dollars."""
+    return f"{amount:,.2f}"
+
+
+def whole(amount: float) -> str:
+    """A count."""
+    return f"{amount:,.0f}"
+
+
+def short(amount: float) -> str:
+    """A count, or a figure with one digit after the point."""
+    return f"{amount:,.1f}".removesuffix(".0")
+
+
+def _idle(*items: str) -> Callable[[Results], float]:
+    """Items of the idle month, added up (USD)."""
+    return lambda results: sum(_month(results)[item] for item in items)
+
+
+def _month(results: Results) -> Mapping[str, float]:
+    month: Mapping[str, float] = results["cost"]["idle_month"]["16_shards"]
+    return month
+
+
+def _shards(results: Results, shards: int) -> float:
+    return float(results["cost"]["idle_by_shards"][str(shards)])
+
+
+def _million(case: str, table: str = "per_million") -> Callable[[Results], str]:
+    return lambda results: plain(results["cost"][table][f"duecourse_{case}"])
+
+
+def _spent_on_records(case: str) -> Callable[[Results], str]:
+    def read(results: Results) -> str:
+        cost, name = results["cost"], f"duecourse_{case}"
+        return plain(cost["per_million"][name] - cost["per_million_without_logs_traces_and_records"][name])
+
+    return read
+
+
+def _months(volume: str) -> Callable[[Results], str]:
+    """From jobs that fire every minute and may overlap to daily jobs with the default."""
+
+    def read(results: Results) -> str:
+        month = results["cost"]["months_of_firings"][volume]
+        return f"{plain(month['minutely'])} to {plain(month['distinct_overlap_skip'])}"
+
+    return read
+
+
+def _burst(setting: str, jobs: int = 500_000, shards: int | None = None) -> Callable[[Results], Any]:
+    """The first scenario of so many jobs with that setting, and of so many shards where a number is given."""
+    return lambda results: next(
+        scenario
+        for scenario in results["burst"]["scenarios"]
+        if (scenario["jobs"], scenario["workers"]) == (jobs, setting) and shards in (None, scenario["shards"])
+    )
+
+
+def _p99(setting: str) -> Callable[[Results], str]:
+    return lambda results: whole(_burst(setting)(results)["lateness_seconds"]["p99"])
+
+
+def _created(case: str) -> Callable[[Results], str]:
+    return lambda results: whole(results["creation"]["cases"][case]["write_units"])
+
+
+def _member(suffix: str = "") -> Callable[[Results], float]:
+    """Write units of one more job in a workflow: a diamond has one more than the chain of three."""
+
+    def read(results: Results) -> float:
+        cases = results["workflows"]["cases"]
+        return float(cases[f"diamond{suffix}"]["write_units"] - cases[f"chain of 3{suffix}"]["write_units"])
+
+    return read
+
+
+def _run_of_a_workflow(results: Results) -> float:
+    return float(results["workflows"]["cases"]["chain of 3"]["write_units"] - 3 * _member()(results))
+
+
+def _slow(results: Results) -> Mapping[str, Any]:
+    """A tenant with 300 jobs whose calls take 89 s, all due in one second."""
+    wanted = {"hostile_tenants": 1, "jobs_each": 300, "call_seconds": 89, "due": "in one second"}
+    found: Mapping[str, Any] = next(case for case in results["seats"]["cases"] if wanted.items() <= case.items())
+    return found
+
+
+JOB_KILOBYTES = 2.5
+"""Of a job with all its items, as docs/completeness.md assumes."""
+
+SCAN_UNITS = MILLION * JOB_KILOBYTES / 4 / 2
+"""Read units of a scan of a million jobs: half a unit for each 4 KB."""
+
+AUDIT_UNITS = SCAN_UNITS + MILLION / 2
+"""The scan, and the record of each job's last run."""
+
+KEY_WORKERS = 30
+"""Busy workers in the example of docs/security.md."""
+
+FIGURES: Mapping[str, str | Callable[[Results], str]] = {
+    "idle": lambda r: usd(_month(r)["total"]),
+    "idle.budget": lambda r: f"${r['cost']['idle_budget']:g}",
+    "idle.plain": lambda r: plain(_month(r)["total"]),
+    "idle.alarms": lambda r: plain(_month(r)["alarms"]),
+    "idle.polls": lambda r: plain(_idle("lane_polls", "bulk_polls")(r)),
+    "idle.bulk": lambda r: usd(_month(r)["bulk_polls"]),
+    "idle.key": lambda r: plain(_idle("customer_key", "customer_key_requests")(r)),
+    "idle.key_requests": lambda r: usd(_month(r)["customer_key_requests"]),
+    "idle.shard_queue": lambda r: plain(_idle("shard_queue_messages", "shard_queue_empty_polls")(r)),
+    "idle.functions": lambda r: plain(_idle("dispatch_lambda", "tick", "sweep", "patrol_and_audit")(r)),
+    "idle.logs": lambda r: plain(_month(r)["logs"]),
+    "idle.reads": lambda r: plain(_idle("dispatch_reads", "watermark_writes")(r)),
+    "idle.metrics": lambda r: plain(_month(r)["metrics"]),
+    "idle.storage": lambda r: plain(_month(r)["storage"]),
+    "idle.without_alarms": lambda r: usd(_month(r)["total"] - _month(r)["alarms"]),
+    "idle.bare": lambda r: plain(
+        _month(r)["total"] - _idle("alarms", "bulk_polls", "customer_key", "customer_key_requests")(r)
+    ),
+    "idle.rest": lambda r: plain(
+        _month(r)["total"]
+        - _idle("alarms", "lane_polls", "bulk_polls", "customer_key", "customer_key_requests")(r)
+        - _idle("shard_queue_messages", "shard_queue_empty_polls")(r)
+    ),
+    "idle.32": lambda r: usd(_shards(r, 32)),
+    "idle.256": lambda r: usd(_shards(r, 256)),
+    "idle.shard": lambda r: plain(_shards(r, 17) - _shards(r, 16)),
+    "idle.64_more": lambda r: usd(_shards(r, 64) - _shards(r, 16)),
+    "idle.256_more": lambda r: usd(_shards(r, 256) - _shards(r, 16)),
+    "idle.round_ms": lambda r: whole(r["cost"]["idle_counts"]["round_ms"]),
+    "clock": lambda r: plain(r["cost"]["idle_apart"]["traces_of_the_clock"]),
+    "clock.shard": plain(price("trace", MINUTES_OF_MONTH)),
+    "clock.rounds": usd(price("trace", MINUTES_OF_MONTH * 17)),
+    "key.worker": lambda r: plain(r["cost"]["idle_apart"]["customer_key_of_each_busy_worker"]),
+    "key.workers": lambda r: usd(KEY_WORKERS * r["cost"]["idle_apart"]["customer_key_of_each_busy_worker"]),
+    "key.share": lambda r: whole(
+        100
+        * r["cost"]["idle_apart"]["customer_key_of_each_busy_worker"]
+        / lambda_usd(1, MINUTES_OF_MONTH * 60, r["cost"]["assumptions"]["execute_mb"])
+    ),
+    "flooded": lambda r: whole(r["cost"]["idle_apart"]["open_routes_flooded"]),
+    "poller": lambda r: plain(r["cost"]["idle_apart"]["each_provisioned_poller"]),
+    "poller.50_a_year": lambda r: f"${50 * 12 * r['cost']['idle_apart']['each_provisioned_poller']:,.0f}",
+    "price.alarm": plain(PRICES["alarm"].dollars),
+    "price.metric": plain(PRICES["metric"].dollars),
+    "price.dashboard": plain(PRICES["dashboard"].dollars),
+    "price.trace": f"${PRICES['trace'].dollars:g}",
+    "price.key": f"${PRICES['kms_key'].dollars:g}",
+    "price.key_requests": usd(PRICES["kms_request"].dollars),
+    "price.metric_query": usd(PRICES["metric_query"].dollars),
+    "price.rru": f"{PRICES['rru'].dollars:g}",
+    "price.put": f"${PRICES['s3_put'].dollars:g}",
+    "price.s3": f"${PRICES['s3_storage'].dollars:g}",
+    **{f"million.{case}.skip": _million(f"{case}_overlap_skip") for case in ("distinct", "minutely", "ten_seconds")},
+    **{f"million.{case}.allow": _million(case) for case in ("distinct", "minutely", "ten_seconds")},
+    **{f"million.{case}.records": _spent_on_records(case) for case in ("distinct", "minutely", "ten_seconds")},
+    **{
+        f"million.{case}.alone": _million(f"{case}_overlap_skip", "per_million_one_by_one")
+        for case in ("distinct", "minutely", "ten_seconds")
+    },
+    "million.traces": lambda r: usd(r["cost"]["per_million_items"]["duecourse_distinct"]["traces"]),
+    "months.100k": _months("100,000"),
+    "months.1m": _months("1,000,000"),
+    "months.10m": _months("10,000,000"),
+    "months.100m": _months("100,000,000"),
+    "round.alignment": lambda r: short(r["cost"]["rounds_of_one"]["alignment_seconds"]),
+    "round.usd": lambda r: usd(r["cost"]["rounds_of_one"]["alignment_usd_per_million"]),
+    "long_run.million": lambda r: f"${lambda_usd(MILLION, 60, r['cost']['assumptions']['execute_mb']):,.0f}",
+    "scan.units": whole(SCAN_UNITS),
+    "scan.usd": plain(price("rru", SCAN_UNITS)),
+    "audit.usd": plain(price("rru", AUDIT_UNITS)),
+    "audit.month": f"${4 * 30 * price('rru', AUDIT_UNITS):,.0f}",
+    "wru.claim": lambda r: short(r["dispatch"]["cases"]["distinct"]["claim_wru_per_firing"]),
+    "wru.run": lambda r: short(r["execute"]["cases"]["http"]["wru_per_run"]),
+    "wru.lock": lambda r: short(
+        r["execute"]["cases"]["http_overlap_skip"]["wru_per_run"] - r["execute"]["cases"]["http"]["wru_per_run"]
+    ),
+    "wru.workflow": lambda r: short(_run_of_a_workflow(r)),
+    "wru.member": lambda r: short(_member(", overlap forbidden")(r)),
+    "wru.member.allow": lambda r: short(_member()(r)),
+    "wru.create": _created("daily, without a seat"),
+    "wru.create.seat": _created("daily, with a seat"),
+    "wru.create.key": _created("daily, with a seat and an Idempotency-Key"),
+    "run.cpu_ms": lambda r: short(r["execute"]["cases"]["http_overlap_skip"]["cpu_ms_per_run"]),
+    "seats.before": lambda r: whole(_slow(r)["quiet_before_seconds"]["p99"]),
+    "seats.with": lambda r: short(_slow(r)["quiet_with_seats_seconds"]["p99"]),
+    "burst.sizing.enqueued": lambda r: whole(-_burst("sizing, overlap skip")(r)["last_enqueued_seconds"]),
+    "burst.sizing.started": lambda r: whole(_burst("sizing, overlap skip")(r)["last_started_seconds"]),
+    "burst.sizing.p99": _p99("sizing, overlap skip"),
+    "burst.shipped.late": lambda r: whole(_burst("prod, overlap skip")(r)["last_enqueued_seconds"]),
+    "burst.shipped.p99": _p99("prod, overlap skip"),
+    "burst.shipped.allow.p99": _p99("prod"),
+    "burst.raised.enqueued": lambda r: whole(-_burst("raised", shards=256)(r)["last_enqueued_seconds"]),
+    "burst.20m.minutes": lambda r: short(_burst("quotas", 20_000_000, 256)(r)["last_started_seconds"] / 60),
+    "console.requests": lambda r: whole(r["console"]["first_page"]["requests"]),
+    "console.kb": lambda r: whole(r["console"]["first_page"]["transferred_bytes"] / 1000),
+    "console.hour": f"${price('metric_query', 15 * 12):.4f}",
+}
+"""By name: the text, or how it is made from all results."""

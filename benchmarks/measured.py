@@ -1,0 +1,77 @@
+"""Which source files each benchmark measures, and a fingerprint of them.
+
+Each result records the fingerprint of its run (`measured` in its head). A result whose fingerprint differs from that of
+the present files is stale: benchmarks/RESULTS.md says so until the benchmark runs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = "layers/duecourse/python/duecourse"
+SUFFIXES = {".py", ".ts", ".tsx", ".txt", ".json"}
+
+_DISPATCH = tuple(
+    f"{CORE}/{part}"
+    for part in ("domain/jobs", "domain/schedules", "usecases/dispatch", "adapters/dynamodb/cursors", "adapters/sqs")
+)
+_EXECUTE = tuple(
+    f"{CORE}/{part}"
+    for part in ("domain/runs", "domain/targets", "usecases/worker", "adapters/dynamodb/runs", "adapters/targets")
+)
+_WORKFLOWS = tuple(
+    f"{CORE}/{part}" for part in ("domain/workflows", "usecases/workflows", "adapters/dynamodb/workflows.py")
+)
+_JOBS = tuple(f"{CORE}/{part}" for part in ("usecases/jobs", "adapters/dynamodb/jobs", "domain/jobs"))
+_STAGE = ("infra/stages.py", "infra/settings")
+_COUNTS = ("benchmarks/results/dispatch.json", "benchmarks/results/execute.json")
+
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    "schedule": (f"{CORE}/domain/schedules", "benchmarks/schedule.py"),
+    "cold": (CORE, "functions", "layers/dependencies/requirements.txt", "benchmarks/cold"),
+    "dispatch": (*_DISPATCH, f"{CORE}/adapters/aws", "benchmarks/dispatch", "benchmarks/wire"),
+    "execute": (*_EXECUTE, f"{CORE}/adapters/aws", "functions/execute", "benchmarks/execute", "benchmarks/wire"),
+    "workflows": (*_WORKFLOWS, *_EXECUTE, "benchmarks/workflows.py", "benchmarks/wire"),
+    "creation": (*_JOBS, "infra/stores", "benchmarks/creation.py", "benchmarks/wire"),
+    "burst": (*_DISPATCH, *_STAGE, *_COUNTS, "benchmarks/burst"),
+    "local": (*_DISPATCH, *_EXECUTE, f"{CORE}/adapters/aws", *_STAGE, "functions", "benchmarks/local"),
+    "cost": (*_DISPATCH, *_STAGE, *_COUNTS, "functions/dispatch", "benchmarks/cost"),
+    "lanes": (*_EXECUTE, *_STAGE, "benchmarks/lanes.py", "benchmarks/lanes_load.py", "benchmarks/lanes_report.py"),
+    "line": (*_EXECUTE, "benchmarks/line.py"),
+    "hops": (*_WORKFLOWS, *_EXECUTE, "benchmarks/hops"),
+    "flood": (f"{CORE}/api", *_JOBS, *_STAGE, "benchmarks/flood.py"),
+    "seats": (f"{CORE}/domain/jobs", *_STAGE, "benchmarks/seats"),
+    "slow": (*_EXECUTE, f"{CORE}/domain/jobs", *_STAGE, "benchmarks/slow.py"),
+    "console": ("console/src", f"{CORE}/api", "benchmarks/console.py"),
+}
+"""Files and folders by benchmark. A result that is computed from other results names their files."""
+
+
+def fingerprint(name: str, root: Path = ROOT) -> str:
+    """Sixteen hexadecimal digits of the present content of a benchmark's files. A file that is missing is left out."""
+    digest = sha256()
+    for path in sorted(_files(SOURCES.get(name, ()), root)):
+        content = sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def stale(documents: Mapping[str, Mapping[str, Any]], root: Path = ROOT) -> frozenset[str]:
+    """The results whose measured files have changed since, and those that do not say what they measured."""
+    return frozenset(
+        name
+        for name, document in documents.items()
+        if name in SOURCES and document.get("measured") != fingerprint(name, root)
+    )
+
+
+def _files(sources: Iterable[str], root: Path) -> set[Path]:
+    found: set[Path] = set()
+    for source in sources:
+        path = root / source
+        found |= {path} if path.is_file() else {each for each in path.rglob("*") if each.suffix in SUFFIXES}
+    return found
