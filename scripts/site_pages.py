@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOT_PAGES = {"README.md": "index.md"} | {
     name: name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 }
+MONEY = re.compile(r"(^( *)(`{3,}).*?^\2\3$|`[^`\n]+`)|<!-- /?n(?::[\w.]+)? -->|\$(?=[\d<])", re.DOTALL | re.MULTILINE)
+"""Code, which stays as it is; a mark of a published number; a dollar, which the site would take for mathematics."""
+
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -53,8 +56,9 @@ def _linked(page: Path, inside: str, sources: Mapping[Path, str]) -> str:
             return f"`{text.strip('`')}`"
         return f"[{text}]({os.path.relpath(there, Path(inside).parent)}{anchor})"
 
+    text = MONEY.sub(lambda found: found[1] or ("&#36;" if found[0] == "$" else ""), page.read_text(encoding="utf-8"))
     # A drawing by mermaid would load it from another host: its source says the same.
-    return LINK.sub(link, page.read_text(encoding="utf-8").replace("```mermaid", "```text"))
+    return LINK.sub(link, text.replace("```mermaid", "```text"))
 
 
 def write(folder: Path) -> None:

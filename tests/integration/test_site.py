@@ -35,6 +35,14 @@ def test_nothing_is_loaded_from_another_host(site: Path) -> None:
         assert 'class="mermaid"' not in page.read_text(), f"{page.name}: mermaid comes from another host"
 
 
+def test_dollars_are_no_mathematics_and_marks_of_numbers_are_not_shown(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        text = page.read_text()
+        assert 'class="arithmatex"' not in text, page.name
+        assert page.name == "CONTRIBUTING.html" or "&lt;!-- n:" not in text, page.name
+    assert "prod stage costs $" in (site / "index.html").read_text().replace("&#36;", "$")
+
+
 def test_every_page_is_in_the_menu_but_decisions_which_have_a_list() -> None:
     menu = set(re.findall(r'"([^"]+\.md)"', (ROOT / "zensical.toml").read_text()))
     assert tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["site_name"] == "Duecourse"

@@ -297,6 +297,15 @@ def test_the_document_names_budget_and_notes() -> None:
     assert result["price_table"]["date"] == prices.DATE
 
 
+def test_the_document_has_the_idle_month_by_shards_and_firings_that_come_one_by_one() -> None:
+    result = document(Counts.from_results(None, EXECUTE), IDLE, ASSUMED)
+    by_shards = result["idle_by_shards"]
+    assert by_shards["16"] == result["idle_month"]["16_shards"]["total"]
+    assert list(by_shards.values()) == sorted(by_shards.values())
+    assert result["per_million_one_by_one"]["duecourse_distinct"] > result["per_million"]["duecourse_distinct"]
+    assert next(iter(result["per_million"])).endswith("overlap_skip"), "default policies come first"
+
+
 BARE = "per_million_without_logs_traces_and_records"
 
 
