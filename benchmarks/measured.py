@@ -17,7 +17,13 @@ SUFFIXES = {".py", ".ts", ".tsx", ".txt", ".json"}
 
 _DISPATCH = tuple(
     f"{CORE}/{part}"
-    for part in ("domain/jobs", "domain/schedules", "usecases/dispatch", "adapters/dynamodb/cursors", "adapters/sqs")
+    for part in (
+        *(f"domain/jobs/{module}.py" for module in ("cursor", "plan", "policies", "sharding")),
+        "domain/schedules",
+        "usecases/dispatch",
+        "adapters/dynamodb/cursors",
+        "adapters/sqs",
+    )
 )
 _EXECUTE = tuple(
     f"{CORE}/{part}"
