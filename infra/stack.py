@@ -64,7 +64,7 @@ class DuecourseStack(Stack):
         api = HttpApi(self, "Api", parts)
         auth = Auth(self, "Auth", config=config, runtime=parts.runtime, console=api.console_url)
         logs_of: dict[str, str | list[str]] = {
-            "api": api.function.log_group.log_group_name,
+            "api": [each.log_group.log_group_name for each in (api.function, api.callbacks)],
             "execute": [worker.log_group.log_group_name for worker in execute.functions.values()],
         }
         console = Console(self, "Console", parts, auth, logs=logs_of).function if config.auth.console else None
@@ -78,6 +78,7 @@ class DuecourseStack(Stack):
             "Audit": audit(self, parts),
             "Archive": archive.function,
             "Api": api.function,
+            "Callbacks": api.callbacks,
             **({} if auth.users is None else {"Claims": auth.users.claims}),
             **({} if console is None else {"Console": console}),
         }

@@ -77,7 +77,7 @@ STAGES: Mapping[str, StageConfig] = {
         api=ApiConfig(requests_per_second=2_000, burst=4_000, access_logs=True),
         retain_data=True,
         log_retention_days=90,
-        reserved_concurrency=ReservedConcurrency(tick=2, dispatch=16, api=50),
+        reserved_concurrency=ReservedConcurrency(tick=2, dispatch=16, api=50, callbacks=25),
         encryption_key=OWN,  # who may read can be seen and ended in one place; $1 a month (docs/security.md)
         deployment="canary",
         audit_segments=6,  # lost occurrences show after nine hours at most, for a sixth of what it costs hourly

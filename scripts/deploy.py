@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +160,7 @@ def problem_of_concurrency(config: StageConfig, held: Mapping[str, int], *, quot
 
 
 def _wishes(reserved: ReservedConcurrency) -> dict[str, int]:
-    wishes = {"tick": reserved.tick, "dispatch": reserved.dispatch, "api": reserved.api}
+    wishes = asdict(reserved)
     return {name: wish for name, wish in wishes.items() if wish}
 
 

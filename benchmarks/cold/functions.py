@@ -46,6 +46,7 @@ FUNCTIONS = (
     Function("execute", "_execute", 300),
     Function("reconcile", "_reconciler"),
     Function("api", "application"),
+    Function("callbacks", "application"),
     Function("token_claims"),
     Function("console"),
 )

@@ -1,4 +1,4 @@
-"""The HTTP API: all routes to one function."""
+"""The HTTP API: all routes to one function, except for those of callbacks and of the console."""
 
 import json
 from typing import cast
@@ -12,18 +12,15 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.functions.auth import Auth
+from infra.functions.callbacks import callbacks
 from infra.functions.python_function import PythonFunction, log_group
 from infra.nag import acknowledge, acknowledge_wildcards
 from infra.parts import Parts
 from infra.settings.auth_config import OPEN_TO_READ
 from infra.stores.tables import DEAD_INDEX, TENANT_INDEX
 
-CALLBACKS = ("heartbeat", "complete", "fail")
-OPEN = (
-    *((apigateway.HttpMethod.GET, path) for path in OPEN_TO_READ),
-    *((apigateway.HttpMethod.POST, f"/v1/runs/{{run_id}}/{callback}") for callback in CALLBACKS),
-)
-"""The routes that anybody may call; `OPEN` in `duecourse/api/routes/table.py` is the same list."""
+CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
+"""With OPEN_TO_READ the routes that anybody may call; `OPEN` in `duecourse/api/routes/table.py` has both."""
 
 OPEN_REASON = (
     "Callbacks come from targets, which have no credentials of this account: they show the token of the run that "
@@ -151,6 +148,7 @@ class HttpApi(Construct):
             [results.objects_arn, tasks.arns],
         )
 
+        self.callbacks = callbacks(self, parts)
         self.http = apigateway.HttpApi(
             self, "Http", api_name=config.stack_name, description="Duecourse", create_default_stage=False
         )
@@ -168,10 +166,17 @@ class HttpApi(Construct):
             integration=function,
             authorizer=auth.authorizer,
         )
+        of_callbacks = integrations.HttpLambdaIntegration(
+            "Callbacks", self.callbacks.function, scope_permission_to_route=False
+        )
         open_routes = [  # the most specific route wins
             route
-            for method, path in OPEN
-            for route in self.http.add_routes(path=path, methods=[method], integration=function)
+            for method, paths, integration in (
+                (apigateway.HttpMethod.GET, OPEN_TO_READ, function),
+                (apigateway.HttpMethod.POST, CALLBACKS, of_callbacks),
+            )
+            for path in paths
+            for route in self.http.add_routes(path=path, methods=[method], integration=integration)
         ]
         for route in open_routes:
             acknowledge(route, OPEN_REASON, "APIG4")
@@ -192,12 +197,11 @@ class HttpApi(Construct):
         )
         stage = cast("apigateway.CfnStage", self.stage.node.default_child)
         limits = config.api
-        callbacks = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in CALLBACKS)
         stage.route_settings = {
             f"{method} {path}": {"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst}
             for method, paths, rate, burst in (
                 ("GET", OPEN_TO_READ, limits.open_requests_per_second, limits.open_burst),
-                ("POST", callbacks, limits.callback_requests_per_second, limits.callback_burst),
+                ("POST", CALLBACKS, limits.callback_requests_per_second, limits.callback_burst),
                 (
                     "GET",
                     () if console is None else CONSOLE_PATHS,

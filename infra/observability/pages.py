@@ -34,8 +34,8 @@ def pages(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         name="api-failing",
         means="the API answers requests with 500 or 503, or nobody gets a token of the user pool, in three of five "
         "minutes. Jobs go on firing.",
-        first="read the error in the logs of the functions Api and Console: throttling, a right, a key, or the last "
-        "deployment.",
+        first="read the error in the logs of the functions Api, Callbacks and Console: throttling, a right, a key, or "
+        "the last deployment.",
         find="filter action = 'request_failed' | stats count() by status, tenant, exception",
         watches={"api": WatchedMetric(of_api(watched.api_id, "5xx", seconds=MINUTE), 0)}
         | {label: WatchedMetric(metric, 0) for label, metric in users.items()},

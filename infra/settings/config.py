@@ -42,11 +42,12 @@ class ReservedConcurrency:
     tick: int | None = None
     dispatch: int | None = None
     api: int | None = None
+    callbacks: int | None = None
 
     @property
     def whole(self) -> int:
         """What is taken from the account's concurrency."""
-        return sum(each or 0 for each in (self.tick, self.dispatch, self.api))
+        return sum(each or 0 for each in (self.tick, self.dispatch, self.api, self.callbacks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +210,7 @@ class StageConfig:
             ),
             ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
         ]
-        for name in ("tick", "dispatch", "api"):
+        for name in ("tick", "dispatch", "api", "callbacks"):
             reserved = getattr(self.reserved_concurrency, name)
             least = MIN_MAX_CONCURRENCY if name == "dispatch" else 1
             fits = reserved is None or reserved >= least

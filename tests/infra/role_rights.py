@@ -63,7 +63,10 @@ NOT_GRANTED = {
 }
 """What the source could ask for and never does."""
 
-FUNCTIONS = ("Api", "Archive", "Audit", "Console", "Dispatch", "Execute", "Patrol", "Sweep", "Tick", "Claims")
+FUNCTIONS = (
+    *("Api", "Archive", "Audit", "Callbacks", "Claims", "Console"),
+    *("Dispatch", "Execute", "Patrol", "Sweep", "Tick"),
+)
 """Outputs without their endings; the lanes' workers all begin with Execute."""
 
 ON_THE_CLOCK = frozenset({"Tick", "Dispatch", "Sweep", "Patrol", "Audit"})

@@ -195,12 +195,14 @@ def requests() -> Mapping[str, tuple[str, str]]:
 
 
 def entries(function: str) -> list[str]:
-    """The modules of ours that a handler imports; with the HTTP application all that may be routed to."""
+    """The modules of ours that a handler imports; with an HTTP application all that may be routed to."""
     tree = ast.parse((ROOT / "functions" / function / "handler.py").read_text())
     named = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     found = [name for name in named if name in modules()]
-    if any(name.startswith("duecourse.api") for name in found):
+    if "duecourse.api.app" in found:
         found += [name for name in modules() if name.startswith("duecourse.api.")]
+    if "duecourse.api.callback_app" in found:
+        found += ["duecourse.api.routes.callbacks"]
     return found
 
 

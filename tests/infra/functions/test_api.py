@@ -12,7 +12,7 @@ from tests.infra.conftest import LANE_OUTPUTS, Stack
 
 OUTPUTS = {
     "AlarmsTopicArn", "PagesTopicArn", "TicketsTopicArn",
-    "ApiFunction", "ApiId", "ApiUrl", "BusName", "DeadLetterQueueUrl", "DeathsTopicArn",
+    "ApiFunction", "ApiId", "ApiUrl", "BusName", "CallbacksFunction", "DeadLetterQueueUrl", "DeathsTopicArn",
     "DispatchFunction", "ExecuteHighFunction", "ExecuteLongFunction", "ExecuteLowFunction", "ExecuteNormalFunction",
     "JobsTable", *LANE_OUTPUTS, "ResultsBucket", "RunsTable",
     "ShardQueueUrl", "SweepFunction", "TickFunction",
@@ -27,9 +27,10 @@ OUTPUTS = {
 }  # fmt: skip
 OF_USERS = {"ClaimsFunction", "UserPoolClientId", "UserPoolDomain", "UserPoolId"}
 OF_CONSOLE = {"GET /console", "GET /console/{file+}"}
+OF_CALLBACKS = {f"POST /v1/runs/{{run_id}}/{name}" for name in ("heartbeat", "complete", "fail")}
 
 
-def test_all_routes_lead_to_the_api_function_but_those_of_the_console(stack: Stack) -> None:
+def test_all_routes_lead_to_the_api_function_except_those_of_callbacks_and_of_the_console(stack: Stack) -> None:
     integrations = stack.resources("AWS::ApiGatewayV2::Integration")
     assert {each["PayloadFormatVersion"] for each in integrations.values()} == {"2.0"}
     behind = {
@@ -39,13 +40,15 @@ def test_all_routes_lead_to_the_api_function_but_those_of_the_console(stack: Sta
     routes = stack.resources("AWS::ApiGatewayV2::Route").values()
     leads = {route["RouteKey"]: behind[json.dumps(route["Target"])] for route in routes}
     assert {key for key, function in leads.items() if function == stack.output("ConsoleFunction")} == OF_CONSOLE
-    assert set(leads.values()) == {stack.output("ConsoleFunction"), stack.output("ApiFunction")}
+    assert {key for key, function in leads.items() if function == stack.output("CallbacksFunction")} == OF_CALLBACKS
+    others = {key for key, function in leads.items() if function == stack.output("ApiFunction")}
+    assert others == set(leads) - OF_CONSOLE - OF_CALLBACKS
 
 
-def test_both_functions_can_be_invoked_by_every_route_of_this_api_alone(stack: Stack) -> None:
+def test_the_functions_can_be_invoked_by_every_route_of_this_api_alone(stack: Stack) -> None:
     permissions = stack.resources("AWS::Lambda::Permission").values()
     sources = [each["SourceArn"] for each in permissions if each["Principal"] == "apigateway.amazonaws.com"]
-    assert len(sources) == 2
+    assert len(sources) == 3
     for source in sources:
         *_, api, rest = source["Fn::Join"][1]
         assert (api, rest) == ({"Ref": stack.output("ApiId")}, "/*/*/*")
@@ -78,7 +81,7 @@ def test_what_anybody_may_read_is_throttled_by_itself_so_that_strangers_can_neit
     }
     assert stage["Properties"]["RouteSettings"] == {
         **{f"GET /v1/{name}": limits for name in ("health", "openapi.json")},
-        **{f"POST /v1/runs/{{run_id}}/{name}": callbacks for name in ("heartbeat", "complete", "fail")},
+        **dict.fromkeys(OF_CALLBACKS, callbacks),
         **dict.fromkeys(OF_CONSOLE, console),
     }
     assert config.open_requests_per_second <= config.requests_per_second / 10

@@ -48,7 +48,7 @@ def test_people_log_in_to_the_console_at_the_user_pool_by_a_code_and_come_back_t
         "scope": "openid duecourse/jobs:read duecourse/jobs:write duecourse/ops",
         "workflows": STAGES[aws_stack.stage].workflows, "docs_url": None, "traces": True,
         "logs": {
-            "api": logs_of(aws_stack, "ApiFunction"),
+            "api": [logs_of(aws_stack, f"{name}Function") for name in ("Api", "Callbacks")],
             "execute": [logs_of(aws_stack, f"Execute{lane}Function") for lane in ("High", "Normal", "Low", "Long")],
         },
     }  # fmt: skip

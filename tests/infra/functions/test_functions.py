@@ -15,6 +15,7 @@ from duecourse.settings import (
     ApiSettings,
     ArchiveSettings,
     AuditSettings,
+    CallbackSettings,
     DispatchSettings,
     ExecuteSettings,
     ReconcilerSettings,
@@ -40,6 +41,7 @@ SETTINGS = {
     "AuditFunction": AuditSettings,
     "ArchiveFunction": ArchiveSettings,
     "ApiFunction": ApiSettings,
+    "CallbacksFunction": CallbackSettings,
 }
 
 
@@ -134,7 +136,7 @@ def test_every_function_has_a_log_group_with_an_end(stack: Stack) -> None:
 
 def test_the_clock_and_the_api_keep_their_concurrency_in_prod(prod: Stack) -> None:
     reserved = {name: function.get("ReservedConcurrentExecutions") for name, function in prod.functions().items()}
-    assert {name for name, count in reserved.items() if count} == {"Tick", "Dispatch", "Api"}
+    assert {name for name, count in reserved.items() if count} == {"Tick", "Dispatch", "Api", "Callbacks"}
 
 
 def test_nothing_is_reserved_where_the_account_cannot() -> None:

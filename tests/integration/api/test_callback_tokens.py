@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callback import CallbackToken
 from duecourse.domain.runs.run import RunState
-from tests.support.api import ApiClient
-from tests.support.api_events import json_event
+from tests.support.api import Answered, ApiClient
+from tests.support.api_events import api_event, json_event
 from tests.support.callbacks import ACTIONS, BODIES, NAME, call, callback_job, client, recorded, stored
 from tests.support.runs import TOKEN, run, waiting_run
 from tests.support.tables import Tables
@@ -98,3 +100,35 @@ def test_a_run_that_has_ended_says_so(api: ApiClient, job: Job, action: str, sta
     answer = call(api, action)
     assert (answer.status, answer.json["type"], answer.json["state"]) == (409, "/problems/run-ended", state)
     assert (stored(api), api.wheel.sent) == (record, [])
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize(
+    "token", ["dc1.default.2.never-given-out", "dc1.other.1.never-given-out", "dc1.default.1.never-given-out"]
+)
+@pytest.mark.parametrize("body", ["{", '{"unknown": 1}', '"' + "x" * 600_000 + '"', "[" * 100_000])
+def test_callback_bodies_are_read_only_with_the_token_of_the_run(
+    api: ApiClient, job: Job, action: str, token: str, body: str
+) -> None:
+    recorded(api, waiting_run(job))
+    event = api_event("POST", f"/v1/runs/{NAME}/{action}", body=body, headers={"authorization": f"Bearer {token}"})
+    answer = api.send(event)
+    assert (answer.status, answer.json["type"]) == (401, "/problems/bad-token")
+
+
+@pytest.mark.parametrize(("action", "most"), [("heartbeat", 4_096), ("fail", 32_768), ("complete", 262_144)])
+def test_callback_bodies_have_a_limit_of_their_own(api: ApiClient, job: Job, action: str, most: int) -> None:
+    recorded(api, waiting_run(job))
+
+    def padded(size: int) -> str:
+        text = json.dumps(BODIES[action])
+        return text + " " * (size - len(text))
+
+    def post(body: str) -> Answered:
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        return api.send(api_event("POST", f"/v1/runs/{NAME}/{action}", body=body, headers=headers))
+
+    refused = post(padded(most + 1))
+    assert (refused.status, refused.json["type"]) == (413, "/problems/body-too-large")
+    assert f"at most {most} bytes" in refused.json["detail"]
+    assert post(padded(most)).status in (200, 202)

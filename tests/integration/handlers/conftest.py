@@ -17,7 +17,13 @@ from tests.support.queues import create_queue
 from tests.support.tables import Tables
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
-CACHES = {"archive": "_archive", "tick": "_tick", "dispatch": "_dispatch", "execute": "_execute"}
+CACHES = {
+    "callbacks": "application",
+    "archive": "_archive",
+    "tick": "_tick",
+    "dispatch": "_dispatch",
+    "execute": "_execute",
+}
 
 
 class Stdout:

@@ -75,8 +75,8 @@ CASES: dict[str, tuple[Case, str]] = {
     **{f"{name}Throttles": (services.throttles_of(name), "maintenance-silent") for name in MAINTENANCE},
     "ArchiveErrors": (services.errors_of("Archive"), "archive-behind"),
     "ArchiveThrottles": (services.throttles_of("Archive"), "archive-behind"),
-    **{f"{name}Errors": (services.errors_of(name), "api-failing") for name in ("Api", "Claims")},
-    **{f"{name}Throttles": (services.throttles_of(name), "api-failing") for name in ("Api", "Claims")},
+    **{f"{name}Errors": (services.errors_of(name), "api-failing") for name in ("Api", "Callbacks", "Claims")},
+    **{f"{name}Throttles": (services.throttles_of(name), "api-failing") for name in ("Api", "Callbacks", "Claims")},
     # Tables that are throttled for long, by who asks them for what.
     "JobsReadThrottles": (runs.workers_that_fail, "workers-failing"),
     "JobsWriteThrottles": (dispatch.throttling_that_stays, "capacity-short"),

@@ -26,7 +26,7 @@ def errors_of(function: str) -> Case:
     def fail(observed: Observed) -> None:
         def invoke() -> None:
             observed.invoke(function, call)
-            if function == "Api":
+            if function in ("Api", "Callbacks"):
                 observed.answered(500)
 
         if function in MAINTENANCE:
@@ -45,7 +45,7 @@ def throttles_of(function: str) -> Case:
     def refuse(observed: Observed) -> None:
         def invoke() -> None:
             observed.of_function(function, "Throttles", 1)
-            if function == "Api":
+            if function in ("Api", "Callbacks"):
                 observed.answered(503)
 
         if function in MAINTENANCE:

@@ -72,11 +72,11 @@ def _called_back(stage: Stage) -> None:
         calls, now = stage.target.calls, stage.clock.now()
         if beaten < len(calls) and now >= calls[beaten].at + 60:
             token = read_token(str(stage.target.tokens[beaten]))
-            stage.ask(lambda token=token: callbacks.heartbeat(RUN_ID, token), *over)  # type: ignore[misc]
+            stage.ask(lambda token=token: callbacks.heartbeat(callbacks.admitted(RUN_ID, token), token), *over)  # type: ignore[misc]
             beaten += 1
         if done < len(calls) and now >= calls[done].at + 90:
             token = read_token(str(stage.target.tokens[done]))
-            if stage.ask(lambda token=token: callbacks.complete(RUN_ID, token, "done"), *over):  # type: ignore[misc]
+            if stage.ask(lambda token=token: callbacks.complete(callbacks.admitted(RUN_ID, token), "done"), *over):  # type: ignore[misc]
                 calls[done] = replace(calls[done], fine=True)
             done += 1
         if done and second >= 620 and done == len(calls):

@@ -43,16 +43,18 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     authorizer: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
-    def json(self) -> Any:
-        """The body's value. Raises Problem: 415 for another content type, 413 for too much, 400 for what is no JSON."""
+    def json(self, most: int = MAX_BODY_BYTES) -> Any:
+        """The body's value. Raises Problem: 415 for another content type, 413 for more than `most` bytes, 400 for what
+        is no JSON.
+        """
         _check_content_type(self.content_type)
         if not self.body:
             raise malformed("The body is missing; send a JSON object.")
-        if len(self.body) > MAX_BODY_BYTES * 2:
-            raise _too_large()
+        if len(self.body) > most * 2:
+            raise _too_large(most)
         raw = _decoded(self.body) if self.is_base64 else _encoded(self.body)
-        if len(raw) > MAX_BODY_BYTES:
-            raise _too_large()
+        if len(raw) > most:
+            raise _too_large(most)
         return read_json(raw)
 
 
@@ -102,8 +104,8 @@ def _unsupported(what: str) -> Problem:
     )
 
 
-def _too_large() -> Problem:
-    return Problem("body-too-large", f"The body may have at most {MAX_BODY_BYTES} bytes.")
+def _too_large(most: int) -> Problem:
+    return Problem("body-too-large", f"The body may have at most {most} bytes.")
 
 
 def _decoded(body: str) -> bytes:

@@ -626,7 +626,8 @@ class AsyncMethods(ABC):
     ) -> Awaitable[Accepted]:
         """Say that a run has failed.
 
-        The job's retry policy decides what follows; `retryable: false` forbids another attempt.
+        The job's retry policy decides what follows; `retryable: false` forbids another attempt. The body may have
+        32 KB.
 
         `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
 
@@ -648,8 +649,8 @@ class AsyncMethods(ABC):
         """Say that a run is being worked on.
 
         Moves its deadline by `heartbeat_seconds`, and keeps what it says of the work, which the run shows; of one
-        run's heartbeats one in five seconds is written. Stop working when `cancel_requested` is true, and on every
-        401 and 409.
+        run's heartbeats one in five seconds is written. The body may have 4 KB. Stop working when
+        `cancel_requested` is true, and on every 401 and 409.
 
         `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
 

@@ -5,6 +5,7 @@ from duecourse.settings.functions import (
     ApiSettings,
     ArchiveSettings,
     AuditSettings,
+    CallbackSettings,
     DispatchSettings,
     ExecuteSettings,
     ReconcilerSettings,

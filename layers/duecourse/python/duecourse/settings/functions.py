@@ -104,6 +104,14 @@ class AuditSettings(_Rounds):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallbackSettings(_Tables):
+    """The routes that a run's token opens."""
+
+    queue_urls: Mapping[Lane, str]
+    bulk_urls: Mapping[Lane, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings(_Rounds):
     """The HTTP API. `auth`: its authorizer; `none` only on the local stack. Limits are per tenant: at most `job_quota`
     jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than `smallest_interval_seconds`,

@@ -20,7 +20,7 @@ from duecourse.api.bodies.target_bodies import TARGET_BODIES
 from duecourse.api.bodies.task_defaults import write_out
 from duecourse.api.bodies.workflow_body import MemberBody
 from duecourse.api.problems.problems import MAX_FAULTS, FieldFault, invalid, pointer
-from duecourse.api.request import Request
+from duecourse.api.request import MAX_BODY_BYTES, Request
 from duecourse.domain.jobs.job_document import definition_fields
 from duecourse.usecases.jobs.draft import Draft
 
@@ -216,15 +216,17 @@ def read_body(
     kind: str = "invalid-command",
     more: Callable[[Mapping[str, Any]], Iterable[FieldFault]] = lambda _: (),
     apart: str | None = None,
+    most: int = MAX_BODY_BYTES,
 ) -> Model:
-    """The request's body. One that is `optional` may be left out, which says as much as an empty object.
+    """The request's body, of at most `most` bytes. One that is `optional` may be left out, which says as much as an
+    empty object.
 
     `more` says what else is wrong with a body in which nothing is so far; what stands in the field `apart` is looked at
     by somebody else. Raises Problem: what `Request.json` raises, and `kind` with all that is wrong with it.
     """
     if optional and not request.body:
         return model()
-    value = request.json()
+    value = request.json(most)
     looked_at = {**value, apart: None} if apart is not None and isinstance(value, dict) else value
     faults = {fault.pointer: fault for fault in unfit(looked_at)}
     body: Model | None = None

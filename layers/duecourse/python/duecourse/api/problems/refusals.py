@@ -24,7 +24,6 @@ from duecourse.domain.runs.run import RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import GraphMissingError, JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
-from duecourse.settings import ApiSettings
 from duecourse.usecases.jobs.job_errors import (
     JobChangedError,
     JobExistsError,
@@ -58,7 +57,7 @@ class StateProblem(Problem):
 
 
 @contextmanager
-def refusing(settings: ApiSettings, path: Mapping[str, str], kinds: Sequence[str]) -> Iterator[None]:
+def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> Iterator[None]:
     """Whatever a use case refuses becomes a Problem. `path` names the job or run. A schedule that is not
     understood is the caller's fault only where `kinds`, the route's own, have `invalid-job`.
     """
@@ -67,7 +66,7 @@ def refusing(settings: ApiSettings, path: Mapping[str, str], kinds: Sequence[str
     except Problem:
         raise
     except Exception as error:
-        problem = _of_job(error, path, settings) or _of_run(error) or _of_workflow(error)
+        problem = _of_job(error, path, job_quota) or _of_run(error) or _of_workflow(error)
         if problem is None or (problem.kind == "invalid-job" and problem.kind not in kinds):
             raise
         raise problem from None
@@ -88,7 +87,7 @@ def bad_token() -> Problem:
     )
 
 
-def _of_job(error: Exception, path: Mapping[str, str], settings: ApiSettings) -> Problem | None:
+def _of_job(error: Exception, path: Mapping[str, str], job_quota: int) -> Problem | None:
     match error:
         case JobUnknownError() if "workflow_id" in path:
             return unknown_workflow(unquote(path["workflow_id"]))
@@ -116,7 +115,7 @@ def _of_job(error: Exception, path: Mapping[str, str], settings: ApiSettings) ->
             detail = f'created the job "{error}", which was deleted since; send a new key to create it anew'
             return _key("idempotency-key-spent", detail)
         case JobQuotaError():
-            full = f"There are {settings.job_quota} jobs, which is the quota (job_quota)"
+            full = f"There are {job_quota} jobs, which is the quota (job_quota)"
             return Problem("job-quota", f"{full}; delete some, or ask the operator for more.")
         case StoreBusyError() if "workflow_id" in path:
             detail = "Too much is written at this moment; some of its jobs may be written. Send the same request again"

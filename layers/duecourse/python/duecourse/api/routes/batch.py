@@ -77,7 +77,7 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     for index, value in enumerate(jobs):
         try:
             _check_time(api, until)
-            with refusing(api.settings, {}, JOB_PROBLEMS):
+            with refusing(api.settings.job_quota, {}, JOB_PROBLEMS):
                 answer = created_job(api, request, value, key, f"batch {index}")
         except Problem as problem:
             items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})

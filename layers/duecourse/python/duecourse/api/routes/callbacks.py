@@ -1,4 +1,7 @@
-"""The routes that whoever works on a run calls. The token is all they need: tenant and attempt stand in it."""
+"""The routes that a program calls that works on a run. It needs only the run's token, which names tenant and attempt.
+
+A body is read only after the token was found to be that of the run's present attempt: anybody can send a body.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import AcceptedAnswer, Millisecond, run_document
-from duecourse.api.api import Answer, Api, route
+from duecourse.api.api import Answer, route
 from duecourse.api.bodies.models import LINE, Body, no_controls, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems.problems import FieldFault
@@ -23,10 +26,14 @@ from duecourse.api.routes.runs import accepted, run_id_in
 from duecourse.domain.runs.callback import CallbackToken, TokenError, read_token
 from duecourse.domain.runs.heartbeat import ProgressReport
 from duecourse.domain.runs.run import RunState
-from duecourse.usecases.runs.callbacks import DEFAULT_CODE, ReportedFailure
+from duecourse.usecases.runs.callbacks import DEFAULT_CODE, Callbacks, ReportedFailure
 
 MAX_RESULT_BYTES = 200 * 1024
 MAX_ERROR = 2000
+MAX_HEARTBEAT_BYTES = 4 * 1024
+"""Of a heartbeat's body: more than progress and the longest note can take."""
+MAX_FAIL_BYTES = 32 * 1024
+"""Of the body of `fail`: more than the longest error can take when each of its characters is escaped."""
 MAX_NOTE = 200
 """Characters. It is written with heartbeats."""
 
@@ -36,6 +43,14 @@ _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _UNSENDABLE = re.compile("[\ufffe\uffff]")
 """Amazon SQS, SendMessage: characters that a message must not hold (JSON escapes the others itself)."""
 _UNSENDABLE_FAULT = "holds U+FFFE or U+FFFF, which are no characters; leave them out"
+
+
+class CallbackApi(Protocol):
+    """What these routes need. `Api` has it, and the function for callbacks has nothing else."""
+
+    @property
+    def callbacks(self) -> Callbacks:
+        """Heartbeats, completions and failures."""
 
 
 def _code(code: str) -> str:
@@ -92,15 +107,17 @@ class HeartbeatAnswer(TypedDict):
     run_token=True,
     only_for=frozenset(),
 )
-def heartbeat_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+def heartbeat_run(api: CallbackApi, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Say that a run is being worked on.
 
     Moves its deadline by `heartbeat_seconds`, and keeps what it says of the work, which the run shows; of one run's
-    heartbeats one in five seconds is written. Stop working when `cancel_requested` is true, and on every 401 and 409.
+    heartbeats one in five seconds is written. The body may have 4 KB. Stop working when `cancel_requested` is true, and
+    on every 401 and 409.
     """
     run_id, token = run_id_in(parameters), _token(request)
-    body = read_body(request, HeartbeatBody, optional=True)
-    beat = api.callbacks.heartbeat(run_id, token, ProgressReport(body.progress, body.note))
+    run = api.callbacks.admitted(run_id, token)
+    body = read_body(request, HeartbeatBody, optional=True, most=MAX_HEARTBEAT_BYTES)
+    beat = api.callbacks.heartbeat(run, token, ProgressReport(body.progress, body.note))
     run = beat.run
     shown = run_document(replace(run, result=None))
     answer = HeartbeatAnswer(
@@ -124,14 +141,14 @@ def heartbeat_run(api: Api, request: Request, parameters: Mapping[str, str]) -> 
     run_token=True,
     only_for=frozenset(),
 )
-def complete_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+def complete_run(api: CallbackApi, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Say that a run is done.
 
     Can be asked again with the same token: 200 once it is done.
     """
-    run_id, token = run_id_in(parameters), _token(request)
+    run = api.callbacks.admitted(run_id_in(parameters), _token(request))
     result = read_body(request, CompleteBody, more=_result_faults).result
-    run = api.callbacks.complete(run_id, token, result)
+    run = api.callbacks.complete(run, result)
     answer = accepted("complete", run)
     return replace(answer, status=HTTPStatus.OK) if run.state is RunState.SUCCEEDED else answer
 
@@ -146,15 +163,15 @@ def complete_run(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     run_token=True,
     only_for=frozenset(),
 )
-def fail_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+def fail_run(api: CallbackApi, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Say that a run has failed.
 
-    The job's retry policy decides what follows; `retryable: false` forbids another attempt.
+    The job's retry policy decides what follows; `retryable: false` forbids another attempt. The body may have 32 KB.
     """
-    run_id, token = run_id_in(parameters), _token(request)
-    body = read_body(request, FailBody, more=_error_faults)
+    run = api.callbacks.admitted(run_id_in(parameters), _token(request))
+    body = read_body(request, FailBody, more=_error_faults, most=MAX_FAIL_BYTES)
     failure = ReportedFailure(body.error, body.code, body.retryable, body.retry_after)
-    return accepted("fail", api.callbacks.fail(run_id, token, failure))
+    return accepted("fail", api.callbacks.fail(run, failure))
 
 
 def _token(request: Request) -> CallbackToken:

@@ -47,10 +47,10 @@ class HeartbeatResult:
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """The token alone, which names tenant and attempt, authorizes every call.
+    """The token alone, which names tenant and attempt, authorizes every call: `admitted` checks it. The other methods
+    take the run that it returned.
 
-    Every method raises BadTokenError, AttemptOverError, RunEndedError; complete and fail
-    LaneUnavailableError too.
+    They raise AttemptOverError, RunEndedError; complete and fail LaneUnavailableError too.
     """
 
     runs: RunStore
@@ -58,9 +58,17 @@ class Callbacks:
     clock: Clock
     orders: CommandSender
 
-    def heartbeat(self, run_id: str, token: CallbackToken, report: ProgressReport = NOTHING) -> HeartbeatResult:
-        """Make sure that a whole heartbeat interval is left, and keep the report."""
-        run = _alive(self._admitted(run_id, token))
+    def admitted(self, run_id: str, token: CallbackToken) -> Run:
+        """The run whose present attempt has this token. Raises BadTokenError."""
+        try:
+            name = parse_run_id(run_id)
+        except ValueError:
+            raise BadTokenError from None
+        return _opened(self.runs.get(token.tenant, name.job_id, name.local), token)
+
+    def heartbeat(self, run: Run, token: CallbackToken, report: ProgressReport = NOTHING) -> HeartbeatResult:
+        """Make sure that a whole heartbeat interval is left, and keep the report. Raises BadTokenError too."""
+        run = _alive(run)
         if run.heartbeat_until is None and report == NOTHING:
             return HeartbeatResult(run, run.cancel_requested)
         job = own_job(self.jobs.get(run.tenant, run.job_id), run)
@@ -75,16 +83,15 @@ class Callbacks:
             run = _alive(_opened(conflict.found, token))
         return HeartbeatResult(beat.beaten(run), run.cancel_requested)
 
-    def complete(self, run_id: str, token: CallbackToken, result: object) -> Run:
+    def complete(self, run: Run, result: object) -> Run:
         """Request the run's success; idempotent for a run that has already succeeded with this token."""
-        run = self._admitted(run_id, token)
         if run.state is not RunState.SUCCEEDED:
             self.orders.send_one(MessageKind.COMPLETE, _alive(run), result=result)
         return run
 
-    def fail(self, run_id: str, token: CallbackToken, failure: ReportedFailure) -> Run:
+    def fail(self, run: Run, failure: ReportedFailure) -> Run:
         """Request the attempt's failure."""
-        run = _alive(self._admitted(run_id, token))
+        run = _alive(run)
         self.orders.send_one(
             MessageKind.FAIL,
             run,
@@ -94,13 +101,6 @@ class Callbacks:
             retry_after=failure.retry_after,
         )
         return run
-
-    def _admitted(self, run_id: str, token: CallbackToken) -> Run:
-        try:
-            name = parse_run_id(run_id)
-        except ValueError:
-            raise BadTokenError from None
-        return _opened(self.runs.get(token.tenant, name.job_id, name.local), token)
 
 
 def _opened(run: Run | None, token: CallbackToken) -> Run:

@@ -1,0 +1,37 @@
+"""The HTTP application of the routes that a run's token opens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from aws_lambda_powertools import Logger
+
+from duecourse.api.answering import Answering
+from duecourse.api.api import Answer, Route, declared
+from duecourse.api.problems.refusals import refusing
+from duecourse.api.routes import callbacks  # noqa: F401
+from duecourse.usecases.runs.callbacks import Callbacks
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackParts:
+    """routes.callbacks.CallbackApi; `bootstrap.callbacks` makes one."""
+
+    callbacks: Callbacks
+    stage: str
+
+
+class CallbackApplication(Answering):
+    """Heartbeats, completions and failures."""
+
+    def __init__(self, parts: CallbackParts, logger: Logger) -> None:
+        super().__init__(parts.stage, [route for route in declared if route.run_token], logger)
+        self._parts = parts
+
+    def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
+        """See Answering."""
+        with refusing(0, parameters, route.problems):  # no request creates a job, so the quota is not needed
+            # A handler of a callback needs no more than CallbackApi, though Route requires that it accepts an Api.
+            return route.handler(cast(Any, self._parts), self.request, parameters)
