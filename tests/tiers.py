@@ -25,8 +25,6 @@ EXTENDED = (
     "tests/infra/functions/test_layer.py",
     "tests/infra/functions/test_least_privilege.py",
     "tests/integration/",
-    "tests/property/test_line_protocol.py",
-    "tests/property/test_workflow_protocol.py",
     "tests/scenarios/dispatch/test_raised_shards.py",
     "tests/scenarios/maintenance/test_audit.py",
     "tests/scenarios/maintenance/test_audit_in_trouble.py",
