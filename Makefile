@@ -1,6 +1,7 @@
 # Every target first makes or refreshes the environment (under a second when nothing changed).
 STAGE ?= prod
 FUZZ_SECONDS ?= 600
+PYTHON314 ?= python3.14
 # Where this is set, each of the tests' many processes compiles what it imports: seven seconds for the CDK alone.
 export PYTHONDONTWRITEBYTECODE =
 BIN := .venv/bin
@@ -14,10 +15,10 @@ SHORT = "not extended and not fuzz"
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint test test-all unit-tests short-tests test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures docs openapi fuzz faults model record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures docs openapi fuzz faults model record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
 
 setup: ## make or refresh .venv and node_modules from the locks
 	@scripts/setup.sh
@@ -52,6 +53,15 @@ unit-tests:
 
 short-tests:
 	$(BIN)/pytest -n 3 --no-loadscope-reorder -m $(SHORT)  # some wait more than they work
+
+test-314: setup ## the unit tests with Lambda's Python, if it is on the PATH (PYTHON314=python3.14); a minute
+	@$(BIN)/python -m scripts.lambda_python tests $(PYTHON314)
+
+types-314: setup ## types for Lambda's Python; a minute without its cache
+	$(BIN)/mypy --python-version 3.14
+
+wheels-314: setup ## check that each package of the layer has a wheel for Lambda's Python and processor
+	@$(BIN)/python -m scripts.lambda_python wheels
 
 fmt: setup ## let ruff format and fix
 	$(BIN)/ruff format .

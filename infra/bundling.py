@@ -25,6 +25,8 @@ CORE = ROOT / "layers" / "duecourse"
 FUNCTIONS = ROOT / "functions"
 CLIENT_SIDE = frozenset({"cli", "client", "schedules.py", "testing", "worker"})
 """Parts of the package duecourse that people install and no function imports."""
+LAMBDA_PYTHON = "3.14"
+"""The functions' version of Python on AWS."""
 RECIPE = "6"  # raise it when the steps below change what they build, modes of files included
 
 # botocore describes every AWS service in files of its own: nineteen in twenty of the layer's files, never opened.

@@ -24,7 +24,6 @@ from infra.uv import OWN, base_python, environment, find_uv
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools"
 VENV = ROOT / ".venv"
-VENV_PYTHON = VENV / "bin" / "python"
 OLDEST_NODE = (20, 19)
 NETWORK_HINT = "is the package index reachable? (pip's and uv's own settings are used)"
 
@@ -102,33 +101,31 @@ def install_uv(folder: Path, python: str) -> Path:
     )
 
 
-def make_environment() -> None:
-    """.venv with the locked packages."""
+def make_environment(folder: Path, python: str) -> None:
+    """A virtual environment with the locked packages in `folder`, of the interpreter `python`."""
     uv = find_or_bring_uv()
     env = environment()
-    if not (VENV / ".made").exists() or not VENV_PYTHON.exists() or (VENV / ".made").read_text() != base_python():
-        say(f"making .venv with {base_python()} ...")
-        shutil.rmtree(VENV, ignore_errors=True)
-        run(
-            [uv, "venv", "--quiet", "--python", base_python(), str(VENV)],
-            "the virtual environment .venv could not be made",
-            env,
-        )
-        (VENV / ".made").write_text(base_python())
+    made, its_python = folder / ".made", folder / "bin" / "python"
+    if not made.exists() or not its_python.exists() or made.read_text() != python:
+        say(f"making {folder.name} with {python} ...")
+        shutil.rmtree(folder, ignore_errors=True)
+        failure = f"the virtual environment {folder.name} could not be made"
+        run([uv, "venv", "--quiet", "--python", python, str(folder)], failure, env)
+        made.write_text(python)
     say("installing the locked Python packages ...")
-    install = [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(VENV_PYTHON), "requirements-dev.txt"]
+    install = [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(its_python), "requirements-dev.txt"]
     run(install, f"the Python packages could not be installed; {NETWORK_HINT}", env)
 
 
-def install_project() -> None:
-    """The project itself, editable, built with what the lock brought."""
+def install_project(folder: Path) -> None:
+    """Install the project into an environment: editable, built with packages of the lock."""
     uv = find_or_bring_uv()
     env = environment()
     say("installing the project ...")
     offline = ["--offline", "--no-index", "--no-deps", "--no-build-isolation"]
     run(
-        [uv, "pip", "install", "--quiet", *offline, "--python", str(VENV_PYTHON), "--editable", "."],
-        "the project could not be installed into .venv",
+        [uv, "pip", "install", "--quiet", *offline, "--python", str(folder / "bin" / "python"), "--editable", "."],
+        f"the project could not be installed into {folder.name}",
         env,
     )
 
@@ -187,8 +184,8 @@ def setup() -> None:
         node_wanted = digest("package-lock.json")
         if not (TOOLS / "node.stamp").exists() or not shutil.which("node"):
             check_node()
-        changed = step("python", python_wanted, VENV_PYTHON, make_environment)
-        changed |= step("project", project_wanted, VENV / "bin" / "duecourse", install_project)
+        changed = step("python", python_wanted, VENV / "bin" / "python", lambda: make_environment(VENV, base_python()))
+        changed |= step("project", project_wanted, VENV / "bin" / "duecourse", lambda: install_project(VENV))
         changed |= step("node", node_wanted, ROOT / "node_modules" / ".bin" / "cdk", install_node_tools)
     if changed:
         say(f"ready after {time.monotonic() - began:.0f} s")

@@ -10,7 +10,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.bundling import Target, core_code, dependencies_code, function_code
+from infra.bundling import LAMBDA_PYTHON, Target, core_code, dependencies_code, function_code
 from infra.nag import acknowledge_wildcards
 from infra.settings.config import StageConfig
 from infra.settings.lanes_config import NO_MAXIMUM
@@ -35,13 +35,12 @@ class PythonRuntime(Construct):
         called = config.allowed_targets.services
         if config.runs_on_this_machine:
             target = Target.host(called)
-            self.runtime = lambda_.Runtime(f"python{target.python}", lambda_.RuntimeFamily.PYTHON)
             arm = platform.machine() in {"arm64", "aarch64"}
             self.architecture = lambda_.Architecture.ARM_64 if arm else lambda_.Architecture.X86_64
         else:
-            target = Target.lambda_arm64("3.14", called)
-            self.runtime = lambda_.Runtime.PYTHON_3_14
+            target = Target.lambda_arm64(LAMBDA_PYTHON, called)
             self.architecture = lambda_.Architecture.ARM_64
+        self.runtime = lambda_.Runtime(f"python{target.python}", lambda_.RuntimeFamily.PYTHON)
         if target.warning is not None:  # the CDK's command line shows it at synth, diff and deploy
             Annotations.of(self).add_warning_v2("duecourse:layers-not-compiled", target.warning)
         self.layers: Sequence[lambda_.LayerVersion] = (
