@@ -26,7 +26,6 @@ from duecourse.api.problems.problems import Problem
         (b'{"a": 1, "a": 2}', 'names "a" twice'),
         (b"[" * 50_000, "nested too deeply"),
         (b"[" * 50_000 + b"]" * 50_000, "nested too deeply"),
-        (b'{"a":' * 5_000 + b"1" + b"}" * 5_000, "nested too deeply"),
         (b"9" * 5_000, "5000 digits"),
         (b"[1] x", "is not JSON"),
         (b'"a\nb"', "is not JSON"),
@@ -48,6 +47,8 @@ def test_what_is_no_json_is_a_400_that_says_where(raw: bytes, said: str) -> None
         ('{"a": 18446744073709551616}', "/a"),
         ('{"a": -9223372036854775809}', "/a"),
         ('{"a/b~c": 1e999}', "/a~1b~0c"),
+        # How many levels the parser itself refuses depends on the version of Python.
+        ('{"a":' * 500 + "1" + "}" * 500, "/a" * (MAX_DEPTH + 1)),
         ("[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2), "/0" * (MAX_DEPTH + 1)),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duecourse.api.problems.problems import Problem
 from tests.support.api import BODY, Answered, ApiClient, untouchable_client
 from tests.support.api_events import REQUEST_ID, api_event, json_event
 
@@ -32,6 +33,13 @@ def assert_problem(answer: Answered, status: int, kind: str) -> None:
     assert problem["status"] == status
     assert problem["request_id"] == REQUEST_ID
     assert problem["detail"].endswith(".")
+
+
+def test_problem_titles_do_not_depend_on_the_version_of_python() -> None:
+    problems = [
+        Problem(kind, "Details.").document(REQUEST_ID) for kind in ("body-too-large", "invalid-job", "unknown-job")
+    ]
+    assert [each["title"] for each in problems] == ["Content Too Large", "Unprocessable Content", "Not Found"]
 
 
 def test_health_asks_no_store_of_jobs(api: ApiClient) -> None:

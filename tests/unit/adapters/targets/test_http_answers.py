@@ -176,9 +176,9 @@ def test_redirects_are_failures_and_never_followed(http, status):
 
 
 def test_a_failure_quotes_the_beginning_of_the_answer_on_one_line(outcome_of):
-    outcome = outcome_of(answering(422, b'{"error":\n\t"no such\x07 customer"}' + b" " * 50 + b"y" * 500))
+    outcome = outcome_of(answering(409, b'{"error":\n\t"no such\x07 customer"}' + b" " * 50 + b"y" * 500))
     assert isinstance(outcome, Failed)
-    assert '422 Unprocessable Entity: {"error": "no such customer"} yyy' in outcome.error
+    assert '409 Conflict: {"error": "no such customer"} yyy' in outcome.error
     assert len(outcome.error) < 300
 
 

@@ -25,7 +25,7 @@ from duecourse.api.openapi.components import (
 )
 from duecourse.api.openapi.examples import REQUEST_EXAMPLES, answer_example
 from duecourse.api.openapi.schemas import name_of, schemas
-from duecourse.api.problems.problems import STATUS
+from duecourse.api.problems.problems import STATUS, phrase
 from duecourse.api.routes.table import ROUTES
 from duecourse.version import VERSION
 
@@ -184,13 +184,12 @@ def _shared() -> Document:
 
 
 def _reply(route: Route, status: int, answer: Any) -> Document:
-    phrase = HTTPStatus(status).phrase
     if answer is None:
-        return {"description": f"{phrase}.", "headers": _headers(*_IDS)}
+        return {"description": f"{phrase(status)}.", "headers": _headers(*_IDS)}
     tagged = ("ETag",) if answer in (JobAnswer, WorkflowAnswer, WorkflowPutAnswer) else ()
     made = status == HTTPStatus.CREATED or (route.method == "POST" and (201 in route.answers or answer is RunAnswer))
     document: Document = {
-        "description": f"{phrase}: {cleandoc((get_origin(answer) or answer).__doc__).splitlines()[0]}",
+        "description": f"{phrase(status)}: {cleandoc((get_origin(answer) or answer).__doc__).splitlines()[0]}",
         "headers": _headers(*_IDS, *tagged, *(("Location",) if made else ())),
         "content": {"application/json": {"schema": _ref(name_of(answer))}},
     }
@@ -233,8 +232,7 @@ def _refusal(status: int, kinds: tuple[str, ...], by_gateway: bool) -> Document:
     if by_gateway:
         content["application/json"] = {"schema": _ref("GatewayMessage")}
     listed = ", ".join(f"`{kind}`" for kind in kinds) or "said by the gateway"
-    phrase = HTTPStatus(status).phrase
-    return {"description": f"{phrase}: {listed}.", "headers": _headers(*names), "content": content}
+    return {"description": f"{phrase(status)}: {listed}.", "headers": _headers(*names), "content": content}
 
 
 def _headers(*names: str) -> Document:

@@ -118,7 +118,7 @@ CHANGE: Document = {
 
 PROBLEM: Document = {
     "type": "/problems/invalid-job",
-    "title": "Unprocessable Entity",
+    "title": "Unprocessable Content",
     "status": 422,
     "detail": "One field is wrong; nothing was changed.",
     "errors": [{"pointer": "/jobs/1/target", "detail": "is required"}],

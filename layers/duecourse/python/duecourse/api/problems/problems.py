@@ -84,12 +84,18 @@ class Problem(Exception):
             detail += f" The first {MAX_FAULTS} of {len(self.faults)} errors are listed."
         return {
             "type": f"/problems/{self.kind}",
-            "title": self.status.phrase,
+            "title": phrase(self.status),
             "status": int(self.status),
             "detail": detail,
             "errors": [fault.document() for fault in self.faults[:MAX_FAULTS]],
             "request_id": request_id,
         }
+
+
+def phrase(status: int) -> str:
+    """The name of a status in RFC 9110, whatever the version of Python: its names of two statuses changed with 3.13."""
+    renamed = {413: "Content Too Large", 422: "Unprocessable Content"}
+    return renamed.get(status) or HTTPStatus(status).phrase
 
 
 def pointer(path: Sequence[str | int]) -> str:
