@@ -20,12 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from infra.uv import OWN, base_python, environment, find_uv
+from scripts.failures import cause_of, cause_of_download, local_cause
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools"
 VENV = ROOT / ".venv"
 OLDEST_NODE = (20, 19)
-NETWORK_HINT = "is the package index reachable? (pip's and uv's own settings are used)"
 
 
 class SetupError(Exception):
@@ -45,8 +45,10 @@ def digest(*names: str) -> str:
     return whole.hexdigest()
 
 
-def run(command: list[str], failure: str, env: dict[str, str] | None = None) -> str:
-    """Run a command; when it fails show the end of what it said and raise `failure`."""
+def run(command: list[str], failure: str, env: dict[str, str] | None = None, downloads: str = "") -> str:
+    """Run a command. If it fails, show its last lines and raise SetupError with `failure`, the cause and the remedy.
+    `downloads` is the name of a tool that downloads.
+    """
     done = subprocess.run(
         command,
         check=False,
@@ -60,7 +62,9 @@ def run(command: list[str], failure: str, env: dict[str, str] | None = None) -> 
     if done.returncode:
         for line in done.stdout.strip().splitlines()[-12:]:
             print(f"    {line}", file=sys.stderr)
-        raise SetupError(failure)
+        said = done.stdout
+        cause = cause_of_download(said, downloads, env or os.environ) if downloads else local_cause(said)
+        raise SetupError(f"{failure}: {cause}" if cause else failure)
     return done.stdout
 
 
@@ -89,12 +93,12 @@ def find_or_bring_uv() -> str:
 def install_uv(folder: Path, python: str) -> Path:
     """uv's binary, installed from its hashed lock into `folder` with the standard library's venv, or with pip alone."""
     wanted = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", "scripts/requirements-uv.txt"]
-    offline = f"uv could not be installed; {NETWORK_HINT}"
+    failure = "uv could not be installed"
     if works([python, "-m", "venv", str(folder)]):
-        run([str(folder / "bin" / "python"), *wanted], offline)
+        run([str(folder / "bin" / "python"), *wanted], failure, downloads="pip")
         return folder / "bin" / "uv"
     if works([python, "-m", "pip", "--version"]):
-        run([python, *wanted, "--target", str(folder / "target")], offline)
+        run([python, *wanted, "--target", str(folder / "target")], failure, downloads="pip")
         return folder / "target" / "bin" / "uv"
     raise SetupError(
         f"{python} has no working venv and no pip: install them (Debian, Ubuntu: apt-get install python3-venv) or uv"
@@ -114,7 +118,7 @@ def make_environment(folder: Path, python: str) -> None:
         made.write_text(python)
     say("installing the locked Python packages ...")
     install = [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(its_python), "requirements-dev.txt"]
-    run(install, f"the Python packages could not be installed; {NETWORK_HINT}", env)
+    run(install, "the Python packages could not be installed", env, "uv")
 
 
 def install_project(folder: Path) -> None:
@@ -145,10 +149,7 @@ def install_node_tools() -> None:
     """The CDK command line, DynamoDB Local and what the console is built with, from the lock."""
     say("installing the Node tools (CDK command line, DynamoDB Local, croner, the console's packages) ...")
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
-    run(
-        ["npm", "ci", *quiet],
-        "npm could not install the Node tools; is the npm registry reachable? (npm's own settings are used)",
-    )
+    run(["npm", "ci", *quiet], "the Node tools could not be installed", downloads="npm")
 
 
 @contextmanager
@@ -196,5 +197,7 @@ if __name__ == "__main__":
         setup()
     except SetupError as error:
         sys.exit(f"setup: {error}")
+    except OSError as error:
+        sys.exit(f"setup: {cause_of(error, ROOT)}")
     except KeyboardInterrupt:
         sys.exit("setup: interrupted; run the same command again to go on")

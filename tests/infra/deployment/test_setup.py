@@ -101,7 +101,9 @@ def test_a_node_that_is_too_old(setup: Setup) -> None:
 def test_an_index_that_cannot_be_reached(setup: Setup, checkout: Path) -> None:
     done = setup(python3=PYTHON, uv=UV % "echo no route >&2; exit 2", node="echo v22.1.0", npm=NPM)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("setup: the Python packages could not be installed")
+    assert done.stderr.splitlines()[-1].startswith(
+        "setup: the Python packages could not be installed: check the network"
+    )
     assert not list((checkout / ".tools").glob("*.stamp"))
 
 
