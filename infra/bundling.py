@@ -33,21 +33,10 @@ RECIPE = "6"  # raise it when the steps below change what they build, modes of f
 # Each cold start pays for them, so only these services stay, and those of the API calls that a stage's jobs may make.
 # A test holds this list against what the functions' roles may do.
 SERVICES = frozenset(
-    {
-        "cloudwatch",
-        "dynamodb",
-        "dynamodbstreams",
-        "ecs",
-        "events",
-        "lambda",
-        "s3",
-        "secretsmanager",
-        "sns",
-        "sqs",
-        "ssm",
-        "stepfunctions",
-        "sts",
-    }
+    (
+        *("cloudwatch", "dynamodb", "dynamodbstreams", "ecs", "events", "lambda", "s3"),
+        *("secretsmanager", "sns", "sqs", "ssm", "stepfunctions", "sts"),
+    )
 )
 
 
@@ -130,7 +119,10 @@ def install(target: Target, folder: Path) -> None:
         raise BundlingError("uv is needed to build the dependencies layer and was not found: run make setup")
     command = [uv, "pip", "install", "--quiet", "--target", str(site), *target.uv_options()]
     command += ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--link-mode", "copy", "-r", str(LOCK)]
-    run(command, "the dependencies layer could not be built with uv")
+    try:
+        run([*command, "--offline"], "uv's cache lacks a package")
+    except BundlingError:
+        run(command, "the dependencies layer could not be built with uv")
     prune(site, target.services)
     compile_all(target, site)
 

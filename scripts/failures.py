@@ -77,4 +77,5 @@ def cause_of(error: OSError, checkout: Path) -> str:
     what = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
     if not os.access(checkout, os.W_OK):
         return f"{what}: this checkout is not writable for you: clone it into a folder of your own"
-    return f"{what}: {local_cause(str(error)) or AGAIN}"
+    cause = local_cause(str(error))
+    return f"{what}: {cause}" if cause else what

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from duecourse.cli.local.emulator.environment import without_proxy
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support import emulators, in_process
 from tests.support.shared import shared
@@ -18,6 +20,7 @@ from tests.tiers import check_tiers, is_extended
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+os.environ.update(without_proxy(os.environ))  # emulators and receivers are on loopback
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("drawn", settings.get_profile("same"), derandomize=False, print_blob=True)
 settings.register_profile("long", settings.get_profile("same"))

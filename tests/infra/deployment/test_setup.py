@@ -19,7 +19,7 @@ Setup = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A fresh clone, as far as the setup reads it."""
-    folder = tmp_path / "checkout"
+    folder = tmp_path / "a checkout, für Tests"
     for name in ("scripts", "infra"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("requirements-dev.txt", "pyproject.toml", "package.json", "package-lock.json"):
@@ -116,6 +116,15 @@ def test_what_failed_once_works_on_the_next_run_and_the_third_has_nothing_to_do(
     assert "Python packages" not in second.stdout
     third = setup(**tools, npm=NPM)
     assert (third.returncode, third.stdout) == (0, "")
+
+
+def test_a_full_disk_is_one_line_with_the_remedy(setup: Setup, checkout: Path) -> None:
+    full = UV.replace("echo > .venv/bin/python", "echo > .venv/bin/python; /bin/ln -s /dev/full .venv/.made")
+    done = setup(python3=PYTHON, uv=full % "exit 0", node="echo v22.1.0", npm=NPM)
+    assert done.returncode == 1
+    assert done.stderr.startswith("setup: No space left on device: the disk is full: free about 3 GB")
+    assert len(done.stderr.splitlines()) == 1
+    assert not list((checkout / ".tools").glob("*.stamp"))
 
 
 def test_neither_venv_nor_pip(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 
 import click
@@ -33,6 +34,18 @@ def ended_by(error: BaseException | None, *, stopping_is_normal: bool = False) -
         (ApiError(409, {"title": "Conflict", "detail": "taken"}), "the API refused: 409 Conflict - taken"),
         (ApiUnreachableError("nothing answers at http://x"), "nothing answers at http://x"),
         (FileNotFoundError(2, "No such file or directory", "/x"), "No such file or directory /x"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/x"),
+            "No space left on device /x: free some space where the checkout and TMPDIR are, and start again",
+        ),
+        (
+            OSError(errno.EROFS, "Read-only file system", "/x"),
+            "Read-only file system /x: use a checkout, a HOME and a TMPDIR that you can write to",
+        ),
+        (
+            OSError(errno.EADDRINUSE, "Address already in use"),
+            "Address already in use: another program has taken the port: start again",
+        ),
         (
             EndpointConnectionError(endpoint_url="http://x"),
             'the local stack did not answer as it should: Could not connect to the endpoint URL: "http://x"',

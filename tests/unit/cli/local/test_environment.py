@@ -29,6 +29,7 @@ def test_nothing_that_leads_to_a_real_account_is_inherited(tmp_path: Path) -> No
     assert found["AWS_ACCESS_KEY_ID"] == "test"
     assert found["AWS_CONFIG_FILE"] == found["AWS_SHARED_CREDENTIALS_FILE"] == "/dev/null"
     assert found["HOME"] == "/home/someone"
+    assert found["CDK_HOME"] == str(tmp_path / "cdk-home")
 
 
 def test_loopback_is_reached_without_the_users_proxy(tmp_path: Path) -> None:

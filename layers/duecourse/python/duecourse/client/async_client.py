@@ -18,6 +18,7 @@ from duecourse.client.access import access
 from duecourse.client.async_methods import AsyncMethods
 from duecourse.client.calls import (
     DELETED,
+    DIRECT,
     ApiAnswer,
     Call,
     Failure,
@@ -50,7 +51,9 @@ class AsyncClient(AsyncMethods):
     ) -> None:
         """As for `Client`."""
         self.api = api.rstrip("/")
-        self._http = httpx.AsyncClient(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env)
+        self._http = httpx.AsyncClient(
+            auth=auth, timeout=timeout, transport=transport, trust_env=trust_env, mounts=DIRECT
+        )
         self._retries = retries
         self._wait = wait
 

@@ -23,6 +23,10 @@ BUSY = frozenset({502, 503, 504})
 """Nobody knows whether it was done: only a request that may be done twice is sent again."""
 
 
+DIRECT = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
+"""httpx's mounts for a stack on this machine: no proxy that the environment names can reach it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request. `fields` is a body whose empty fields are left out, `body` one that goes as it is.

@@ -18,6 +18,7 @@ import httpx
 from duecourse.client.access import access
 from duecourse.client.calls import (
     DELETED,
+    DIRECT,
     ApiAnswer,
     Call,
     Failure,
@@ -61,7 +62,7 @@ class Client(Methods):
         before a request is sent again.
         """
         self.api = api.rstrip("/")
-        self._http = httpx.Client(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env)
+        self._http = httpx.Client(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env, mounts=DIRECT)
         self._retries = retries
         self._wait = wait
 

@@ -9,6 +9,7 @@ import click
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.cli.local.emulator.process import Stopped, stoppable
+from duecourse.cli.local.remedies import remedied
 from duecourse.cli.terminal import CliError, plain
 from duecourse.client import ApiError, ApiUnreachableError
 
@@ -29,4 +30,5 @@ def guarded(*, stopping_is_normal: bool = False) -> Iterator[None]:
     except (BotoCoreError, ClientError) as error:
         raise CliError(f"the local stack did not answer as it should: {error}") from error
     except OSError as error:
-        raise CliError(f"{error.strerror or error} {error.filename or ''}".strip()) from error
+        what = f"{error.strerror or error} {error.filename or ''}".strip()
+        raise CliError(remedied(what, what)) from error

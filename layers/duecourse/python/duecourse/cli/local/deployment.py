@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from duecourse.cli.local.emulator import aws, environment, process
 from duecourse.cli.local.emulator.environment import ACCOUNT, REGION, STACK_NAME, STAGE
 from duecourse.cli.local.project import Project, digest
+from duecourse.cli.local.remedies import remedied
 from duecourse.cli.terminal import CliError
 
 LOCAL_API_PATH = "/_aws/execute-api/"
@@ -178,4 +179,5 @@ class Deployment:
         finally:
             process.stop(child, STOP_SECONDS)
         if status:
-            raise CliError(f"{failure} (exit status {status}); its last lines:\n" + "\n".join(f"  {x}" for x in last))
+            what = remedied(f"{failure} (exit status {status})", "\n".join(last))
+            raise CliError(f"{what}; its last lines:\n" + "\n".join(f"  {x}" for x in last))

@@ -60,16 +60,20 @@ def credentials() -> dict[str, str]:
     }
 
 
+def without_proxy(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The variables with which loopback is reached without the user's proxy."""
+    no_proxy = ",".join(part for part in (inherited.get("NO_PROXY") or inherited.get("no_proxy"), DIRECT) if part)
+    return {"NO_PROXY": no_proxy, "no_proxy": no_proxy}
+
+
 def base(inherited: Mapping[str, str], temporary: Path) -> dict[str, str]:
     """What the user's environment says, without anything that could lead to a real account."""
     kept = {name: value for name, value in inherited.items() if not name.startswith(DROPPED)}
-    no_proxy = ",".join(part for part in (kept.get("NO_PROXY") or kept.get("no_proxy"), DIRECT) if part)
     path = f"{Path(sys.executable).parent}:{kept.get('PATH', '')}"
     return {
         **kept,
         **credentials(),
-        "NO_PROXY": no_proxy,
-        "no_proxy": no_proxy,
+        **without_proxy(kept),
         "PATH": path,
         "TMPDIR": str(temporary),
         "PYTHONUNBUFFERED": "1",
@@ -101,6 +105,7 @@ def cdk(inherited: Mapping[str, str], *, endpoint: str, temporary: Path) -> dict
         **base(inherited, temporary),
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ENDPOINT_URL_S3": endpoint,
+        "CDK_HOME": str(temporary / "cdk-home"),  # otherwise ~/.cdk of the system's user, whatever HOME is
         "CDK_DISABLE_CLI_TELEMETRY": "true",
         "CDK_VALIDATION": "false",  # CloudFormation's rules take ten seconds to load; this stage is not for AWS
         "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",

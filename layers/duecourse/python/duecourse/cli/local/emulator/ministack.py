@@ -15,6 +15,7 @@ import httpx
 
 from duecourse.cli.local.emulator import environment, process
 from duecourse.cli.local.emulator.environment import LOOPBACK
+from duecourse.cli.local.remedies import remedied
 from duecourse.cli.terminal import CliError
 
 READY_SECONDS = 180.0
@@ -104,7 +105,8 @@ class MiniStack:
         return self.log.read_text(errors="replace").count(COLD_START) if self.log.exists() else 0
 
     def _failure(self, what: str) -> CliError:
-        return CliError(f"{what}: {last_line(self.log)} (log: {self.log})")
+        said = last_line(self.log)
+        return CliError(remedied(f"{what}: {said} (log: {self.log})", said))
 
 
 def last_line(log: Path) -> str:

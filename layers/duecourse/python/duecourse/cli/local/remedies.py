@@ -1,0 +1,27 @@
+"""Remedies for failures of the machine, found in the messages of the system and of the local stack's processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+REMEDIES: Sequence[tuple[tuple[str, ...], str]] = (
+    (
+        ("No space left on device", "ENOSPC", "Disk quota exceeded"),
+        "free some space where the checkout and TMPDIR are, and start again",
+    ),
+    (
+        ("Permission denied", "EACCES", "Operation not permitted", "Read-only file system", "EROFS"),
+        "use a checkout, a HOME and a TMPDIR that you can write to",
+    ),
+    (("Address already in use", "EADDRINUSE"), "another program has taken the port: start again"),
+    (
+        ("Failed to fetch",),
+        "packages of the layers are not in uv's cache: check the network and proxy, run `make setup` and start again",
+    ),
+)
+
+
+def remedied(problem: str, said: str) -> str:
+    """The problem, followed by the remedy if one is known for what was said."""
+    found = next((remedy for parts, remedy in REMEDIES if any(part in said for part in parts)), None)
+    return f"{problem}: {found}" if found else problem
