@@ -19,6 +19,7 @@ EXTENDED = (
     "tests/contract/runs/test_state_index.py",
     "tests/contract/workflows/test_workflow_store.py",
     "tests/e2e/",
+    "tests/infra/deployment/test_lambda_python.py",
     "tests/infra/deployment/test_nag.py",
     "tests/infra/deployment/test_setup.py",
     "tests/infra/functions/test_console_files.py",

@@ -18,8 +18,10 @@ from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 10.0
-SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""Java's options for a process of a minute: what its second compiler costs is not earned back."""
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+"""Java's options for a process of a minute: what its second compiler costs is not earned back, and no one reads its
+counters in /tmp.
+"""
 
 
 def clients(endpoint: str) -> AwsClients:
@@ -61,7 +63,7 @@ def dynamodb_local(folder: Path) -> Iterator[str]:
         raise RuntimeError("DynamoDB Local needs Java 17 and the node modules (make setup)")
     home, port, log = homes[-1], free_port(), folder / "dynamodb-local.log"
     command = [
-        command_java, *SHORT_LIVED, f"-Djava.library.path={home / 'DynamoDBLocal_lib'}",
+        command_java, *SHORT_LIVED, f"-Djava.io.tmpdir={folder}", f"-Djava.library.path={home / 'DynamoDBLocal_lib'}",
         "-jar", str(home / "DynamoDBLocal.jar"), "-inMemory", "-port", str(port), "-disableTelemetry",
     ]  # fmt: skip
     with log.open("wb") as out:
