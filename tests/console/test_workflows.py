@@ -117,6 +117,28 @@ def after(number: int) -> list[str]:
     return [] if number < 40 else [f"job-{number - 40:03}"]
 
 
+def test_jobs_are_shown_whatever_they_are_called(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    names = ["constructor", "__proto__", "toString"]
+    jobs = {name: {"job": {"target": TARGET}, "after": names[:number]} for number, name in enumerate(names)}
+    scheduler.client.put_workflow("odd", {"schedule": "0 * * * *", "jobs": jobs})
+    page = open_page(console, "/workflows/odd?tab=jobs")
+    graph = page.get_by_role("region", name=re.compile("Graph of odd"))
+    table = page.get_by_role("grid", name="Jobs of the workflow")
+    for name in names:
+        expect(graph.get_by_role("link", name=name)).to_be_visible()
+        expect(table.get_by_role("link", name=name)).to_be_visible()
+    scheduler.client.pause_job("odd")  # another answer, which the page merges with the one before
+    expect(page.get_by_text("PAUSED").first).to_be_visible(timeout=PATIENCE_MS)
+    for name in names:
+        expect(graph.get_by_role("link", name=name)).to_be_visible()
+        expect(table.get_by_role("link", name=name)).to_be_visible()
+    scheduler.client.resume_job("odd")
+    scheduler.advance(hours=1)
+    page = open_page(console, RUN.replace("close", "odd"))
+    for name in names:
+        expect(page.get_by_role("region", name=re.compile("Graph of")).get_by_role("link", name=name)).to_be_visible()
+
+
 def test_a_workflow_and_a_run_that_are_not_there_say_so(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/workflows/gone")
     expect(page.get_by_role("heading", name="There is no such workflow")).to_be_visible()

@@ -5,6 +5,7 @@ import type { Session } from "../app/session";
 import { API } from "../app/settings";
 import { ApiProblem, asProblem, problemOf } from "./problem";
 import type { components, paths } from "./schema";
+import { sharing } from "./sharing";
 import { timed } from "./timed";
 
 export type Schemas = components["schemas"];
@@ -65,6 +66,7 @@ export const queries = new QueryClient({
       retryDelay: (count, error) =>
         Math.min((asProblem(error).retryAfter ?? 2 ** count) * 1_000, LONGEST_WAIT_MS),
       refetchOnWindowFocus: true,
+      structuralSharing: sharing,
     },
     mutations: { retry: false },
   },

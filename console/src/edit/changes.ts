@@ -1,4 +1,4 @@
-import { type Doc, isDoc, type Json, type Path, same, withValue } from "./document";
+import { type Doc, isDoc, type Json, type Path, same, valueAt, withValue } from "./document";
 
 export interface Change {
   path: Path;
@@ -11,7 +11,7 @@ export interface Change {
 export function changesOf(before: Doc, after: Doc, path: Path = []): Change[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].flatMap((name) => {
-    const [one, other] = [before[name], after[name]];
+    const [one, other] = [valueAt(before, [name]), valueAt(after, [name])];
     if (same(one, other)) return [];
     const place = [...path, name];
     // Another kind of target is another target, and not a change of each of its fields.

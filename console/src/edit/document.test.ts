@@ -41,6 +41,18 @@ test("changes are told by their fields, and can be made to another document", ()
   expect(changesOf(JOB, Object.fromEntries(Object.entries(JOB).toReversed()))).toEqual([]);
 });
 
+test("a field may be called as objects' own properties are", () => {
+  const [before, after] = [
+    read('{"payload": {}}'),
+    read('{"payload": {"constructor": 1, "__proto__": {"x": 2}}}'),
+  ];
+  expect(changesOf(before, after)).toEqual([
+    { path: ["payload", "constructor"], before: undefined, after: 1 },
+    { path: ["payload", "__proto__"], before: undefined, after: { x: 2 } },
+  ]);
+  expect(JSON.stringify(changed(before, changesOf(before, after)))).toBe(JSON.stringify(after));
+});
+
 test("whole numbers that would be sent as others are named", () => {
   expect(inexact(read('{"payload": {"ids": [1, 12345678901234567890]}, "x": 9007199254740991}'))).toEqual([
     "/payload/ids/1",

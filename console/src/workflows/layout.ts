@@ -11,12 +11,15 @@ export function layout(members: readonly Member[]): Places {
   const graph = new graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 56, ranker: RANKER });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const { id } of members) graph.setNode(id, { ...NODE });
-  for (const { from, to } of edges(members)) graph.setEdge(from, to);
+  // By number: dagre keeps nodes as properties of an object, which has a `constructor` already.
+  const numbers = new Map(members.map(({ id }, number) => [id, String(number)]));
+  const numberOf = (id: string) => numbers.get(id) as string;
+  for (const { id } of members) graph.setNode(numberOf(id), { ...NODE });
+  for (const { from, to } of edges(members)) graph.setEdge(numberOf(from), numberOf(to));
   place(graph);
   return new Map(
     members.map(({ id }) => {
-      const { x, y } = graph.node(id) as { x: number; y: number };
+      const { x, y } = graph.node(numberOf(id)) as { x: number; y: number };
       return [id, { x: x - NODE.width / 2, y: y - NODE.height / 2 }];
     }),
   );
