@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
@@ -30,3 +31,33 @@ def test_whoever_logs_out_stays_logged_out_where_the_issuer_has_no_address_for_i
             page.reload()
             page.get_by_role("link", name="Log in").click()
             expect(page.get_by_role("button", name=re.compile("acme-user"))).to_be_visible()
+
+
+def test_a_login_stays_in_the_tab_that_began_it(
+    scheduler: Scheduler, files: Mapping[str, bytes], open_page: Open, context: BrowserContext
+) -> None:
+    with issuing() as issuer:
+        issuer.logs_in = ("acme", "jobs:read")
+        settings = {**SETTINGS, "auth": "oidc", "issuer": issuer.url, "client_id": "console"}
+        asked: list[str] = []
+
+        def at_the_issuer(route: Route) -> None:
+            asked.append(issuer.login(dict(parse_qsl(urlsplit(route.request.url).query))))
+            route.fulfill(status=200, content_type="text/html", body="<h1>Who are you?</h1>")
+
+        with served_console(scheduler, files, settings) as console:
+            context.route(re.compile(re.escape(f"{issuer.url}/authorize")), at_the_issuer)
+            first, second = open_page(console, "/jobs"), open_page(console, "/workflows")
+            for page in (first, second):
+                expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
+            other = context.new_page()
+            other.goto(f"{console.url}?logged-out")
+            assert [key for key in other.evaluate("Object.keys(localStorage)") if "oidc" in key] == []
+
+            second.goto(asked[0])  # the answer to the first tab
+            expect(second.get_by_text("The console could not start")).to_be_visible()
+            first.goto(asked[0])
+            expect(first.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
+            second.goto(asked[1])
+            expect(second.get_by_role("heading", name="Workflows", level=1)).to_be_visible()
+            assert [key for key in other.evaluate("Object.keys(localStorage)") if "oidc" in key] == []

@@ -41,8 +41,9 @@ export async function begin(settings: Settings): Promise<Session | null> {
     scope: settings.scope ?? "openid",
     response_type: "code",
     automaticSilentRenew: true,
-    // Not kept beyond the tab: whoever opens the browser tomorrow logs in.
+    // Tokens, and the state and the verifier (PKCE) of a login under way, are kept in this tab only.
     userStore: new WebStorageStateStore({ store: sessionStorage }),
+    stateStore: new WebStorageStateStore({ store: sessionStorage }),
   });
   const leave = () => users.signinRedirect({ state: location.hash });
   const answer = new URLSearchParams(location.search);
