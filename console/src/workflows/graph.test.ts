@@ -47,6 +47,17 @@ it("draws jobs from left to right, each once", () => {
   expect(places.get("orders")?.y).not.toBe(places.get("refunds")?.y);
 });
 
+it("draws jobs whatever they are called", () => {
+  const names = ["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf", "1"];
+  const members = names.map((id, number) => member(id, names.slice(Math.max(0, number - 1), number)));
+  const places = layout(members);
+  const columns = names.map((id) => places.get(id)?.x ?? Number.NaN);
+  expect(columns).toEqual(columns.toSorted((one, other) => one - other));
+  expect(new Set(columns).size).toBe(names.length);
+  expect(criticalPath(members, AT)).toEqual({ ids: [], seconds: 0 });
+  expect(rerunOf(members, "valueOf")).toEqual(["valueOf", "1"]);
+});
+
 it("passes over a job that is no member any more", () => {
   expect(edges([member("book", ["gone"])])).toEqual([]);
 });
@@ -58,6 +69,41 @@ it("runs again what comes after", () => {
 
 it("finds the chain that took longest", () => {
   expect(criticalPath(DIAMOND, AT)).toEqual({ ids: ["extract", "refunds", "book"], seconds: 41 });
+});
+
+const rule = (when: MemberRun["when"], each: MemberRun): MemberRun => ({ ...each, when });
+
+it("waits for the first success only, where one is enough", () => {
+  const any = [
+    member("quick", [], 0, 10),
+    member("slow", [], 0, 500),
+    rule("any_success", member("report", ["slow", "quick"], 10, 900)),
+  ];
+  expect(criticalPath(any, AT)).toEqual({ ids: ["quick", "report"], seconds: 900 });
+  const failed = any.map((each) => (each.id === "quick" ? { ...each, state: "DEAD" as const } : each));
+  expect(criticalPath(failed, AT).ids).toEqual(["slow", "report"]);
+  const given = any.map((each) => (each.id === "slow" ? { ...each, given: true } : each));
+  expect(criticalPath(given, AT).ids).toEqual(["report"]);
+});
+
+it("waits for the first failure only, where one is enough", () => {
+  const dead = { ...member("quick", [], 0, 10), state: "DEAD" as const };
+  const any = [
+    dead,
+    member("slow", [], 0, 500),
+    rule("any_failure", member("alert", ["slow", "quick"], 10, 900)),
+  ];
+  expect(criticalPath(any, AT)).toEqual({ ids: ["quick", "alert"], seconds: 900 });
+});
+
+it("passes the longest chain on where a job did not start", () => {
+  const any = [
+    { ...member("one", [], 0, 10), state: "DEAD" as const },
+    { ...member("two", [], 0, 500), state: "DEAD" as const },
+    { ...rule("any_success", member("either", ["one", "two"])), state: "SKIPPED" as const },
+    rule("all_done", member("clean", ["either"], 500, 501)),
+  ];
+  expect(criticalPath(any, AT).ids).toEqual(["two", "clean"]);
 });
 
 it("counts what still runs up to now, and nothing for what a rerun took over", () => {

@@ -32,8 +32,9 @@ export function rerunOf(members: readonly Member[], from: string): string[] {
   return members.map(({ id }) => id).filter((id) => found.has(id));
 }
 
-/** The chain of jobs that took longest, by their real durations: what to make quicker. What a rerun did not run again
- * took no time. Seconds; without a job where none has started.
+/** The chain of jobs that took longest, by their real durations: what to make quicker. A job that starts after the first
+ * success, or failure, of those before it has waited for that one only. What a rerun did not run again took no time.
+ * Seconds; without a job where none has started.
  */
 export function criticalPath(members: readonly MemberRun[], now: number): { ids: string[]; seconds: number } {
   const byId = new Map(members.map((each) => [each.id, each]));
@@ -42,7 +43,7 @@ export function criticalPath(members: readonly MemberRun[], now: number): { ids:
     const known = best.get(member.id);
     if (known !== undefined) return known;
     best.set(member.id, NONE); // ends a circle, which a workflow has not
-    const before = longest(member.after.flatMap((id) => byId.get(id) ?? []).map(of));
+    const before = longest(waitedFor(member, byId).map(of));
     const own = member.given ? null : elapsed(member.started_at, member.finished_at, now);
     const found =
       own === null ? before : { ids: [...before.ids, member.id], seconds: before.seconds + Math.max(own, 0) };
@@ -51,6 +52,28 @@ export function criticalPath(members: readonly MemberRun[], now: number): { ids:
   };
   return longest(members.map(of));
 }
+
+/** The jobs whose ends a job has waited for. */
+function waitedFor(member: MemberRun, byId: Map<string, MemberRun>): MemberRun[] {
+  const all = member.after.flatMap((id) => byId.get(id) ?? []);
+  const decides = FIRST[member.when];
+  if (decides === undefined || member.started_at === null) return all;
+  const [first, ...others] = all.filter((each) => decides(each.state));
+  if (first === undefined) return all;
+  return [others.reduce((one, other) => (endOf(other) < endOf(one) ? other : one), first)];
+}
+
+/** When a job's end counted for the others (milliseconds): at once, if a rerun did not run it again. */
+function endOf(member: MemberRun): number {
+  if (member.given) return Number.NEGATIVE_INFINITY;
+  return member.finished_at === null ? Number.POSITIVE_INFINITY : Date.parse(member.finished_at);
+}
+
+/** By the rules with which one end is enough: whether an end is such a one. */
+const FIRST: Partial<Record<string, (state: string) => boolean>> = {
+  any_success: (state) => state === "SUCCEEDED",
+  any_failure: (state) => state === "DEAD" || state === "CANCELLED",
+};
 
 const NONE = { ids: [] as string[], seconds: 0 };
 
