@@ -115,21 +115,19 @@ _Dumper.add_representer(str, _text)
 
 def _check_aliases(node: Any) -> None:
     """Raises NotYamlError if aliases make a document too large. Each node is looked at once."""
+    own: dict[int, int] = {}
     sizes: dict[int, int] = {}
-    own = 0
 
     def size(each: Any) -> int:
-        nonlocal own
         if id(each) not in sizes:
-            mine = 1 + len(each.value) if isinstance(each, yaml.ScalarNode) else 1
-            own += mine
             inner = [] if isinstance(each, yaml.ScalarNode) else each.value
             if isinstance(each, yaml.MappingNode):
                 inner = [part for pair in inner for part in pair]
-            sizes[id(each)] = mine + sum(map(size, inner))
+            own[id(each)] = 1 + len(each.value) if isinstance(each, yaml.ScalarNode) else 1
+            sizes[id(each)] = own[id(each)] + sum(map(size, inner))
         return sizes[id(each)]
 
-    if size(node) > max(own, MAX_REPEATED):
+    if size(node) > max(sum(own.values()), MAX_REPEATED):
         detail = (
             f"its aliases (*name) repeat more than {MAX_REPEATED} characters and values; write them out, or use fewer"
         )
