@@ -33,7 +33,7 @@ class Document:
             return self._union(options, sent=sent)
         if "const" in schema or "enum" in schema:
             values = [value for value in schema.get("enum", [schema.get("const")]) if value is not None]
-            found = f"Literal[{', '.join(map(repr, values))}]" if sent else "str"
+            found = _literal(values)
             return f"{found} | None" if None in schema.get("enum", ()) else found
         kinds = [schema["type"]] if isinstance(schema.get("type"), str) else list(schema.get("type", ()))
         found = " | ".join(self._plain(kind, schema, sent=sent) for kind in kinds if kind != "null") or "Any"
@@ -52,7 +52,7 @@ class Document:
     def _plain(self, kind: str, schema: Schema, *, sent: bool) -> str:
         if kind == "array":
             inner = self.annotation(schema.get("items", {}), sent=sent)
-            return f"Sequence[{inner}]" if sent else f"tuple[{inner}, ...]"
+            return _many(inner) if sent else f"tuple[{inner}, ...]"
         if kind == "object":
             values = next(iter(schema.get("patternProperties", {}).values()), schema.get("additionalProperties"))
             inner = self.annotation(values, sent=sent) if isinstance(values, dict) else "Any"
@@ -60,6 +60,10 @@ class Document:
         if kind == "string" and (schema.get("format") == "date-time" or _is_instant(schema)):
             return "datetime | str" if sent else "datetime"
         return {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[kind]
+
+    def one_or_more(self, words: list[str]) -> str:
+        """The type of one of these words, or of several."""
+        return f"{_literal(words)} | {_many(_literal(words))}"
 
     def operations(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """Method, path and operation of each route, in the document's order."""
@@ -91,6 +95,16 @@ class Document:
         """The schema of an operation's body."""
         content = operation.get("requestBody", {}).get("content", {})
         return self.named(content["application/json"]["schema"]) if content else None
+
+
+def _literal(values: list[Any]) -> str:
+    return f"Literal[{', '.join(map(repr, values))}]"
+
+
+def _many(inner: str) -> str:
+    """The type of several values. A text is a sequence of texts, so that is not it where a text would pass."""
+    takes_text = {"str", "Any", "datetime"} & set(re.findall(r"\w+", re.sub(r"\[.*\]", "", inner)))
+    return f"list[{inner}] | tuple[{inner}, ...]" if takes_text else f"Sequence[{inner}]"
 
 
 def _is_instant(schema: Schema) -> bool:

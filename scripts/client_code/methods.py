@@ -12,6 +12,9 @@ from scripts.client_code.names import docstring, python_name, snake
 
 LEFT_OUT_PARAMETERS = {"x-correlation-id"}
 
+_STATES = re.compile(r"\^\(([A-Z|]+)\)\(,\(\1\)\)\*\$")
+"""The pattern of words that are separated by commas."""
+
 
 def methods(document: Document, *, asynchronous: bool) -> str:
     """The module of the methods."""
@@ -86,13 +89,17 @@ def _method(document: Document, method: str, path: str, operation: Mapping[str, 
             continue
         kind = parameter["schema"]
         about = parameter.get("description", "")
-        python = argument(name, kind, required=place == "path", sent=_query_type(kind, about), about=about)
+        sent = _query_type(kind, about)
+        if states := _STATES.fullmatch(kind.get("pattern", "")):
+            sent = document.one_or_more(states[1].split("|"))
+            about = about.partition(", separated by commas")[0]
+        python = argument(name, kind, required=place == "path", sent=sent, about=about)
         if place == "path":
             path = path.replace(f"{{{name}}}", f"{{{python}}}")
         elif place == "query":
             query.append(f'"{name}": {python}')
         elif name.lower() == "idempotency-key":
-            more.append("idempotency_key=idempotency_key or True")
+            more.append("idempotency_key=idempotency_key")
         else:
             headers.append(f'"{name}": {python}')
     if any("run" in way for way in operation.get("security", ())):

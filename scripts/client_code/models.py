@@ -41,7 +41,7 @@ def models(document: Document) -> str:
     head = (
         '"""What the API answers. Written by scripts/client_code from openapi.json (`make openapi`)."""\n\n'
         "from __future__ import annotations\n\nfrom collections.abc import Mapping\n"
-        "from dataclasses import dataclass\nfrom datetime import datetime\nfrom typing import Any\n\n"
+        "from dataclasses import dataclass\nfrom datetime import datetime\nfrom typing import Any, Literal\n\n"
         "from duecourse.client.reading import Answer, HeartbeatExtras, RunExtras\n"
     )
     return "\n\n".join((head, *parts))

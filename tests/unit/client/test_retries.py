@@ -18,6 +18,7 @@ from duecourse.client import (
     TooManyRequestsError,
     UnavailableError,
 )
+from duecourse.client.calls import Call
 from tests.unit.client.test_client import JOB, RUN
 
 Answer = tuple[int, Any, dict[str, str]] | None
@@ -80,6 +81,32 @@ def test_a_skip_is_done_once_however_often_it_is_sent() -> None:
     stage.client.skip_next("nightly")
     assert len({request.headers["Idempotency-Key"] for request in stage.seen}) == 1
     assert len(stage.seen) == 3
+
+
+def test_any_post_carries_one_key_for_all_its_tries() -> None:
+    for send in (
+        lambda client: client.call("POST", "jobs", json={"schedule": None}),
+        lambda client: client.call("post", "jobs/nightly/run"),
+        lambda client: client.send(Call("POST", "jobs/nightly/run")),
+    ):
+        stage = Stage(None, BUSY, done(RUN, 202))
+        send(stage.client)
+        assert len(stage.seen) == 3
+        assert len({request.headers["Idempotency-Key"] for request in stage.seen}) == 1
+
+
+@pytest.mark.parametrize("name", ["Idempotency-Key", "idempotency-key"])
+def test_a_callers_own_header_is_the_key(name: str) -> None:
+    stage = Stage(None, done(RUN, 202))
+    stage.client.call("POST", "jobs/nightly/run", headers={name: "order-7"})
+    assert [request.headers.get_list("Idempotency-Key") for request in stage.seen] == [["order-7"]] * 2
+
+
+def test_only_a_post_without_a_runs_token_needs_a_key() -> None:
+    stage = Stage(done({}))
+    stage.client.call("GET", "stats")
+    stage.client.call("POST", "runs/nightly.20261121T020000Z/heartbeat", token="t")
+    assert all("Idempotency-Key" not in request.headers for request in stage.seen)
 
 
 def test_a_callers_own_key_is_sent_as_it_is() -> None:
@@ -152,6 +179,25 @@ def test_the_client_on_asyncio_knows_a_deletion_that_was_done_too() -> None:
 
     asyncio.run(play())
     assert answers == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "Sat, 21 Nov 2026 07:00:10 GMT", "Date": "Sat, 21 Nov 2026 07:00:00 GMT"}, 10),
+        ({"Retry-After": "Sat, 21 Nov 2026 06:00:00 GMT", "Date": "Sat, 21 Nov 2026 07:00:00 GMT"}, 0),
+        ({"Retry-After": "Sat, 21 Nov 2020 06:00:00 GMT"}, 0),
+        ({"Retry-After": "soon", "Date": "Sat, 21 Nov 2026 07:00:00 GMT"}, None),
+        ({}, None),
+    ],
+)
+def test_a_date_is_waited_for_by_the_senders_clock(headers: dict[str, str], seconds: float | None) -> None:
+    stage = Stage((503, {}, headers), done())
+    assert stage.client.get_job("nightly").id == "nightly"
+    assert (seconds or 0) <= stage.waits[0] < (seconds or 0) + 0.5
+    with pytest.raises(UnavailableError) as refused:
+        Stage((503, {}, headers)).client.get_job("nightly")
+    assert refused.value.retry_after == seconds
 
 
 def test_an_hour_is_not_waited_for() -> None:

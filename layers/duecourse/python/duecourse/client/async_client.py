@@ -54,6 +54,7 @@ class AsyncClient(AsyncMethods):
         self._http = httpx.AsyncClient(
             auth=auth, timeout=timeout, transport=transport, trust_env=trust_env, mounts=DIRECT
         )
+        self._timeout = timeout
         self._retries = retries
         self._wait = wait
 
@@ -100,7 +101,10 @@ class AsyncClient(AsyncMethods):
         try:
             request = self._http.build_request(**given)
             auth = httpx.USE_CLIENT_DEFAULT if call.token is None else None
-            return understood(await self._http.send(request, auth=auth))
+            async with asyncio.timeout(self._timeout):
+                return understood(await self._http.send(request, auth=auth))
+        except TimeoutError as error:
+            raise unreachable(self.api, httpx.ReadTimeout("the answer took too long")) from error
         except (httpx.RequestError, httpx.InvalidURL) as error:
             raise unreachable(self.api, error) from error
 

@@ -157,7 +157,7 @@ class AsyncMethods(ABC):
 
         `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
         """
-        return self._send(Call("POST", "jobs", idempotency_key=idempotency_key or True, body=job), Job)
+        return self._send(Call("POST", "jobs", idempotency_key=idempotency_key, body=job), Job)
 
     def list_jobs(
         self,
@@ -310,7 +310,7 @@ class AsyncMethods(ABC):
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/backfill", job_id=job_id),
-                idempotency_key=idempotency_key or True,
+                idempotency_key=idempotency_key,
                 fields={
                     "from": from_,
                     "to": to,
@@ -417,7 +417,7 @@ class AsyncMethods(ABC):
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/run", job_id=job_id),
-                idempotency_key=idempotency_key or True,
+                idempotency_key=idempotency_key,
                 fields={"payload": payload},
                 headers={"If-Match": if_match},
             ),
@@ -428,7 +428,9 @@ class AsyncMethods(ABC):
         self,
         job_id: str,
         *,
-        state: str | None = None,
+        state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
+        | Sequence[Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]]
+        | None = None,
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
         limit: int | None = None,
@@ -443,7 +445,7 @@ class AsyncMethods(ABC):
 
         `job_id`: the job's id.
 
-        `state`: only runs in these states, separated by commas, or the parameter is repeated.
+        `state`: only runs in these states.
 
         `from_`: only what comes at this instant or later.
 
@@ -480,7 +482,7 @@ class AsyncMethods(ABC):
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/skip-next", job_id=job_id),
-                idempotency_key=idempotency_key or True,
+                idempotency_key=idempotency_key,
                 fields={"count": count},
                 headers={"If-Match": if_match},
             ),
@@ -495,9 +497,7 @@ class AsyncMethods(ABC):
 
         `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
         """
-        return self._send(
-            Call("POST", "jobs/batch", idempotency_key=idempotency_key or True, fields={"jobs": jobs}), Batch
-        )
+        return self._send(Call("POST", "jobs/batch", idempotency_key=idempotency_key, fields={"jobs": jobs}), Batch)
 
     def pause_jobs(
         self, *, tag: str | None = None, all: bool | None = None, cursor: str | None = None, note: str | None = None
@@ -530,7 +530,9 @@ class AsyncMethods(ABC):
     def find_runs(
         self,
         *,
-        state: str | None = None,
+        state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
+        | Sequence[Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]]
+        | None = None,
         tag: str | None = None,
         job: str | None = None,
         since: datetime | str | None = None,
@@ -547,7 +549,7 @@ class AsyncMethods(ABC):
         whose error contains the text. With `job`, the runs of one job in any state, newest occurrence first. A page
         may be short or empty and still have a next one.
 
-        `state`: only runs in these states, separated by commas, or the parameter is repeated.
+        `state`: only runs in these states.
 
         `tag`: only runs of jobs that have this tag now.
 
@@ -690,7 +692,9 @@ class AsyncMethods(ABC):
         """
         return self._send(Call("POST", Call.at("runs/{run_id}/redrive", run_id=run_id)), Accepted)
 
-    def rerun(self, run_id: str, from_: Sequence[str], *, idempotency_key: str | None = None) -> Awaitable[Run]:
+    def rerun(
+        self, run_id: str, from_: list[str] | tuple[str, ...], *, idempotency_key: str | None = None
+    ) -> Awaitable[Run]:
         """Run a part of a workflow's run again.
 
         A new run of the same occurrence with the same graph: the jobs in `from` start at once, all that come after
@@ -705,7 +709,7 @@ class AsyncMethods(ABC):
             Call(
                 "POST",
                 Call.at("runs/{run_id}/rerun", run_id=run_id),
-                idempotency_key=idempotency_key or True,
+                idempotency_key=idempotency_key,
                 fields={"from": from_},
             ),
             Run,

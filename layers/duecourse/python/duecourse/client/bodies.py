@@ -24,8 +24,8 @@ class EcsTarget(TypedDict):
     cluster: str
     task_definition: str
     container: str
-    subnets: Sequence[str]
-    security_groups: NotRequired[Sequence[str]]
+    subnets: list[str] | tuple[str, ...]
+    security_groups: NotRequired[list[str] | tuple[str, ...]]
     public_ip: NotRequired[bool]
 
 
@@ -45,7 +45,7 @@ class HttpTarget(TypedDict):
     url: str
     method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]]
     headers: NotRequired[Mapping[str, str]]
-    expect: NotRequired[Sequence[str | int]]
+    expect: NotRequired[list[str | int] | tuple[str | int, ...]]
     sign: NotRequired[Sign | None]
 
 
@@ -63,7 +63,7 @@ class JobPatch(TypedDict):
     owner: NotRequired[str | None]
     description: NotRequired[str | None]
     runbook_url: NotRequired[str | None]
-    exclude: NotRequired[Sequence[str] | None]
+    exclude: NotRequired[list[str] | tuple[str, ...] | None]
     jitter_seconds: NotRequired[int | None]
     max_runs: NotRequired[int | None]
     payload: NotRequired[Any]
@@ -73,7 +73,7 @@ class JobPatch(TypedDict):
     missed: NotRequired[Mapping[str, Any] | None]
     overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]] | None]
-    tags: NotRequired[Sequence[str] | None]
+    tags: NotRequired[list[str] | tuple[str, ...] | None]
     id: NotRequired[str | None]
     target: NotRequired[Mapping[str, Any] | None]
     task: NotRequired[str | None]
@@ -102,7 +102,7 @@ class JobRequest(TypedDict):
     owner: NotRequired[str]
     description: NotRequired[str]
     runbook_url: NotRequired[str | None]
-    exclude: NotRequired[Sequence[str]]
+    exclude: NotRequired[list[str] | tuple[str, ...]]
     jitter_seconds: NotRequired[int]
     max_runs: NotRequired[int | None]
     payload: NotRequired[Any]
@@ -112,7 +112,7 @@ class JobRequest(TypedDict):
     missed: NotRequired[Missed]
     overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]]]
-    tags: NotRequired[Sequence[str]]
+    tags: NotRequired[list[str] | tuple[str, ...]]
     id: NotRequired[str | None]
     target: NotRequired[
         HttpTarget
@@ -149,7 +149,7 @@ class Member(TypedDict):
     """A job of a workflow, and when it starts."""
 
     job: NotRequired[Mapping[str, Any] | None]
-    after: NotRequired[Sequence[str]]
+    after: NotRequired[list[str] | tuple[str, ...]]
     when: NotRequired[Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]]
     may_fail: NotRequired[bool]
     not_before: NotRequired[str | None]
@@ -177,8 +177,8 @@ class Retry(TypedDict):
     backoff: NotRequired[Literal["exponential", "linear", "fixed"]]
     min_seconds: NotRequired[float]
     max_seconds: NotRequired[float]
-    on: NotRequired[Sequence[str | int] | None]
-    never: NotRequired[Sequence[str | int]]
+    on: NotRequired[list[str | int] | tuple[str | int, ...] | None]
+    never: NotRequired[list[str | int] | tuple[str | int, ...]]
     max_age_seconds: NotRequired[int | None]
 
 
@@ -233,7 +233,7 @@ class WorkflowRequest(TypedDict):
     owner: NotRequired[str]
     description: NotRequired[str]
     runbook_url: NotRequired[str | None]
-    exclude: NotRequired[Sequence[str]]
+    exclude: NotRequired[list[str] | tuple[str, ...]]
     jitter_seconds: NotRequired[int]
     max_runs: NotRequired[int | None]
     payload: NotRequired[Any]
@@ -243,6 +243,6 @@ class WorkflowRequest(TypedDict):
     missed: NotRequired[Missed]
     overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]]]
-    tags: NotRequired[Sequence[str]]
+    tags: NotRequired[list[str] | tuple[str, ...]]
     deadline_seconds: NotRequired[int]
     jobs: Mapping[str, Member]

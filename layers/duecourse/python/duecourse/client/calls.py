@@ -17,6 +17,7 @@ from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, pro
 LONGEST_WAIT_SECONDS = 60.0
 """A longer `Retry-After` is not waited for: the error says it."""
 FIRST_WAIT_SECONDS = 0.5
+KEY = "Idempotency-Key"
 TOO_MANY = 429
 """Nothing was done: any request may be sent again."""
 BUSY = frozenset({502, 503, 504})
@@ -31,7 +32,8 @@ DIRECT = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
 class Call:
     """One request. `fields` is a body whose empty fields are left out, `body` one that goes as it is.
 
-    `idempotency_key`: True makes one. With a run's `token` the request is authorised by that alone.
+    `idempotency_key`: one is made for a POST unless it is given here or in `headers`, so that the request can be sent
+    again. With a run's `token` the request is authorised by that alone, and needs none.
     """
 
     method: str
@@ -41,7 +43,7 @@ class Call:
     query: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str | None] = field(default_factory=dict)
     token: str | None = None
-    idempotency_key: str | bool | None = None
+    idempotency_key: str | None = None
 
     @staticmethod
     def at(template: str, **names: str) -> str:
@@ -51,8 +53,10 @@ class Call:
     def request(self, api: str) -> dict[str, Any]:
         """The arguments of httpx's `build_request`. Raises TypeError or ValueError for a body that is no JSON."""
         headers = {name: value for name, value in self.headers.items() if value is not None}
-        if self.idempotency_key:
-            headers["Idempotency-Key"] = uuid4().hex if self.idempotency_key is True else self.idempotency_key
+        if self.idempotency_key is not None:
+            headers[KEY] = self.idempotency_key
+        elif self.method.upper() == "POST" and self.token is None and KEY.lower() not in map(str.lower, headers):
+            headers[KEY] = uuid4().hex
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
         sent = self.body if self.fields is None else _given(self.fields)
@@ -64,7 +68,7 @@ class Call:
     @property
     def conditional(self) -> bool:
         """Whether it holds for one version only: sent again after it was done, it would be refused."""
-        return any(value is not None for value in self.headers.values())
+        return any(value is not None and name.lower().startswith("if-") for name, value in self.headers.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ def understood(response: httpx.Response) -> ApiAnswer:
     document = _document(response)
     if not response.is_success:
         problem = problem_of(response.status_code, _beginning(response)) if document is None else document
-        raise ApiError.of(response.status_code, problem, _seconds(response.headers.get("Retry-After")))
+        raise ApiError.of(response.status_code, problem, _seconds(response.headers))
     if document is None:
         raise ApiError(response.status_code, problem_of(response.status_code, f"{NOT_OURS} ({_beginning(response)})"))
     return ApiAnswer(response.status_code, document, _date(response.headers.get("Date")), response.headers.get("ETag"))
@@ -134,11 +138,11 @@ def _given(fields: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _parameter(value: object) -> str | list[str]:
+def _parameter(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [str(each) for each in value]
+        return ",".join(map(str, value))
     return _instant(value) if isinstance(value, datetime) else str(value)
 
 
@@ -175,9 +179,17 @@ def _beginning(response: httpx.Response) -> str:
     return " ".join(response.text.split())[:200]
 
 
-def _seconds(text: str | None) -> float | None:
-    """Duecourse says `Retry-After` in whole seconds; a date, which others may send, is not waited for."""
-    return float(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 10 else None
+def _seconds(headers: Mapping[str, str]) -> float | None:
+    """How long `Retry-After` asks to wait. Duecourse sends seconds; proxies may send a date, which is compared with the
+    sender's own `Date`, since clocks differ.
+    """
+    text = headers.get("Retry-After", "")
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return float(text)
+    until = _date(text)
+    return (
+        None if until is None else max((until - (_date(headers.get("Date")) or datetime.now(UTC))).total_seconds(), 0.0)
+    )
 
 
 def _date(text: str | None) -> datetime | None:

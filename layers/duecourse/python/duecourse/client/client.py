@@ -27,6 +27,7 @@ from duecourse.client.calls import (
     unreachable,
     wait_before_next,
 )
+from duecourse.client.deadline import Deadline
 from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, problem_of
 from duecourse.client.methods import Methods
 from duecourse.client.pages import Page
@@ -43,8 +44,7 @@ class Client(Methods):
     ApiUnreachableError when it cannot answer. Safe to share between threads.
 
     A request that may be sent again is: up to `retries` times where nobody answers, the stage is busy or a limit is
-    reached, when the API asks for it (`Retry-After`). Requests that start something carry an idempotency key, so that
-    they are done once.
+    reached, when the API asks for it (`Retry-After`). Each POST carries an idempotency key, so that it is done once.
     """
 
     def __init__(
@@ -57,14 +57,18 @@ class Client(Methods):
         transport: httpx.BaseTransport | None = None,
         trust_env: bool = True,
         wait: Callable[[float], object] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`auth` says who calls (`signing.Bearer`, `signing.SigV4`), `timeout` in seconds; `wait` passes the seconds
-        before a request is sent again.
+        """`auth` says who calls (`signing.Bearer`, `signing.SigV4`). `timeout` (seconds) limits each try as a whole,
+        from the connection to the last byte of the answer. `wait` passes the seconds before a request is sent again; `clock`
+        (seconds) measures the time-out.
         """
         self.api = api.rstrip("/")
         self._http = httpx.Client(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env, mounts=DIRECT)
+        self._timeout = timeout
         self._retries = retries
         self._wait = wait
+        self._clock = clock
 
     @classmethod
     def from_env(cls, profile: str | None = None, **more: Any) -> Self:
@@ -106,10 +110,11 @@ class Client(Methods):
             self._wait(wait)
 
     def _once(self, call: Call, given: Mapping[str, Any]) -> ApiAnswer:
+        deadline = Deadline(self._timeout, self._clock)
         try:
-            request = self._http.build_request(**given)
+            request = self._http.build_request(**given, extensions=deadline.extensions)
             auth = httpx.USE_CLIENT_DEFAULT if call.token is None else None
-            return understood(self._http.send(request, auth=auth))
+            return understood(deadline.read(self._http.send(request, auth=auth, stream=True)))
         except (httpx.RequestError, httpx.InvalidURL) as error:
             raise unreachable(self.api, error) from error
 

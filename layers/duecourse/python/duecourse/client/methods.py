@@ -157,7 +157,7 @@ class Methods(ABC):
 
         `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
         """
-        return self._send(Call("POST", "jobs", idempotency_key=idempotency_key or True, body=job), Job)
+        return self._send(Call("POST", "jobs", idempotency_key=idempotency_key, body=job), Job)
 
     def list_jobs(
         self,
@@ -310,7 +310,7 @@ class Methods(ABC):
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/backfill", job_id=job_id),
-                idempotency_key=idempotency_key or True,
+                idempotency_key=idempotency_key,
                 fields={
                     "from": from_,
                     "to": to,
@@ -415,7 +415,7 @@ class Methods(ABC):
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/run", job_id=job_id),
-                idempotency_key=idempotency_key or True,
+                idempotency_key=idempotency_key,
                 fields={"payload": payload},
                 headers={"If-Match": if_match},
             ),
@@ -426,7 +426,9 @@ class Methods(ABC):
         self,
         job_id: str,
         *,
-        state: str | None = None,
+        state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
+        | Sequence[Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]]
+        | None = None,
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
         limit: int | None = None,
@@ -441,7 +443,7 @@ class Methods(ABC):
 
         `job_id`: the job's id.
 
-        `state`: only runs in these states, separated by commas, or the parameter is repeated.
+        `state`: only runs in these states.
 
         `from_`: only what comes at this instant or later.
 
@@ -478,7 +480,7 @@ class Methods(ABC):
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/skip-next", job_id=job_id),
-                idempotency_key=idempotency_key or True,
+                idempotency_key=idempotency_key,
                 fields={"count": count},
                 headers={"If-Match": if_match},
             ),
@@ -493,9 +495,7 @@ class Methods(ABC):
 
         `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
         """
-        return self._send(
-            Call("POST", "jobs/batch", idempotency_key=idempotency_key or True, fields={"jobs": jobs}), Batch
-        )
+        return self._send(Call("POST", "jobs/batch", idempotency_key=idempotency_key, fields={"jobs": jobs}), Batch)
 
     def pause_jobs(
         self, *, tag: str | None = None, all: bool | None = None, cursor: str | None = None, note: str | None = None
@@ -528,7 +528,9 @@ class Methods(ABC):
     def find_runs(
         self,
         *,
-        state: str | None = None,
+        state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
+        | Sequence[Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]]
+        | None = None,
         tag: str | None = None,
         job: str | None = None,
         since: datetime | str | None = None,
@@ -545,7 +547,7 @@ class Methods(ABC):
         whose error contains the text. With `job`, the runs of one job in any state, newest occurrence first. A page
         may be short or empty and still have a next one.
 
-        `state`: only runs in these states, separated by commas, or the parameter is repeated.
+        `state`: only runs in these states.
 
         `tag`: only runs of jobs that have this tag now.
 
@@ -688,7 +690,7 @@ class Methods(ABC):
         """
         return self._send(Call("POST", Call.at("runs/{run_id}/redrive", run_id=run_id)), Accepted)
 
-    def rerun(self, run_id: str, from_: Sequence[str], *, idempotency_key: str | None = None) -> Run:
+    def rerun(self, run_id: str, from_: list[str] | tuple[str, ...], *, idempotency_key: str | None = None) -> Run:
         """Run a part of a workflow's run again.
 
         A new run of the same occurrence with the same graph: the jobs in `from` start at once, all that come after
@@ -703,7 +705,7 @@ class Methods(ABC):
             Call(
                 "POST",
                 Call.at("runs/{run_id}/rerun", run_id=run_id),
-                idempotency_key=idempotency_key or True,
+                idempotency_key=idempotency_key,
                 fields={"from": from_},
             ),
             Run,

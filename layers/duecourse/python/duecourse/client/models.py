@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from duecourse.client.reading import Answer, HeartbeatExtras, RunExtras
 
@@ -15,7 +15,7 @@ class Accepted(Answer):
     """The worker will decide; the run is shown as it is now."""
 
     run: Run
-    accepted: str
+    accepted: Literal["complete", "fail", "cancel", "redrive"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Attempt(Answer):
     """UTC, to the millisecond."""
     ended_at: datetime | None
     """Null while it lasts, and if nobody saw its end."""
-    outcome: str | None
+    outcome: Literal["succeeded", "failed", "lost", "cancelled"] | None
     """Null while it lasts."""
     error: str | None
     """Its first 200 characters."""
@@ -59,7 +59,7 @@ class Attempt(Answer):
 class AwsTargetShown(Answer):
     """One call of an AWS API."""
 
-    type: str
+    type: Literal["aws"]
     service: str
     action: str
     parameters: Mapping[str, Any]
@@ -158,7 +158,7 @@ class Check(Answer):
     """What a look at one thing came to. `do` is the first step where there is one."""
 
     name: str
-    verdict: str
+    verdict: Literal["ok", "warning", "bad", "unknown"]
     says: str
     do: str | None
     runbook: str | None
@@ -200,7 +200,7 @@ class Dispatch(Answer):
 class EcsTargetShown(Answer):
     """A Fargate task."""
 
-    type: str
+    type: Literal["ecs"]
     cluster: str
     """The name of a cluster in this account and region: 1 to 255 letters, digits, - and _, no ARN; one that the stage
     allows.
@@ -229,7 +229,7 @@ class Error(Answer):
 class EventBridgeTargetShown(Answer):
     """An event bus of the stage's own account and region."""
 
-    type: str
+    type: Literal["eventbridge"]
     bus: str
     """The name of an event bus in this account and region: 1 to 256 letters, digits, . _ / and -, no ARN; one that the
     stage allows.
@@ -244,7 +244,31 @@ class Explained(Answer):
 
     at: datetime
     """UTC, to the second where it has no fraction."""
-    verdict: str
+    verdict: Literal[
+        "fired",
+        "running",
+        "queued",
+        "skipped",
+        "paused",
+        "cancelled",
+        "deleted",
+        "not_an_occurrence",
+        "excluded",
+        "gap",
+        "fold",
+        "before_start",
+        "after_end",
+        "before_creation",
+        "max_runs",
+        "completed",
+        "future",
+        "late",
+        "waits",
+        "lost",
+        "expired",
+        "changed",
+        "unclear",
+    ]
     sentence: str
     facts: Mapping[str, Any]
     """What the sentence is made of."""
@@ -270,7 +294,7 @@ class Figures(Answer):
 class Health(Answer):
     """Whether the clock ticks. `tick` and `dispatch` are for callers with the scope ops."""
 
-    status: str
+    status: Literal["ok", "late"]
     tick: Tick | None
     dispatch: Dispatch | None
 
@@ -279,9 +303,9 @@ class Health(Answer):
 class HttpTargetShown(Answer):
     """An HTTP endpoint."""
 
-    type: str
+    type: Literal["http"]
     url: str
-    method: str
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
     headers: Mapping[str, str]
     expect: tuple[str, ...]
     """Statuses (404) or classes of them (2xx) that are a success."""
@@ -298,8 +322,8 @@ class Job(Answer):
     """
     timezone: str
     """An IANA zone."""
-    dst_gap: str
-    dst_fold: str
+    dst_gap: Literal["next", "skip"]
+    dst_fold: Literal["first", "second", "both"]
     anchor: datetime | None
     """UTC."""
     start: datetime | None
@@ -319,28 +343,28 @@ class Job(Answer):
     max_runs: int | None
     payload: Any
     """Any JSON up to 200 KB that the target gets; its strings are templates ({{due_at}})."""
-    priority: str
+    priority: Literal["high", "normal", "low"]
     start_deadline_seconds: int | None
     pause_on_failure: int | None
     missed: MissedShown
-    overlap: str | Mapping[str, Any]
-    events: tuple[str, ...]
+    overlap: Literal["skip", "queue", "newest", "replace", "allow"] | Mapping[str, Any]
+    events: tuple[Literal["deaths", "failures", "late", "all"], ...]
     """Which outcomes go to the event bus."""
     tags: tuple[str, ...]
     id: str
     target: Mapping[str, Any]
     timeout_seconds: int
     estimated_seconds: int | None
-    completion: str
+    completion: Literal["response", "callback"]
     completion_seconds: int | None
     heartbeat_seconds: int | None
     retry: RetryShown
-    precision: str
-    delivery: str
+    precision: Literal["second", "exact"]
+    delivery: Literal["at_least_once", "at_most_once"]
     idempotency_key: str | None
     """A template; the same for every attempt of a run."""
     tenant: str
-    state: str
+    state: Literal["ACTIVE", "PAUSED", "COMPLETED"]
     understood_as: str | None
     """The schedule in words."""
     schedule_canonical: str | None
@@ -374,12 +398,12 @@ class JobCount(Answer):
 class LambdaTargetShown(Answer):
     """A Lambda function of the stage's own account and region."""
 
-    type: str
+    type: Literal["lambda"]
     function: str
     """The name of a function in this account and region: 1 to 64 letters, digits, - and _, no ARN; one that the stage
     allows.
     """
-    mode: str
+    mode: Literal["sync", "async"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -416,7 +440,10 @@ class MemberRun(Answer):
     """A job in a run of its workflow."""
 
     id: str
-    state: str
+    state: (
+        Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
+        | Literal["WAITS", "DUE", "LEFT"]
+    )
     """Its run's; without a record WAITS, DUE, or LEFT where its workflow's run is over."""
     reason: str | None
     run: str | None
@@ -424,7 +451,7 @@ class MemberRun(Answer):
     given: bool
     """A rerun did not run it again: `run` is the one it is taken from."""
     after: tuple[str, ...]
-    when: str
+    when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
     waits_for: tuple[str, ...]
     """Those before it that have not ended, while it waits."""
     attempts: int
@@ -441,7 +468,7 @@ class MemberRun(Answer):
 class MissedShown(Answer):
     """What becomes of occurrences that nobody enqueued in time."""
 
-    policy: str
+    policy: Literal["skip", "run_once", "run_all"]
     grace_seconds: int
     max_missed: int
 
@@ -464,7 +491,7 @@ class Occurrence(Answer):
     """UTC, to the second where it has no fraction."""
     wall: str
     """What the zone's clock shows then, with its offset."""
-    mark: str | None
+    mark: Literal["moved", "dropped", "repeated"] | None
     named: str | None
     """The time in the gap that the schedule names; only when moved."""
     count: int
@@ -537,7 +564,7 @@ class RetryShown(Answer):
     """How often, how long to wait in between, and which failures are worth it."""
 
     max_attempts: int
-    backoff: str
+    backoff: Literal["exponential", "linear", "fixed"]
     min_seconds: float
     max_seconds: float
     on: tuple[str, ...] | None
@@ -580,7 +607,7 @@ class Skipped(Answer):
 class SnsTargetShown(Answer):
     """A topic of the stage's own account and region."""
 
-    type: str
+    type: Literal["sns"]
     topic: str
     """The name of a topic in this account and region: 1 to 256 letters, digits, - and _ (.fifo at its end), no ARN;
     one that the stage allows.
@@ -593,7 +620,7 @@ class SnsTargetShown(Answer):
 class SqsTargetShown(Answer):
     """A queue of the stage's own account and region."""
 
-    type: str
+    type: Literal["sqs"]
     queue: str
     """The name of a queue in this account and region: 1 to 80 letters, digits, - and _ (.fifo at its end), no ARN; one
     that the stage allows.
@@ -608,10 +635,10 @@ class Stage(Answer):
     stage: str
     version: str
     region: str
-    auth: str
+    auth: Literal["none", "iam", "jwt"]
     """How callers are known."""
-    workflows: str
-    default_precision: str
+    workflows: Literal["on", "off"]
+    default_precision: Literal["second", "exact"]
     shards: int
     checks: tuple[Check, ...]
     """In the order in which a run is made."""
@@ -638,7 +665,7 @@ class Stats(Answer):
     requests: RequestRate
     limits: Limits
     lanes: Mapping[str, LaneDepth | None]
-    status: str
+    status: Literal["ok", "late"]
     tick: Tick
     dispatch: Dispatch | None
 
@@ -647,7 +674,7 @@ class Stats(Answer):
 class StepFunctionsTarget(Answer):
     """A state machine of the stage's own account and region."""
 
-    type: str
+    type: Literal["stepfunctions"]
     machine: str
     """The name of a state machine in this account and region: 1 to 80 letters, digits, - and _, no ARN; one that the
     stage allows.
@@ -658,7 +685,7 @@ class StepFunctionsTarget(Answer):
 class TaskTarget(Answer):
     """A target that the operator has registered."""
 
-    type: str
+    type: Literal["task"]
     name: str
 
 
@@ -712,7 +739,7 @@ class WorkflowJob(Answer):
     """A job of a workflow, and when it starts."""
 
     after: tuple[str, ...]
-    when: str
+    when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
     may_fail: bool
     not_before: str | None
     only: str | None
@@ -728,8 +755,8 @@ class WorkflowSummary(Answer):
     """
     timezone: str
     """An IANA zone."""
-    dst_gap: str
-    dst_fold: str
+    dst_gap: Literal["next", "skip"]
+    dst_fold: Literal["first", "second", "both"]
     anchor: datetime | None
     """UTC."""
     start: datetime | None
@@ -749,17 +776,17 @@ class WorkflowSummary(Answer):
     max_runs: int | None
     payload: Any
     """Any JSON up to 200 KB that the target gets; its strings are templates ({{due_at}})."""
-    priority: str
+    priority: Literal["high", "normal", "low"]
     start_deadline_seconds: int | None
     pause_on_failure: int | None
     missed: MissedShown
-    overlap: str | Mapping[str, Any]
-    events: tuple[str, ...]
+    overlap: Literal["skip", "queue", "newest", "replace", "allow"] | Mapping[str, Any]
+    events: tuple[Literal["deaths", "failures", "late", "all"], ...]
     """Which outcomes go to the event bus."""
     tags: tuple[str, ...]
     id: str
     tenant: str
-    state: str
+    state: Literal["ACTIVE", "PAUSED", "COMPLETED"]
     understood_as: str | None
     """The schedule in words."""
     schedule_canonical: str | None
@@ -783,7 +810,7 @@ class WorkflowSummary(Answer):
 class WorkflowTarget(Answer):
     """The jobs of a workflow, which PUT /v1/workflows writes: `graph` names them."""
 
-    type: str
+    type: Literal["workflow"]
     graph: str
 
 
@@ -791,7 +818,7 @@ class WorkflowTarget(Answer):
 class Heartbeat(HeartbeatExtras, Answer):
     """How the run stands, and whether to stop working on it."""
 
-    state: str
+    state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
     cancel_requested: bool
     reason: str | None
     heartbeat_until: datetime | None
@@ -806,7 +833,7 @@ class Run(RunExtras, Answer):
 
     id: str
     job_id: str
-    state: str
+    state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
     reason: str | None
     """Why it is in this state, where that is not plain."""
     occurrence: datetime
@@ -822,7 +849,7 @@ class Run(RunExtras, Answer):
     attempts: int
     """How many have begun."""
     max_attempts: int
-    waiting_for: str | None
+    waiting_for: Literal["overlap"] | None
     """What it waits in line for."""
     waiting_since: datetime | None
     """When it began to wait in line, or had."""
@@ -866,7 +893,7 @@ class WorkflowRun(RunExtras, Answer):
     """A run of a workflow with the state of each job, each read at a moment of its own."""
 
     run: str
-    state: str
+    state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
     reason: str | None
     occurrence: datetime
     """UTC, to the second where it has no fraction."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from datetime import UTC, datetime, tzinfo
+from typing import Literal, get_args
 
 import click
 
@@ -18,8 +19,8 @@ from duecourse.cli.when import zone_of
 from duecourse.client import ApiError, Client, Page
 from duecourse.client.models import Run
 
-STATES = ("QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED")
-FAILED = ("DEAD", "RETRYING")
+State = Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
+FAILED: tuple[State, ...] = ("DEAD", "RETRYING")
 
 
 @click.group(cls=Group, example="duecourse runs list --failed --since today")
@@ -31,7 +32,7 @@ def runs() -> None:
 @click.argument("job_id", metavar="[JOB]", required=False)
 @click.option("--failed", is_flag=True, help="What is dead or failing now: --state DEAD --state RETRYING.")
 @click.option(
-    "--state", "states", multiple=True, type=click.Choice(STATES), help="Only in this state; may be repeated."
+    "--state", "states", multiple=True, type=click.Choice(get_args(State)), help="Only in this state; may be repeated."
 )
 @click.option("--since", metavar="TIME", help="From then on: today, 3h, 02:30, 2026-11-21, ISO-8601.")
 @click.option("--until", metavar="TIME", help="Before then.")
@@ -43,7 +44,7 @@ def runs() -> None:
 def list_runs(
     job_id: str | None,
     failed: bool,
-    states: tuple[str, ...],
+    states: tuple[State, ...],
     since: str | None,
     until: str | None,
     tag: str | None,
@@ -73,7 +74,7 @@ def list_runs(
         else:
             page = client.find_runs(
                 job=job_id,
-                state=",".join(wanted) or None,
+                state=wanted or None,
                 since=instant_option("since", since, zone),
                 until=instant_option("until", until, zone),
                 tag=tag,

@@ -25,7 +25,7 @@ def run_line(run: Run) -> str:
 
 
 def _state(run: Run) -> str:
-    said = run.state
+    said: str = run.state
     if run.reason:
         said += f" ({run.reason})"
     if run.count > 1:
