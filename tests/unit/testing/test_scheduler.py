@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from itertools import count
+from threading import Barrier, current_thread, main_thread
 from typing import Any
 
 import httpx
 import pytest
 
+from duecourse.ports import Clock, UsedKey
 from duecourse.testing import Answer, Scheduler, TargetCall
+from duecourse.testing.clock import SettableClock
+from duecourse.testing.memory.jobs import MemoryJobStore
+from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stage import Stage, settings_of_a_test
+from duecourse.testing.targets import Secrets, Targets
+from duecourse.testing.transport import ApiTransport
 
 URL = "https://example.com/hook"
 HTTP = {"type": "http", "url": URL}
@@ -130,6 +140,78 @@ def test_answers_may_be_for_some_calls_only(scheduler: Scheduler) -> None:
     fired = scheduler.advance(hours=4)
     assert [call.attempt for call in fired] == [1, 2, 3]
     assert fired[2].at - fired[1].at == timedelta(minutes=2)
+
+
+def test_an_answer_to_all_calls_follows_those_to_some(scheduler: Scheduler) -> None:
+    post(scheduler)
+    scheduler.answer("nightly", status=500, times=2)
+    scheduler.answer("nightly", body={"rows": 7})
+    assert [call.attempt for call in scheduler.advance(hours=4)] == [1, 2, 3]
+    scheduler.answer("nightly", status=500, times=1)
+    assert [call.attempt for call in scheduler.advance(days=1)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("job_id", "said"),
+    [
+        ("nihgtly", "there is no job nihgtly; did you mean nightly?"),
+        ("report", "there is no job report; create it before its answers"),
+        ("etl", "etl is a workflow, which calls nothing; give answers for its jobs"),
+    ],
+)
+def test_an_answer_is_for_a_job_that_is_called(scheduler: Scheduler, job_id: str, said: str) -> None:
+    post(scheduler)
+    scheduler.client.put_workflow("etl", {"schedule": None, "jobs": {"load": {"job": {"target": HTTP}}}})
+    scheduler.answer("load", status=500)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        scheduler.answer(job_id, status=500)
+
+
+class Meeting(MemoryTables):
+    """Two requests that have both looked for their key before either of them creates its job."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.both = Barrier(2, timeout=60)
+        self.looks = count(1)
+
+    def job_store(self, clock: Clock, shards: int = 1) -> MemoryJobStore:
+        tables = self
+
+        class Store(MemoryJobStore):
+            def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
+                found = super().used_key(tenant, digest, now=now)
+                if current_thread() is not main_thread() and next(tables.looks) <= 2:
+                    tables.both.wait()
+                return found
+
+        return Store(self.items, clock, shards)
+
+
+def test_requests_of_two_threads_are_answered_side_by_side() -> None:
+    clock = SettableClock(0.0)
+    stage = Stage(clock, Targets(clock, Secrets({})), settings_of_a_test(), tables=Meeting())
+    transport = ApiTransport(stage.api)
+
+    def create(_: int) -> httpx.Response:
+        with httpx.Client(base_url=Scheduler.url, transport=transport) as http:
+            return http.post("/v1/jobs", json={"schedule": None, "target": HTTP}, headers={"Idempotency-Key": "k"})
+
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(create, range(2))
+    assert sorted([one.status_code, other.status_code]) == [200, 201]
+    assert one.json()["id"] == other.json()["id"]
+
+
+def test_concurrent_requests_with_one_key_are_one(scheduler: Scheduler) -> None:
+    job: Any = {"schedule": None, "target": HTTP}
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(lambda _: scheduler.client.create_job(job, idempotency_key="order-7"), range(8)))
+        (job_id,) = {each.id for each in made}
+        runs = list(threads.map(lambda _: scheduler.client.run_job(job_id, idempotency_key="now"), range(8)))
+    assert len({each.id for each in runs}) == 1
+    assert len(list(scheduler.client.list_jobs())) == 1
+    assert len(scheduler.advance()) == 1
 
 
 def test_a_handler_answers_by_a_status_a_body_or_both(scheduler: Scheduler, http: httpx.Client) -> None:

@@ -10,6 +10,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.api.api import Answer, Route
@@ -45,6 +46,8 @@ class Answering(ABC):
     def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         """The answer to one request."""
         self.request = read_request(event)
+        # Powertools keeps the event in a class attribute, which applications in several threads would share.
+        self._resolver.current_event = APIGatewayProxyEventV2(event)
         return self._resolver.resolve(event, context)
 
     @abstractmethod

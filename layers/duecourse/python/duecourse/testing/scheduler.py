@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from types import TracebackType
 from typing import Any, Self
 
 from duecourse.client import Client
+from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.ports import OutboundEvent
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.stage import Stage, settings_of_a_test
@@ -97,10 +99,23 @@ class Scheduler:
         code: str = "error",
         times: int | None = None,
     ) -> None:
-        """Let a job's target answer so (see Answer): from now on, or only to the next `times` calls. Several with
-        `times` follow one another.
+        """Let a job's target answer so (see Answer): to the next `times` calls, or without `times` to all calls after
+        those. Several with `times` follow one another.
+
+        Raises ValueError if there is no such job, or if it is a workflow, whose jobs are called in its place.
         """
+        self._check_called(job_id)
         self._targets.answer(job_id, Answer(status, body, headers or {}, code), times)
+
+    def _check_called(self, job_id: str) -> None:
+        jobs = {known: job for (_, known), job in self._stage.tables.items.jobs.copy().items()}
+        if (job := jobs.get(job_id)) is None:
+            near = get_close_matches(job_id, jobs, n=1)
+            hint = f"did you mean {near[0]}?" if near else "create it before its answers"
+            raise ValueError(f"there is no job {job_id}; {hint}")
+        is_workflow = isinstance(job.target, WorkflowTarget)
+        if is_workflow:
+            raise ValueError(f"{job_id} is a workflow, which calls nothing; give answers for its jobs")
 
     def target(self, handler: Handler) -> Handler:
         """Let a function answer all calls that `answer` says nothing of; may be used as a decorator.

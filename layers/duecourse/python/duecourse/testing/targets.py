@@ -115,9 +115,10 @@ class Targets:
     _always: dict[str, Answer] = field(default_factory=dict)
 
     def answer(self, job_id: str, answer: Answer, times: int | None) -> None:
-        """Let a job's next calls be answered so, `times` of them after those before, or all from now on."""
+        """Let a job's next calls be answered so: `times` of them, after those that were given before with `times`; or
+        all that follow these.
+        """
         if times is None:
-            self._once.pop(job_id, None)
             self._always[job_id] = answer
         else:
             self._once.setdefault(job_id, []).extend([answer] * times)

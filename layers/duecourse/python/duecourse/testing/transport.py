@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from base64 import b64encode
 from itertools import count
-from threading import Lock
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -31,19 +30,26 @@ class _Stderr:
 
 
 class ApiTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Answers requests by the API's own application. Only what goes wrong inside it is logged, to stderr."""
+    """Answers requests by the API's own application. Requests of several threads are answered side by side, as by
+    several instances of the function. Only what goes wrong inside it is logged, to stderr.
+    """
 
     def __init__(self, api: Api) -> None:
-        self._application = Application(api, function_logger(service="api", level="ERROR", stream=_Stderr()))
+        self._api = api
+        self._logger = function_logger(service="api", level="ERROR", stream=_Stderr())
+        self._idle = [Application(api, self._logger)]
         self._context = cast(LambdaContext, SimpleNamespace())
         self._numbers = count(1)
-        self._lock = Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """See httpx.BaseTransport."""
         event = self._event(request)
-        with self._lock:  # a function answers one request at a time
-            answer = self._application(event, self._context)
+        try:
+            application = self._idle.pop()  # which answers one request at a time
+        except IndexError:
+            application = Application(self._api, self._logger)
+        answer = application(event, self._context)
+        self._idle.append(application)
         return httpx.Response(answer["statusCode"], headers=answer["headers"], content=answer["body"].encode())
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

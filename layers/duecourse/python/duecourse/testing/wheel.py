@@ -70,8 +70,9 @@ class Wheel:
     def depth(self, lane: Lane) -> Depth:
         """See Depths."""
         now = self.clock.now()
-        waiting = sum(held.visible <= now for held in self._held if held.lane is lane)
-        return Depth(waiting, 0, sum(held.lane is lane for held in self._held) - waiting)
+        with self._lock:
+            visible = [held.visible <= now for held in self._held if held.lane is lane]
+        return Depth(sum(visible), 0, len(visible) - sum(visible))
 
     def __len__(self) -> int:
         return len(self._held)

@@ -139,8 +139,9 @@ class MemoryJobStore:
             return True
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
-        for record in records:
-            self._written(None, record)
+        with self._items.lock:
+            for record in records:
+                self._written(None, record)
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
         with self._items.lock:

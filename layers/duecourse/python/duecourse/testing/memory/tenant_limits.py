@@ -33,4 +33,5 @@ class MemoryTenantLimits:
             return written
 
     def jobs(self, tenant: str) -> int:
-        return job_count(self.items, tenant)
+        with self.items.lock:
+            return job_count(self.items, tenant)
