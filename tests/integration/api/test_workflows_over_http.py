@@ -70,7 +70,7 @@ class Desk:
         """All that is stored, but for the tokens of the caller's bucket."""
         tables = (self.tables.jobs, self.tables.runs)
         pages = [page for each in tables for page in self.tables.client.get_paginator("scan").paginate(TableName=each)]
-        return sorted(repr(item) for page in pages for item in page["Items"] if item["SK"]["S"] != "BUCKET")
+        return sorted(repr(item) for page in pages for item in page["Items"] if item["SK"]["S"] != "RATE")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from duecourse.domain.budget import STEPS, Budget
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import WorkflowTarget
@@ -14,8 +15,8 @@ from tests.support.jobs import NOON, job
 from tests.support.workflows import graph_of
 
 
-def said(after: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> dict[str, str]:
-    faults = graph_faults(graph_of(after, **rules).members)
+def said(after: dict[str, tuple[str, ...]], budget: Budget | None = None, **rules: dict[str, Any]) -> dict[str, str]:
+    faults = graph_faults(graph_of(after, **rules).members, budget or Budget())
     return {"/".join(map(str, fault.path)): fault.detail for fault in faults}
 
 
@@ -38,6 +39,24 @@ def test_of_many_unknown_names_the_first_ten_alone_are_guessed() -> None:
     details = list(said(after).values())
     assert len(details) == 300
     assert sum("did you mean" in each for each in details) == 10
+
+
+def test_a_name_with_a_changed_middle_end_or_beginning_is_recognized() -> None:
+    for name in ("load-customers-eu", "load-custmers", "laod-customers", "Xload-customers", "load_customers"):
+        assert said({"load-customers": (), "extract": (), "b": (name,)})["jobs/b/after/0"].endswith(
+            "did you mean load-customers?"
+        )
+    assert "did you mean" not in said({"load-customers": (), "b": ("send-report",)})["jobs/b/after/0"]
+
+
+def test_similar_names_take_no_more_steps_than_the_budget_of_the_request() -> None:
+    names = [f"{'a' * 30}{n:04}{'a' * 30}" for n in range(1024)]
+    budget = Budget()
+    members = graph_of({name: (name.replace("0", "b", 1) + "x",) for name in names}).members
+    assert len(graph_faults(members, budget)) == 1024
+    assert 0 <= budget.left <= STEPS - 10 * 1024
+
+    assert "did you mean" not in said({"load-eu": (), "b": ("load-uk",)}, budget=Budget(0))["jobs/b/after/0"]
 
 
 def test_rules_of_any_need_something_before_them() -> None:
@@ -67,7 +86,7 @@ def test_too_many_jobs_or_edges_or_neighbours_are_counted() -> None:
 
 def times(schedule: str, **fields: str) -> list[str]:
     spec = ScheduleSpec(schedule, "Europe/Berlin")
-    return [fault.detail for fault in time_faults([Member(id="a", **fields)], spec, (), int(NOON))]
+    return [fault.detail for fault in time_faults([Member(id="a", **fields)], spec, (), int(NOON), Budget())]
 
 
 def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
@@ -80,7 +99,15 @@ def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
 
 def test_of_many_that_never_meet_the_schedule_ten_are_named() -> None:
     members = [Member(id=f"j{n}", only=f"{n % 59 + 1} {n // 59} 1 2 *") for n in range(1000)]
-    assert len(time_faults(members, ScheduleSpec("0 0 31 1 *"), (), int(NOON))) == 10
+    assert len(time_faults(members, ScheduleSpec("0 0 31 1 *"), (), int(NOON), Budget())) == 10
+
+
+def test_members_that_rarely_meet_the_schedule_take_no_more_steps_than_the_budget_of_the_request() -> None:
+    """The schedule moves on by a minute a day, and each member wants a time some hundred days away."""
+    members = [Member(id=f"j{n}", only=f"{n % 60} {13 + n % 9} * * *") for n in range(1024)]
+    budget = Budget()
+    assert time_faults(members, ScheduleSpec("rate(1441 minutes)", anchor=int(NOON)), (), int(NOON), budget) == []
+    assert budget.left == 0
 
 
 def jobs(found: dict[str, Job], *names: str, inline: tuple[str, ...] = ()) -> list[tuple[str, bool]]:

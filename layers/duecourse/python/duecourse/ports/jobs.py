@@ -186,7 +186,8 @@ class JobStore(Protocol):
     ) -> JobPage:
         """Jobs of a tenant whose id begins with `prefix` and sorts after `after`. With `state` those alone that are in
         it, with `passes` those that it says True to, which hears of a job without its payload: a bounded number of jobs
-        is looked at, so the page may be short or empty and still have a next page.
+        is looked at, so the page may be short or empty and still have a next page. A page with large payloads is short,
+        too.
         """
 
     def page_tag(

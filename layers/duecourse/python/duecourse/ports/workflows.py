@@ -42,7 +42,9 @@ class WorkflowStore(Protocol):
         """
 
     def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
-        """Those of the jobs that exist, by id. Strongly consistent."""
+        """Those of the jobs that exist, by id. A payload that has an item of its own is not read (UNREAD). Strongly
+        consistent.
+        """
 
     def claim(self, jobs: Sequence[Job], workflow: str) -> list[str]:
         """Make the jobs members of a workflow; the ids of those that are not as they were read any more, which stay as

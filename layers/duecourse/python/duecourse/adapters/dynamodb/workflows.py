@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from functools import lru_cache, partial
+from dataclasses import replace
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -15,14 +15,14 @@ from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import conditions, values
 from duecourse.adapters.dynamodb.errors import condition_failed, found
-from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, read_job
+from duecourse.adapters.dynamodb.jobs.job_item import from_item, has_own_payload
 from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key
 from duecourse.adapters.dynamodb.reading import batch_get, read_item
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import transact
 from duecourse.domain.documents import from_document, to_document
 from duecourse.domain.ids import RunName
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import UNREAD, Job
 from duecourse.domain.runs.run import Run
 from duecourse.domain.workflows.ends import BY_RANK, End, MemberEnds
 from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
@@ -87,8 +87,8 @@ class DynamoWorkflows:
         keys = [job_key(tenant, job_id, JOB) for job_id in ids]
         found: dict[str, Job] = {}
         for item in batch_get(self._client, self._jobs_table, keys, consistent=True):
-            with suppress(JobMissingError):  # deleted meanwhile
-                found[item["job_id"]["S"]] = read_job(item, partial(read_item, self._client, self._jobs_table))
+            job = from_item(item)
+            found[job.id] = replace(job, payload=UNREAD) if has_own_payload(item) else job
         return found
 
     def claim(self, jobs: Sequence[Job], workflow: str) -> list[str]:

@@ -41,6 +41,9 @@ from duecourse.domain.workflows.check import MAX_MEMBERS
 from duecourse.usecases.runs.run_request import RunRequest
 from duecourse.usecases.workflows.workflow_draft import WorkflowDraft, WorkflowPut
 
+MEMBERS_A_REQUEST = 20
+"""Jobs of a workflow that are only named and together count as one request."""
+
 _PROBLEMS = ("workflows-off", "graph-missing")
 
 
@@ -75,20 +78,23 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     together with it. All that is wrong is named at once, and nothing is written then. With `dry_run=true` nothing is
     written at all: the answer is as it would be (with the ETag of what it would replace). Jobs are written first, the
     workflow last: after an error the same request goes on where it ended. The same body twice changes nothing the
-    second time; runs under way keep the jobs that they began with. What GET answers can be put back as it is.
+    second time; runs under way keep the jobs that they began with. What GET answers can be put back as it is. Each job
+    that is defined here counts as a request, and so do 20 that are only named, and each named one with a payload above
+    4 KB; `dry_run` costs the same.
     """
     _on(api)
     dry = dry_run_in(request)
     workflow_id, value = workflow_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
+    charge(api, request, _cost(value))
     before = api.workflows.standing(request.tenant, workflow_id, expected)
     draft = _draft(api, request.tenant, workflow_id, value, None if before is None else before.job)
+    draft = replace(draft, charge=lambda payloads: charge(api, request, 1 + payloads))
     if request.tags is not None:
         draft = replace(draft, reach=partial(check_member, request))
         expected = replace(expected, seen=check_released(api, request, before, draft))
     if dry:
         return _put("workflow_looked_at", api.workflows.look(request.tenant, workflow_id, draft, before), dry=True)
-    charge(api, request, 1 + len(draft.inline))
     put = api.workflows.put(
         request.tenant, workflow_id, draft, before, expected, request.correlation_id, by=request.principal
     )
@@ -193,6 +199,14 @@ def _draft(api: Api, tenant: str, workflow_id: str, value: Any, job: Job | None)
         return read_workflow(named, workflow_id, tenant, rules, check)
 
     return judged(value, workflow_id, job, "invalid-workflow", read)
+
+
+def _cost(value: Any) -> int:
+    """The requests that a posted workflow counts as, whatever is wrong with it: it is paid before it is checked."""
+    jobs = value.get("jobs") if isinstance(value, dict) else None
+    members = list(jobs.values()) if isinstance(jobs, dict) else []
+    defined = sum(isinstance(member, dict) and "job" in member for member in members)
+    return 1 + defined + (len(members) - defined) // MEMBERS_A_REQUEST
 
 
 def _on(api: Api) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.policies import (
@@ -36,6 +36,9 @@ COMPLETION_SECONDS = 86_400
 LONG_TIMEOUT_SECONDS = 840
 """The longest attempt: a Lambda invocation lasts at most 15 minutes, and a worker needs time to record the end."""
 
+
+UNREAD: Final = object()
+"""The payload of a job that was read without it, because it has an item of its own."""
 
 REMEMBERED_DEFINITIONS = 20
 REMEMBERED_SECONDS = 15 * DAY_SECONDS

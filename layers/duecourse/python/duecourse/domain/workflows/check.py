@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
+from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
@@ -23,11 +23,11 @@ MAX_DEPTH = 100
 MAX_MEETINGS = 2000
 """Occurrences that are tried before `only` and `schedule` are said never to meet."""
 
-MAX_STRANGERS = 10
-"""Members whose `only` never meets the schedule that are looked for; no further one is tried then."""
-
 MAX_GUESSES = 10
-"""Unknown names for which the one that was meant is looked for: that compares them with all others."""
+"""Unknown names for which a similar one is looked for."""
+
+LIKE = 0.6
+"""How alike an unknown name and the one that was meant are at least."""
 
 SHOWN = 12
 """Jobs of a path that are named."""
@@ -46,14 +46,14 @@ class WorkflowFault:
     conflict: bool = False
 
 
-def graph_faults(members: Sequence[Member]) -> list[WorkflowFault]:
+def graph_faults(members: Sequence[Member], budget: Budget) -> list[WorkflowFault]:
     """What is wrong with the graph, whatever the jobs are."""
     if not 1 <= len(members) <= MAX_MEMBERS:
         return [WorkflowFault(("jobs",), f"names {len(members):,} jobs; 1 to {MAX_MEMBERS:,} are allowed")]
     edges = sum(len(member.after) for member in members)
     if edges > MAX_EDGES:
         return [WorkflowFault(("jobs",), f"has {edges:,} edges; at most {MAX_EDGES:,} are allowed")]
-    faults = [*_bad_names(members), *_bad_rules(members), *_too_wide(members)]
+    faults = [*_bad_names(members, budget), *_bad_rules(members), *_too_wide(members)]
     if faults:
         return faults
     circle = _circle(members)
@@ -63,10 +63,10 @@ def graph_faults(members: Sequence[Member]) -> list[WorkflowFault]:
 
 
 def time_faults(
-    members: Sequence[Member], schedule: ScheduleSpec, exclude: Sequence[str], now: int
+    members: Sequence[Member], schedule: ScheduleSpec, exclude: Sequence[str], now: int, budget: Budget
 ) -> list[WorkflowFault]:
     """What is wrong with the expressions of members, beside a workflow's schedule that is understood."""
-    faults, strangers, whole = [], 0, occurrences_of("", "", schedule, exclude=tuple(exclude))
+    faults, whole = [], occurrences_of("", "", schedule, exclude=tuple(exclude))
     for member in members:
         for name, expression in (("not_before", member.not_before), ("only", member.only)):
             if expression is None:
@@ -76,13 +76,7 @@ def time_faults(
                 times = occurrences_of("", "", ScheduleSpec(expression, schedule.timezone))
                 if times.next(now) is None:
                     faults.append(WorkflowFault(place, "names no time that is still to come"))
-                elif (
-                    name == "only"
-                    and schedule.expression
-                    and strangers < MAX_STRANGERS
-                    and not _meet(times, whole, now)
-                ):
-                    strangers += 1
+                elif name == "only" and schedule.expression and not _may_meet(times, whole, now, budget):
                     faults.append(WorkflowFault(place, "never meets an occurrence of the workflow's schedule"))
             except ScheduleError as problem:
                 faults.append(WorkflowFault(place, f"is not understood: {problem.detail}"))
@@ -110,7 +104,7 @@ def member_faults(
     return faults
 
 
-def _bad_names(members: Sequence[Member]) -> Iterator[WorkflowFault]:
+def _bad_names(members: Sequence[Member], budget: Budget) -> Iterator[WorkflowFault]:
     known = [member.id for member in members]
     names, unknown = set(known), 0
     for member in members:
@@ -119,12 +113,26 @@ def _bad_names(members: Sequence[Member]) -> Iterator[WorkflowFault]:
             place = ("jobs", member.id, "after", index)
             if name not in names:
                 unknown += 1
-                near = get_close_matches(name, known, n=1) if unknown <= MAX_GUESSES else []
-                meant = f"; did you mean {near[0]}?" if near else "; name one of this workflow's jobs"
+                near = _nearest(name, known, budget) if unknown <= MAX_GUESSES else None
+                meant = f"; did you mean {near}?" if near else "; name one of this workflow's jobs"
                 yield WorkflowFault(place, f"{name} is no job of this workflow{meant}")
             elif name in seen:
                 yield WorkflowFault(place, f"names {name} a second time")
             seen.add(name)
+
+
+def _nearest(name: str, known: Sequence[str], budget: Budget) -> str | None:
+    """The known name that is most like this one, if one is and as far as the budget goes."""
+    likeness, nearest = max(((_likeness(name, each), each) for each in known if budget.spend()), default=(0.0, None))
+    return nearest if likeness >= LIKE else None
+
+
+def _likeness(one: str, other: str) -> float:
+    """The part of the longer name, from 0 to 1, that both have in common at the beginning and at the end."""
+    short = min(len(one), len(other))
+    begin = next((at for at in range(short) if one[at] != other[at]), short)
+    end = next((at for at in range(short - begin) if one[-1 - at] != other[-1 - at]), short - begin)
+    return (begin + end) / max(len(one), len(other))
 
 
 def _bad_rules(members: Sequence[Member]) -> Iterator[WorkflowFault]:
@@ -198,10 +206,14 @@ def _too_deep(members: Sequence[Member]) -> Iterator[WorkflowFault]:
         yield WorkflowFault(("jobs", last, "after"), detail)
 
 
-def _meet(one: Occurrences, other: Occurrences, now: int) -> bool:
-    """Whether both name an instant after `now`, as far as that is looked for: each leaps to where the other stands."""
+def _may_meet(one: Occurrences, other: Occurrences, now: int, budget: Budget) -> bool:
+    """Whether both name an instant after `now`: each is advanced to the other's next one, in turns. True also if the
+    budget is used up before that is known.
+    """
     at = one.next(now)
     for _ in range(MAX_MEETINGS):
+        if not budget.spend():
+            return True
         if at is None or (found := other.next(at - 1)) is None:
             return False
         if found == at:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from duecourse.domain.budget import Budget
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import UNREAD, Job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import WorkflowFault, graph_faults, member_faults, time_faults
 from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
@@ -74,6 +75,8 @@ class ManageWorkflows:
         wrong, JobQuotaError; writes nothing.
         """
         found, now = self._checked(tenant, workflow_id, draft, before), self.clock.now()
+        whole = {name: self._whole(found[name]) for name in draft.inline if name in found}
+        found |= {name: job for name, job in whole.items() if job is not None}
         jobs = found | {name: _made(each, found.get(name), name, now) for name, each in draft.inline.items()}
         graph, standing = self._graph(draft, jobs), None if before is None else before.job
         own = draft.definition("" if before is None or before.graph != graph else ref_of(before.job).graph)
@@ -156,7 +159,8 @@ class ManageWorkflows:
 
     def _checked(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> dict[str, Job]:
         """The members that exist. Raises WorkflowInvalidError, JobQuotaError, what `reach` of the draft raises."""
-        if faults := graph_faults(draft.members):
+        budget = Budget()
+        if faults := graph_faults(draft.members, budget):
             raise WorkflowInvalidError(faults)
         found = self.workflows.jobs(tenant, [member.id for member in draft.members])
         standing, definition, now = None if before is None else before.job, draft.definition(""), self.clock.now()
@@ -166,12 +170,13 @@ class ManageWorkflows:
         own = _made(definition, standing, workflow_id, now)
         graph = Graph(draft.members, own.schedule.timezone)
         faults = [
-            *time_faults(draft.members, own.schedule, own.exclude, int(now)),
+            *time_faults(draft.members, own.schedule, own.exclude, int(now), budget),
             *member_faults(workflow_id, draft.members, draft.inline, found),
             *self._claimed(workflow_id, found),
         ]
+        draft.charge(sum(found[name].payload is UNREAD for name in found.keys() - draft.inline.keys()))
         for member in draft.members:
-            job = draft.inline.get(member.id) or found.get(member.id)
+            job = draft.inline.get(member.id) or self._whole(found.get(member.id))
             inline: tuple[str | int, ...] = ("job",) if member.id in draft.inline else ()
             faults += [
                 WorkflowFault(("jobs", member.id, *inline, "payload", *path), detail)
@@ -183,6 +188,10 @@ class ManageWorkflows:
         if created and quota is not None and self.counters.jobs(tenant) + created > quota:
             raise JobQuotaError
         return found
+
+    def _whole(self, job: Job | None) -> Job | None:
+        """The job with its payload, which is read by itself: only one large payload is in memory at a time."""
+        return job if job is None or job.payload is not UNREAD else self.editing.store.get(job.tenant, job.id)
 
     def _graph(self, draft: WorkflowDraft, jobs: Mapping[str, Job]) -> Graph:
         """With the lanes that the members have."""

@@ -10,6 +10,7 @@ from duecourse.domain.workflows.check import WorkflowFault
 from duecourse.domain.workflows.graph import Graph, Member
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.job_view import JobView
+from duecourse.usecases.jobs.limits import Charge, free
 
 
 class WorkflowInvalidError(Exception):
@@ -28,13 +29,15 @@ class NoWorkflowError(Exception):
 class WorkflowDraft:
     """A workflow as a caller asks for it: `members` without their lanes, `inline` the jobs that are defined with it,
     `definition` the draft of the workflow's own job, whose target is the graph with that hash. `reach` raises for a
-    job that stands, or would, out of the caller's reach.
+    job that stands, or would, out of the caller's reach. `charge` is called with the number of large payloads before
+    they are read for the checks.
     """
 
     members: tuple[Member, ...]
     definition: Callable[[str], Draft]
     inline: Mapping[str, Draft]
     reach: Callable[[Job | Draft], None] = lambda _: None
+    charge: Charge = free
 
     def inline_over(self, name: str, job: Job | None) -> Draft:
         """The draft of a job that is defined with it, over the one that stands. Raises what `reach` raises."""

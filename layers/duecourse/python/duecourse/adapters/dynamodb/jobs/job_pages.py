@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.jobs.job_item import from_item
+from duecourse.adapters.dynamodb.jobs.job_item import from_item, read_job
 from duecourse.adapters.dynamodb.jobs.small_items import marked_job
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, marker_key, tag_partition
-from duecourse.adapters.dynamodb.reading import batch_get
+from duecourse.adapters.dynamodb.reading import batch_get, read_item
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
@@ -25,17 +25,19 @@ some 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
 TAGGED = 400
 """The same for the jobs with a tag, which are read by their keys."""
 
+PAYLOAD_BYTES = 1024 * 1024
+"""Of payloads with items of their own that a page has, about: each is a read, and takes long to parse and to write."""
+
 T = TypeVar("T")
 logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
 class JobPages:
-    """Reads pages (ports.JobStore.page and page_tag); `read` makes a job of its item."""
+    """Reads pages (ports.JobStore.page and page_tag)."""
 
-    def __init__(self, client: Any, table: str, read: Callable[[Item], Job]) -> None:
+    def __init__(self, client: Any, table: str) -> None:
         self._client = client
         self._table = table
-        self._read = read
 
     def of_tenant(
         self,
@@ -126,12 +128,27 @@ class JobPages:
         return items, answer.get("LastEvaluatedKey")
 
     def _page(self, items: list[Item], following: str | None, limit: int, passes: Passes | None) -> JobPage:
-        """Of the items those that pass, `limit` at most: only theirs are the payloads and cursors that are read."""
+        """Of the items those that pass, `limit` at most, and no further one after PAYLOAD_BYTES of large payloads. Only
+        their payloads and cursors are read.
+        """
         if passes is not None:
             items = [item for item in items if (job := readable(from_item, item)) is not None and passes(job)]
         if len(items) > limit:
             following = items[limit - 1]["job_id"]["S"]
-        jobs = [job for item in items[:limit] if (job := readable(self._read, item)) is not None]
+        jobs, room = list[Job](), PAYLOAD_BYTES
+
+        def read(key: Item) -> Item | None:
+            nonlocal room
+            own = read_item(self._client, self._table, key)
+            room -= len((own or {}).get("payload", {}).get("S", ""))
+            return own
+
+        for number, item in enumerate(items[:limit]):
+            if room <= 0:
+                following = items[number - 1]["job_id"]["S"]
+                break
+            if (job := readable(lambda item: read_job(item, read), item)) is not None:
+                jobs.append(job)
         cursors = self._cursors((job.tenant, job.id) for job in jobs)
         return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), following)
 

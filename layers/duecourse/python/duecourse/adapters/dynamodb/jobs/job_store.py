@@ -63,7 +63,7 @@ class DynamoJobStore:
         self._record = ShardRecord(client, table)
         self._count = JobCount(client, table, clock)
         self._writing = JobWriting(client, clock, self._count, self.snapshot)
-        self._pages = JobPages(client, table, lambda item: read_job(item, self._get))
+        self._pages = JobPages(client, table)
         self.seats: SeatStore = DynamoSeats(client, table)
 
     def create(
