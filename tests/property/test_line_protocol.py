@@ -6,15 +6,18 @@ What is explored, and what is not, is in docs/decisions/004-waiting-runs.md; `py
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from duecourse.domain.jobs.policies import Completion, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.usecases.worker.receive import LaneWorker
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found
 from tests.support.line_model import Left
+from tests.support.line_mutants import doubling, never_received
 
 RETRY = RetryPolicy(max_attempts=4, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
 
@@ -37,7 +40,15 @@ WRONG = {
 }
 
 
-def explore(rule: str, *, runs: int = 2, workers: int = 2, left: Left = NOTHING, callback: bool = False) -> Found:
+def explore(
+    rule: str,
+    *,
+    runs: int = 2,
+    workers: int = 2,
+    left: Left = NOTHING,
+    callback: bool = False,
+    changed: Callable[[LaneWorker], LaneWorker] = lambda worker: worker,
+) -> Found:
     """One search, told."""
     of = job(
         "* * * * *",
@@ -47,7 +58,7 @@ def explore(rule: str, *, runs: int = 2, workers: int = 2, left: Left = NOTHING,
         completion_seconds=600,
         **RULES[rule],
     )
-    found = Explorer(Case(of, runs, workers, left))()
+    found = Explorer(Case(of, runs, workers, left, changed))()
     wrong = ", ".join(f"{name} {count}" for name, count in left._asdict().items() if count) or "nothing wrong"
     sys.stdout.write(
         f"{rule}, {runs} runs, {workers} workers, {'callback' if callback else 'response'}, {wrong}: {found}\n"
@@ -67,6 +78,17 @@ def test_two_runs_keep_the_lines_promises_in_every_order_of_their_steps(rule: st
 def test_two_runs_and_one_worker_keep_them_whatever_goes_wrong_once(wrong: str) -> None:
     found = explore("queue", workers=1, left=WRONG[wrong], callback=True)
     assert found.most_messages <= 8
+
+
+@pytest.mark.parametrize("rule", ["queue", "newest", "replace"])
+def test_calls_that_multiply_are_found(rule: str) -> None:
+    with pytest.raises(AssertionError, match="in flight"):
+        explore(rule, runs=3, workers=1, callback=True, changed=doubling)
+
+
+def test_a_call_that_remains_recorded_is_found() -> None:
+    with pytest.raises(AssertionError, match="the lock is free, and nobody is called"):
+        explore("queue", runs=3, workers=1, callback=True, changed=never_received)
 
 
 @pytest.mark.extended

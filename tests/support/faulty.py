@@ -46,6 +46,23 @@ class FaultyRuns:
 
 
 @dataclass
+class CountedStore:
+    """Any store: the name of each method that is called is added to `requests`."""
+
+    store: Any
+    requests: list[str]
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.store, name)
+
+        def call(*with_: Any, **named: Any) -> Any:
+            self.requests.append(name)
+            return real(*with_, **named)
+
+        return call
+
+
+@dataclass
 class ThrottledStore:
     """Any store: one method is refused, as many `times` as it is called with something that `hits`."""
 

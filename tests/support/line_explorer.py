@@ -6,7 +6,7 @@ broken is told with the steps that led there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.targets.targets import Failed, Succeeded
 from duecourse.messages import MessageKind, RunMessage
+from duecourse.usecases.worker.receive import LaneWorker
 from tests.support.line_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
 from tests.support.line_promises import BrokenError, Promises
 from tests.support.repaired import repaired
@@ -27,7 +28,7 @@ Step = tuple[tuple[object, ...], State]
 LOST = LostAnswerError("no answer")
 SUCCEEDED, FAILED = Succeeded("fine"), Failed("HTTP 503", code="http.503")
 
-DOUBLED = frozenset({"lock", "unlock", "enter", "set_watch"})
+DOUBLED = frozenset({"lock", "unlock", "enter", "leave", "set_watch"})
 """Conditional writes that the SDK makes again when their answer is lost: what comes back is the second one's."""
 
 
@@ -39,6 +40,7 @@ class Case:
     runs: int
     workers: int
     left: Left
+    changed: Callable[[LaneWorker], LaneWorker] = lambda worker: worker
 
 
 @dataclass
@@ -69,7 +71,7 @@ class Explorer:
         self.case = case
         self.kept = Kept()
         self.shared = Shared(self.kept)
-        self.replay = Replay(case.job, self.kept)
+        self.replay = Replay(case.job, self.kept, case.changed)
         self.found = Found()
         self._nodes: list[_Node] = []
         self._first_nodes: dict[Beginning, int] = {}

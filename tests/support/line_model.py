@@ -127,9 +127,12 @@ class Shared:
                 if any(standing == place for standing, _ in state.line):
                     return False, state
                 return True, state._replace(line=self._sorted([*state.line, (place, of(message))]))
-            case "leave", (place,):
+            case "leave", (place, through):
                 number = of(place)
-                return None, state._replace(line=tuple(each for each in state.line if each[0] != number))
+                (entry,) = [values[message] for each, message in state.line if each == number] or [None]
+                if entry is None or (through is not None and entry.starts > through):
+                    return False, state
+                return True, state._replace(line=tuple(each for each in state.line if each[0] != number))
             case "waiting", (limit, newest):
                 line = state.line[::-1] if newest else state.line
                 numbers = tuple(message for _, message in line[:limit])
@@ -141,8 +144,7 @@ class Shared:
             case "watch", ():
                 return values[state.watch], state
             case "set_watch", (watch, previous):
-                standing = values[state.watch]
-                if (None if standing is None else standing.nonce) != (None if previous is None else previous.nonce):
+                if state.watch != of(previous):  # told apart by the nonce, which is new each time, and the call
                     return False, state
                 return True, state._replace(watch=of(watch))
             case "send", (message, delay):

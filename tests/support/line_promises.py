@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,14 @@ from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept, Left, Shared, State, Worker
 from tests.support.replayed import Asked
+
+MAX_CALLS = 1
+"""How many messages may be on their way at once that start a waiting run of a job."""
+
+MAX_ABOUT_ONE_RUN = 4
+"""How many messages about one run may be on their way at once: its start or call, its deadline, its completion, a
+cancellation.
+"""
 
 MAX_SECONDS = 4 * 3600
 """After so long everything must have come to rest."""
@@ -43,9 +52,20 @@ class Promises:
             alive |= {run.name.local for run in runs if run.state is RunState.WAITING}
         self._is(len(alive) <= 1, f"two runs are alive at once: {sorted(alive)}")
         self._is(state.time < self.job.created_at + MAX_SECONDS, "it never comes to rest")
+        self._hold_in_flight(state)
         if self.job.queue_limit is not None:
             more = len(asked)  # each worker may have counted the line before another one entered it
             self._is(len(state.line) <= self.job.queue_limit + max(more, 1), "more wait than may")
+
+    def _hold_in_flight(self, state: State) -> None:
+        """Messages do not multiply. The watch repeats a call that was late or lost: once for each thing gone wrong."""
+        wrong = sum(self.left) - sum(state.left)
+        sent: list[RunMessage] = [self.kept.values[letter.message] for letter in state.lane if not letter.receives]
+        about = [message for message in sent if message.watch is None]
+        calls = [message for message in about if message.kind is MessageKind.START and message.waited]
+        self._is(len(calls) <= MAX_CALLS + wrong, f"{len(calls)} calls of the line are in flight")
+        for name, count in Counter(str(message.name) for message in about).items():
+            self._is(count <= MAX_ABOUT_ONE_RUN + wrong, f"{count} messages about {name} are in flight")
 
     def hold_before(self, state: State, worker: Worker, asked: Asked, step: tuple[object, ...]) -> None:
         """Before a worker does what it asks for."""

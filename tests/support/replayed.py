@@ -7,7 +7,7 @@ and go on from it in several ways, and no threads are needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -15,6 +15,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import RunMessage
 from duecourse.ports import Call, Outgoing
+from duecourse.usecases.worker.receive import LaneWorker
 from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
 from tests.support.workflows import NoWorkflows
@@ -62,6 +63,8 @@ class Replay:
     job: Job
     names: Any
     """Numbers for what is drawn (`of`)."""
+    changed: Callable[[LaneWorker], LaneWorker] = lambda worker: worker
+    """What is wrong with the worker, where a search is to find it."""
     _beginning: Beginning | None = None
     _answers: Sequence[tuple[Any, float]] = ()
     _position: int = 0
@@ -74,7 +77,7 @@ class Replay:
         all_of_them: dict[str, Any] = dict.fromkeys((each.name for each in fields(WorkerPorts)), self)
         ports = WorkerPorts(**(all_of_them | {"workflows": NoWorkflows()}))
         caller: Any = self
-        self._worker = worker_of(ports, caller, WorkerRules(self.job.lane, MAX_RECEIVES, 90))
+        self._worker = self.changed(worker_of(ports, caller, WorkerRules(self.job.lane, MAX_RECEIVES, 90)))
 
     def asks(self, beginning: Beginning, answers: Sequence[tuple[Any, float]]) -> Asked:
         """What the worker of this delivery asks after these answers, each with the time at which it came."""
@@ -132,8 +135,8 @@ class Replay:
     def enter(self, message: RunMessage, *, expires_at: int) -> Any:
         return self._ask("enter", message)
 
-    def leave(self, tenant: str, job_id: str, place: Any) -> None:
-        self._ask("leave", place)
+    def leave(self, tenant: str, job_id: str, place: Any, *, through: int | None = None) -> Any:
+        return self._ask("leave", place, through)
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> Any:
         return list(self._ask("waiting", limit, newest))

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from duecourse.adapters.dynamodb.runs.lines import sort_key
 from duecourse.domain.instants import to_basic
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import LinePosition
 from duecourse.domain.runs.run_identity import RunIdentity
-from duecourse.messages import RunMessage
+from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Watch
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
@@ -74,9 +75,26 @@ def test_nobody_stands_in_line_twice(any_tables: Tables) -> None:
 def test_who_leaves_is_gone_and_may_leave_twice(any_tables: Tables) -> None:
     stand(any_tables, message(0), message(60))
     lines = any_tables.lines()
-    for _ in range(2):
-        lines.leave(*JOB, place(message(0)))
+    assert [lines.leave(*JOB, place(message(0))) for _ in range(2)] == [True, False]
     assert lines.waiting(*JOB, limit=10) == [message(60)]
+
+
+def test_a_run_that_waits_for_a_later_attempt_stays_in_line(any_tables: Tables) -> None:
+    third = replace(message(0), kind=MessageKind.REDRIVE, attempt=2)
+    stand(any_tables, third, message(60))
+    lines = any_tables.lines()
+    assert [lines.leave(*JOB, place(third), through=attempt) for attempt in (0, 2)] == [False, False]
+    assert lines.waiting(*JOB, limit=10) == [third, message(60)]
+    assert lines.leave(*JOB, place(third), through=3)
+    assert lines.leave(*JOB, place(message(60)), through=1)
+    assert lines.waiting(*JOB, limit=10) == []
+
+
+def test_an_entry_of_a_release_without_attempts_is_removed(dynamodb_tables: Tables) -> None:
+    stand(dynamodb_tables, message(0))
+    key = {"PK": {"S": "JOB#default#tick-tock"}, "SK": {"S": sort_key(place(message(0)))}}
+    dynamodb_tables.client.update_item(TableName=dynamodb_tables.runs, Key=key, UpdateExpression="REMOVE attempt")
+    assert dynamodb_tables.lines().leave(*JOB, place(message(0)), through=0)
 
 
 @pytest.mark.parametrize(("limit", "found"), [(1, 1), (3, 3), (5, 3)])
@@ -117,6 +135,19 @@ def test_the_watch_is_taken_away_by_the_one_who_knows_it(any_tables: Tables) -> 
     assert lines.watch(*JOB) == standing
     assert lines.set_watch(*JOB, None, standing, expires_at=0)
     assert lines.watch(*JOB) is None
+
+
+def test_the_call_of_a_line_is_recorded_once_and_removed_once(any_tables: Tables) -> None:
+    lines = any_tables.lines()
+    standing = Watch("one", NOON)
+    assert lines.set_watch(*JOB, standing, None, expires_at=LATER)
+    called = replace(standing, call="first")
+    assert lines.set_watch(*JOB, called, standing, expires_at=LATER)
+    assert not lines.set_watch(*JOB, replace(standing, call="second"), standing, expires_at=LATER)
+    assert lines.watch(*JOB) == called
+    assert lines.set_watch(*JOB, standing, called, expires_at=LATER)
+    assert not lines.set_watch(*JOB, standing, called, expires_at=LATER)
+    assert lines.watch(*JOB) == standing
 
 
 def test_a_watch_and_a_lock_are_nobody_in_line(any_tables: Tables) -> None:

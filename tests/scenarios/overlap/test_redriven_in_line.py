@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion
+from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Succeeded
 from duecourse.messages import MessageKind
 from duecourse.usecases.worker.line import WATCH_SECONDS
+from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, the_run
 from tests.support.tables import Tables
@@ -69,3 +70,100 @@ def test_a_redriven_run_that_has_to_wait_for_hours_does_not_circle_every_few_sec
     world.tell(world.about(world.runs("tick-tock")[1], MessageKind.COMPLETE))
     world.until(NOON + 7210 + 1900)
     assert [run.state for run in world.runs("tick-tock")] == [RunState.WAITING, RunState.SUCCEEDED]
+
+
+def died_after_it_waited(world: World, overlap: Overlap = Overlap.QUEUE) -> Run:
+    """A run that has waited in line and died in its first attempt, whose deadline is yet to come, while another run of
+    its job is alive.
+    """
+    every_minute = job("* * * * *", overlap=overlap, completion=Completion.CALLBACK, retry=ONCE, max_runs=3)
+    world.add(replace(every_minute, completion_seconds=600))
+    world.until(NOON + 125)
+    world.tell(world.about(world.runs("tick-tock")[0], MessageKind.COMPLETE))
+    world.until(NOON + 185)
+    second = world.runs("tick-tock")[1]
+    world.tell(world.about(second, MessageKind.FAIL, error="no"))
+    world.until(NOON + 190)
+    dead, alive = world.runs("tick-tock")[1:]
+    assert (dead.state, alive.state) == (RunState.DEAD, RunState.WAITING)
+    return dead
+
+
+def in_line(world: World) -> list[str]:
+    return [each.name.local for each in world.lines.waiting("default", "tick-tock", limit=9)]
+
+
+@pytest.mark.parametrize("redriven_by", ["the API", "the console"])
+@pytest.mark.parametrize("release", ["this release", "the release before"])
+def test_a_redriven_run_waits_on_when_the_deadline_of_the_attempt_that_died_comes(
+    world: World, redriven_by: str, release: str
+) -> None:
+    dead = died_after_it_waited(world)
+    deadline = next(
+        each.message
+        for each in world.wheel.sent
+        if each.message.name == dead.name and each.message.kind is MessageKind.DEADLINE
+    )
+    if redriven_by == "the API":
+        world.tell(world.about(dead, MessageKind.REDRIVE))
+    else:
+        world.wheel.redrive()
+        world.work()
+        assert world.wheel.dead_letters == []
+    assert in_line(world) == [dead.name.local]
+    world.tell(replace(deadline, waited=deadline.waited or release == "the release before"))
+    assert in_line(world) == [dead.name.local]
+    world.tell(world.about(world.runs("tick-tock")[2], MessageKind.COMPLETE))
+    assert world.runs("tick-tock")[1].state is RunState.WAITING
+    assert world.runs("tick-tock")[1].attempt == 2
+    assert in_line(world) == []
+
+
+def test_a_redriven_run_waits_on_when_a_late_copy_of_its_first_call_comes(world: World) -> None:
+    dead = died_after_it_waited(world)
+    about = [each.message for each in world.wheel.sent if each.message.name == dead.name]
+    call = next(each for each in about if each.waited and each.watch is None)
+    world.tell(world.about(dead, MessageKind.REDRIVE))
+    world.tell(replace(call, nonce="late"))
+    assert in_line(world) == [dead.name.local]
+    world.tell(world.about(world.runs("tick-tock")[2], MessageKind.COMPLETE))
+    assert world.runs("tick-tock")[1].attempt == 2
+
+
+def test_the_deadline_of_an_attempt_is_not_a_call_of_its_line(world: World) -> None:
+    dead = died_after_it_waited(world)
+    about = [each.message for each in world.wheel.sent if each.message.name == dead.name]
+    assert {message.waited for message in about if message.kind is MessageKind.DEADLINE} == {False}
+
+
+def test_a_run_that_started_from_its_line_is_removed_from_it_though_its_worker_could_not(world: World) -> None:
+    world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=2))
+    world.until(NOON + 125)
+    world.lines = ThrottledStore(world.lines, "leave", times=1)  # type: ignore[assignment]
+    world.tell(world.about(world.runs("tick-tock")[0], MessageKind.COMPLETE))
+    assert world.runs("tick-tock")[1].state is RunState.WAITING
+    assert len(in_line(world)) == 1
+    world.until(NOON + 125 + 2 * WATCH_SECONDS)
+    assert in_line(world) == []
+
+
+@pytest.mark.parametrize("method", ["watch", "set_watch", "enter"])
+def test_a_redriven_run_that_starts_after_a_request_of_its_line_failed_leaves_nothing_behind(
+    world: World, method: str
+) -> None:
+    world.add(job("* * * * *", completion=Completion.CALLBACK, retry=ONCE, max_runs=2))
+    world.until(NOON + 65)
+    world.tell(world.about(the_run(world), MessageKind.FAIL, error="no"))
+    world.until(NOON + 125)
+    dead, alive = world.runs("tick-tock")
+    lines = world.lines
+    world.lines = ThrottledStore(world.lines, method, times=1)  # type: ignore[assignment]
+    world.tell(world.about(dead, MessageKind.REDRIVE))
+    assert world.lines.refused == 1
+    world.lines = lines
+    world.tell(world.about(alive, MessageKind.COMPLETE))
+    world.until(NOON + 125 + 4 * WATCH_SECONDS)
+    redriven, other = world.runs("tick-tock")
+    assert (redriven.state, redriven.attempt, other.state) == (RunState.WAITING, 2, RunState.SUCCEEDED)
+    assert in_line(world) == []
+    assert world.lines.watch("default", "tick-tock") is None

@@ -353,11 +353,11 @@ def test_the_watch_of_a_line_does_not_multiply(world: World) -> None:
     assert len([each for each in world.wheel._held if each.message.watch is not None]) == 1
 
 
-def test_a_worker_that_dies_while_it_sets_up_the_watch_leaves_no_line_that_only_seems_watched(world: World) -> None:
+def test_a_run_does_not_enter_a_line_whose_watch_cannot_be_set_up(world: World) -> None:
     world.wheel.refuse = lambda message: message.watch is not None
     world.add(by_hand(max_runs=2))
     world.until(NOON + 121)
-    assert line(world) == [120]
+    assert line(world) == []
     assert world.lines.watch("default", "tick-tock") is None
 
 

@@ -104,11 +104,15 @@ class RunMessage(OfRun):
             nonce,
             attempt,
             caught_up_at=self.caught_up_at,
-            waited=self.waited,
             rules=self.rules,
             final=self.final,
             bulk=self.bulk,
         )
+
+    @property
+    def starts(self) -> int:
+        """The attempt that it requests, if it requests one: a redrive names the attempt that died."""
+        return self.attempt + (self.kind is MessageKind.REDRIVE and not self.unstarted)
 
     def again(self, *, nonce: str, not_before: float | None = None, instead_of: str | None = None) -> RunMessage:
         """A copy with a new nonce; `instead_of` is the id under which this message was received, if the copy replaces

@@ -82,10 +82,13 @@ class RunStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The watch of a job's line: `nonce` names its one message, sent at `at` (UTC seconds)."""
+    """The watch of a job's line: `nonce` names its one message, sent at `at` (UTC seconds). `call` is the nonce of the
+    line's one message that starts a waiting run, until a worker has received it.
+    """
 
     nonce: str
     at: float
+    call: str | None = None
 
 
 class Lines(Protocol):
@@ -94,8 +97,10 @@ class Lines(Protocol):
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         """Add the run to the line; False if it is there already."""
 
-    def leave(self, tenant: str, job_id: str, place: LinePosition) -> None:
-        """Remove the run from the line, if it is there."""
+    def leave(self, tenant: str, job_id: str, place: LinePosition, *, through: int | None = None) -> bool:
+        """Remove the run from the line, if it is there to start an attempt up to `through` (None: any attempt); whether
+        it was removed.
+        """
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
         """The first runs of the line, or with `newest` the last ones, newest first; at most 100. Strongly
@@ -112,7 +117,7 @@ class Lines(Protocol):
         self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
     ) -> bool:
         """Write it over exactly `previous` (None: there must be none), or delete it (None); False if another one is
-        there.
+        there, or one with another `call`.
         """
 
 

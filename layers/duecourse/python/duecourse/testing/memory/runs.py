@@ -134,9 +134,13 @@ class MemoryLines:
             line = self.items.lines[message.tenant, message.job_id]
             return line.setdefault(place, message) is message
 
-    def leave(self, tenant: str, job_id: str, place: LinePosition) -> None:
+    def leave(self, tenant: str, job_id: str, place: LinePosition, *, through: int | None = None) -> bool:
         with self.items.lock:
-            self.items.lines[tenant, job_id].pop(place, None)
+            entry = self.items.lines[tenant, job_id].get(place)
+            if entry is None or (through is not None and entry.starts > through):
+                return False
+            del self.items.lines[tenant, job_id][place]
+            return True
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
         with self.items.lock:
@@ -154,7 +158,7 @@ class MemoryLines:
     ) -> bool:
         with self.items.lock:
             standing = self.watch(tenant, job_id)
-            if (standing and standing.nonce) != (previous and previous.nonce):
+            if (standing and (standing.nonce, standing.call)) != (previous and (previous.nonce, previous.call)):
                 return False
             if watch is None:
                 self.items.watches.pop((tenant, job_id), None)

@@ -55,7 +55,7 @@ def start_request_of(message: RunMessage) -> StartRequest:
     return StartRequest(
         message.identity,
         nonce=message.nonce,
-        attempt=message.attempt + 1 if redrive and not message.unstarted else message.attempt,
+        attempt=message.starts,
         caught_up_at=message.caught_up_at,
         final=message.final,
         redrive=redrive,

@@ -82,7 +82,7 @@ class TransitionWriter:
         if before in _ALIVE and run.state in _FAILED:
             report.count("AttemptsFailed", target)
         if previous is not None and previous.state is RunState.QUEUED:
-            self.effects.leave_line(run, report)
+            self.effects.leave_line(item.message, run, report)
         return self.effects.perform(item, run, job)
 
     def _with_stored_result(self, run: Run, report: Report) -> Run:

@@ -1,19 +1,23 @@
 """The line of a job: its runs that wait for another one. A waiting run is two items and no message.
 
 A run enters the line and then reads the lock again; a holder releases the lock and then starts the next run: one of the
-two sees the other's write. To start a waiting run is to send its stored message. Its worker decides again, so an extra
-message changes nothing. If one is lost, the line's watch, one message every half minute, starts the first run.
+two sees the other's write. To start a waiting run is to send its stored message, a call. Its worker decides again, so
+an extra message changes nothing. If one is lost, the line's watch, one message every half minute, starts the first run.
+
+A line has one call at a time: its nonce is recorded (`Watch.call`) before it is sent, and no other call is sent until a
+worker has received this one. That worker removes the nonce before it reads the lock. So a call that is not sent because
+of another one is not missed: the other one's worker reads the lock later, and if its own run does not wait any more, it
+calls the next one. Only the watch sends a call in spite of another one, which may be lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.overlap import NEWEST_ONLY
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lines, Randomness, Watch
 from duecourse.usecases.forwarder import Forwarder
@@ -29,8 +33,8 @@ WATCH_LOST_SECONDS = 90
 KEPT_SECONDS = 400 * DAY_SECONDS
 """The TTL of items that were not deleted: longer than any record is kept."""
 
-OLDER = 10
-"""How many older runs a newer one replaces at once; the others are replaced when they are started."""
+MAX_LOOKS = 4
+"""How often the watch reads its item again because a call was recorded meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,13 @@ class Line:
     def enter(self, job: Job, run: Run, message: RunMessage, report: Report) -> bool:
         """Put the run in line with the message that is to start it; False if it is there already. `run` is its record.
         Raises if a message cannot be sent.
+
+        The watch is set up first: if the worker dies or a request fails, no run is in a line without a watch.
         """
         entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=())
         if run.through is None:
             entry = replace(entry, rules=None)
+        self._watched(entry)
         entered = self.lines.enter(entry, expires_at=self._expires_at())
         if entered:
             report.counts["RunsQueued"] += 1
@@ -58,76 +65,109 @@ class Line:
                 newest = max(message.due, message.through or 0)
                 self._send(entry, newest + job.start_deadline_seconds + 1.0)
             if job.overlap in NEWEST_ONLY:
-                self._call([each for each in self._first(run, OLDER) if position_of(each) < position_of(run)])
-        self._have_watched(entry)
+                for first in self._first(run):
+                    if position_of(first) < position_of(run):
+                        self._call(first, report)
         return entered
 
-    def leave(self, run: Run | RunMessage) -> None:
-        """Remove the run from the line, if it is there."""
-        self.lines.leave(run.tenant, run.job_id, position_of(run))
+    def leave(self, message: RunMessage, run: Run | None) -> bool:
+        """Remove the run that a message is about from the line, if it does not wait any more by its record `run`;
+        whether it was removed. A dead run may wait for the attempt that its redrive requests.
+        """
+        waits_for_later = run is not None and (not run.state.final or run.state is RunState.DEAD)
+        through = run.attempt if run is not None and waits_for_later else None
+        return self.lines.leave(message.tenant, message.job_id, position_of(message), through=through)
 
-    def begun(self, run: Run, report: Report, *, locked: bool) -> None:
+    def begun(self, message: RunMessage, run: Run, report: Report, *, locked: bool) -> None:
         """Remove a run that has begun, and start the next one if the job has no lock (not `locked`). A failure here
         must not affect the recorded attempt: the line's watch starts the first run again.
         """
         try:
-            self.leave(run)
+            self.leave(message, run)
             if not locked:
                 self.call_next(run, report)
         except Exception as problem:  # noqa: BLE001 - after any error the call of the run must follow
             report.add("line_not_left", alarming=True, error=in_words(problem))
 
+    def received(self, message: RunMessage) -> bool:
+        """Whether the message is the line's call, which is removed. A copy replaces the message that it names."""
+        standing = self.lines.watch(message.tenant, message.job_id)
+        names = {message.nonce, *(nonce for _, nonce in message.replaces)}
+        if standing is None or standing.call not in names:
+            return False
+        return self._record(message, replace(standing, call=None), standing)
+
     def call_next(self, run: Run | RunMessage, report: Report) -> None:
-        """Start the first run of the job's line."""
-        for message in self._call(self._first(run, 1)):
-            self._have_watched(message)  # a release without lines may have handled the watch as a start
-            report.add("run_called", run_id=str(message.name), tenant=message.tenant, job_id=message.job_id)
+        """Start the first run of the job's line, unless the line's call is on its way."""
+        for first in self._first(run):
+            self._call(first, report)
 
     def look(self, message: RunMessage, report: Report) -> None:
         """Handle the watch's message: start the first run, and send the next message of the watch. It is sent before
         its nonce is recorded: after a crash in between this message comes again, and the unrecorded one is dropped. If
         no watch is recorded, the sender of this message has not recorded it yet.
         """
-        tenant, job_id, now = message.tenant, message.job_id, self.clock.now()
-        standing = self.lines.watch(tenant, job_id)
-        if standing is not None and standing.nonce != message.watch:
-            report.add("message_dropped", reason="another message looks after the line", asked=message.kind)
-            return
-        first = self._first(message, 1)
-        if not first:
-            self.lines.set_watch(tenant, job_id, None, standing, expires_at=0)
-            first = self._first(message, 1)  # a run may have entered the line and found its watch
-            if not first:
+        for _ in range(MAX_LOOKS):
+            standing = self.lines.watch(message.tenant, message.job_id)
+            if standing is not None and standing.nonce != message.watch:
+                report.add("message_dropped", reason="another message looks after the line", asked=message.kind)
                 return
-            standing = None
-        self._call(first)
-        following = Watch(self.randomness.nonce(), now)
-        self._send(replace(first[0], watch=following.nonce), now + WATCH_SECONDS)
-        self.lines.set_watch(tenant, job_id, following, standing, expires_at=self._expires_at())
-        report.add("line_watched", run_id=str(first[0].name))
+            first = self._first(message)
+            if not first:
+                if not self._record(message, None, standing):
+                    continue
+                first = self._first(message)  # a run may have entered the line and found its watch
+                if not first:
+                    return
+                standing = None
+            following = Watch(self.randomness.nonce(), self.clock.now(), self.randomness.nonce())
+            self._send(replace(first[0], watch=following.nonce), following.at + WATCH_SECONDS)
+            if self._record(message, following, standing):
+                self._send(first[0], following.at, following.call)
+                report.add("line_watched", run_id=str(first[0].name))
+                return
+        raise LineUnavailableError(f"the watch of {message.name} was changed at each of {MAX_LOOKS} tries")
 
-    def _have_watched(self, entry: RunMessage) -> None:
-        """Set up the line's watch if it has none. The message is sent before its nonce is recorded, as in `look`: a
-        crash in between leaves an unrecorded message, which is dropped, and never a watch without a message.
+    def _watched(self, entry: RunMessage) -> Watch:
+        """The line's watch, which is set up if there is none. The message is sent before its nonce is recorded, as in
+        `look`: a crash in between leaves an unrecorded message, which is dropped, and never a watch without a message.
         """
         now = self.clock.now()
         standing = self.lines.watch(entry.tenant, entry.job_id)
         if standing is not None and now < standing.at + WATCH_LOST_SECONDS:
-            return
-        watch = Watch(self.randomness.nonce(), now)
+            return standing
+        watch = Watch(self.randomness.nonce(), now, None if standing is None else standing.call)
         self._send(replace(entry, watch=watch.nonce), now + WATCH_SECONDS)
-        self.lines.set_watch(entry.tenant, entry.job_id, watch, standing, expires_at=self._expires_at())
+        self._record(entry, watch, standing)
+        return watch
 
-    def _first(self, run: Run | RunMessage, limit: int) -> list[RunMessage]:
-        return self.lines.waiting(run.tenant, run.job_id, limit=limit)
+    def _record(self, whose: RunMessage, watch: Watch | None, standing: Watch | None) -> bool:
+        """Write the watch over exactly `standing`; whether it was written. If only the answer to the write was lost, it
+        is there.
+        """
+        lines, tenant, job_id = self.lines, whose.tenant, whose.job_id
+        written = lines.set_watch(tenant, job_id, watch, standing, expires_at=self._expires_at())
+        return written or lines.watch(tenant, job_id) == watch
 
-    def _call(self, messages: Sequence[RunMessage]) -> Sequence[RunMessage]:
-        for message in messages:
-            self._send(message, self.clock.now())
-        return messages
+    def _first(self, run: Run | RunMessage) -> list[RunMessage]:
+        return self.lines.waiting(run.tenant, run.job_id, limit=1)
 
-    def _send(self, message: RunMessage, not_before: float) -> None:
-        fresh = message.again(nonce=self.randomness.nonce(), not_before=not_before)
+    def _call(self, first: RunMessage, report: Report) -> None:
+        """Send the line's call to its first run, unless a call is on its way. If another worker has changed the watch
+        meanwhile, it has sent a call, or will read the lock later than this worker released it.
+        """
+        watch = self._watched(first)
+        called = replace(watch, call=self.randomness.nonce())
+        if watch.call is None and self._record(first, called, watch):
+            try:
+                self._send(first, self.clock.now(), called.call)
+            except LineUnavailableError:
+                self._record(first, watch, called)
+                raise
+            report.add("run_called", run_id=str(first.name), tenant=first.tenant, job_id=first.job_id)
+
+    def _send(self, message: RunMessage, not_before: float, nonce: str | None = None) -> None:
+        fresh = message.again(nonce=nonce or self.randomness.nonce(), not_before=not_before)
         if not self.forwarder.send(fresh, not_before, message.lane):
             raise LineUnavailableError(f"a call of {message.name} was not accepted by its lane")
 

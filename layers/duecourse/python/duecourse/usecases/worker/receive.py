@@ -168,11 +168,11 @@ class LaneWorker:
             case Drop(reason):
                 report.counts["DuplicatesDropped"] += 1
                 report.add("message_dropped", reason=reason, asked=message.kind)
-                self._leave_line(item)
+                self._leave_line(item, run)
                 return Disposition.ACK
             case FollowUp(past, reason):
                 report.add("followed_up", state=past.state, reason=reason)
-                self._leave_line(item)
+                self._leave_line(item, past)
                 return self.transitions.effects.perform(item, past, job)
             case RemainingCatchUp(occurrence, due, count, reason):
                 identity = replace(message.identity, occurrence=occurrence, due=due, count=count)
@@ -199,12 +199,12 @@ class LaneWorker:
             return disposition
         return self.requeue.runs.write(replace(run, armed=armed, token=item.context.token), run) or disposition
 
-    def _leave_line(self, item: WorkItem) -> None:
+    def _leave_line(self, item: WorkItem, run: Run | None) -> None:
         """Remove a run from the line that was started from there and does not wait any more, in case its worker died
         before doing so.
         """
         if item.message.waited:
-            self.transitions.effects.leave_line(item.message, item.report)
+            self.transitions.effects.leave_line(item.message, run, item.report)
 
     def _has_begun(self, item: WorkItem) -> bool:
         """Whether this message already carries the run: it was on time by the clock of another worker. The message must

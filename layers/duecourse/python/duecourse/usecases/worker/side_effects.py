@@ -68,10 +68,13 @@ class SideEffects:
             case other:
                 assert_never(other)
 
-    def leave_line(self, run: Run | RunMessage, report: Report) -> None:
-        """Remove a run that does not wait any more from its line, and start the next one."""
-        self.line.leave(run)
-        self.line.call_next(run, report)
+    def leave_line(self, message: RunMessage, run: Run | None, report: Report) -> None:
+        """Remove the run that a message is about from its line, if it does not wait any more by its record `run`, and
+        start the next one. A message that removes nothing and is not the line's call starts nothing.
+        """
+        called = message.waited and self.line.received(message)
+        if self.line.leave(message, run) or called:
+            self.line.call_next(message, report)
 
     def _send_next_attempt(self, item: WorkItem, run: Run) -> Disposition:
         not_before = run.not_before if run.not_before is not None else self.clock.now()

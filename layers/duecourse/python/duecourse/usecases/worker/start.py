@@ -57,6 +57,8 @@ class Starter:
                     return defer(now, "the rest of a catch-up could not be sent")
                 report.add("message_forwarded", not_before=now, reason="the rest of a catch-up", run_id=str(rest.name))
             decision = replace(decision, run=fitted.run)
+        if message.waited:
+            effects.line.received(message)  # before the lock is read
         fresh = decision.previous is None or decision.previous.state is RunState.QUEUED
         match effects.overlaps.take(job, decision.run, item.context.lease_until, fresh=fresh, again=message.waited):
             case Held():
@@ -80,7 +82,7 @@ class Starter:
                 effects.overlaps.release(job, run)  # a copy for a dead run: no later step would release it
             return conflict
         if message.waited or (decision.previous is not None and decision.previous.state is RunState.QUEUED):
-            effects.line.begun(run, report, locked=needs_lock(job))
+            effects.line.begun(message, run, report, locked=needs_lock(job))
         _count(decision, job, message, report)
         return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
 
@@ -99,10 +101,10 @@ class Starter:
         if effects.line.enter(job, standing, carried_on(item, standing).message, report):
             report.add("run_queued", reason=wait.reason)
             return Conflict(standing)
-        if wait.preempt is not None:
+        if effects.overlaps.is_free(job):
+            effects.line.call_next(standing, report)  # another run goes first, or the holder has just ended
+        elif wait.preempt is not None:
             self._preempt(wait.preempt, report)
-        elif effects.overlaps.is_free(job):
-            effects.line.call_next(standing, report)  # another run goes first
         return Disposition.ACK
 
     def _arm(self, run: Run, message: RunMessage, deadline: float) -> bool:

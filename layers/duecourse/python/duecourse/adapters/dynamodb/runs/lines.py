@@ -24,15 +24,20 @@ class DynamoLines:
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         place = LinePosition(message.due, message.name.local)
         key = job_key(message.tenant, message.job_id, sort_key(place))
-        return conditional(
-            self._client.put_item,
-            TableName=self._table,
-            Item=key | values.pack({"message": message.to_json(), "expires_at": expires_at}),
-            **ABSENT,
-        )
+        entry = {"message": message.to_json(), "attempt": message.starts, "expires_at": expires_at}
+        return conditional(self._client.put_item, TableName=self._table, Item=key | values.pack(entry), **ABSENT)
 
-    def leave(self, tenant: str, job_id: str, place: LinePosition) -> None:
-        self._client.delete_item(TableName=self._table, Key=job_key(tenant, job_id, sort_key(place)))
+    def leave(self, tenant: str, job_id: str, place: LinePosition, *, through: int | None = None) -> bool:
+        there = "attribute_exists(PK)"
+        condition: dict[str, Any] = {"ConditionExpression": there}
+        if through is not None:
+            condition = {
+                # An item of a release before 6 has no attempt.
+                "ConditionExpression": f"{there} AND (attribute_not_exists(attempt) OR attempt <= :through)",
+                "ExpressionAttributeValues": values.pack({":through": through}),
+            }
+        key = job_key(tenant, job_id, sort_key(place))
+        return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
         answer = self._query(tenant, job_id, ScanIndexForward=not newest, Limit=limit)
@@ -60,17 +65,19 @@ class DynamoLines:
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         item = read_item(self._client, self._table, job_key(tenant, job_id, WATCH))
-        return None if item is None else Watch(values.text(item, "nonce"), float(item["at"]["N"]))
+        if item is None:
+            return None
+        return Watch(values.text(item, "nonce"), float(item["at"]["N"]), values.optional_text(item, "call"))
 
     def set_watch(
         self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
     ) -> bool:
         key = job_key(tenant, job_id, WATCH)
-        condition = ABSENT if previous is None else holds({"nonce": previous.nonce})
+        condition = ABSENT if previous is None else holds({"nonce": previous.nonce, "call": previous.call})
         if watch is None:
             return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
-        item = key | values.pack({"nonce": watch.nonce, "at": watch.at, "expires_at": expires_at})
-        return conditional(self._client.put_item, TableName=self._table, Item=item, **condition)
+        item = {"nonce": watch.nonce, "at": watch.at, "call": watch.call, "expires_at": expires_at}
+        return conditional(self._client.put_item, TableName=self._table, Item=key | values.pack(item), **condition)
 
 
 def sort_key(place: LinePosition) -> str:

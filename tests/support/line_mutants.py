@@ -1,0 +1,66 @@
+"""Workers with a fault in their line, which a search has to find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from duecourse.domain.runs.run import Run
+from duecourse.messages import RunMessage
+from duecourse.usecases.report import Report
+from duecourse.usecases.worker.line import Line
+from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.side_effects import SideEffects
+
+
+class CallingLine(Line):
+    """Sends a call each time that one is wanted, whether or not another one is on its way."""
+
+    __slots__ = ()
+
+    def received(self, message: RunMessage) -> bool:
+        return False
+
+    def _call(self, first: RunMessage, report: Report) -> None:
+        self._watched(first)
+        self._send(first, self.clock.now())
+
+
+class CallingEffects(SideEffects):
+    """Calls the next run for each message of a run that waited, whether or not it removed anything from the line."""
+
+    __slots__ = ()
+
+    def leave_line(self, message: RunMessage, run: Run | None, report: Report) -> None:
+        self.line.leave(message, run)
+        self.line.call_next(message, report)
+
+
+class KeepingLine(Line):
+    """Does not remove the call that it has received."""
+
+    __slots__ = ()
+
+    def received(self, message: RunMessage) -> bool:
+        return False
+
+
+def doubling(worker: LaneWorker) -> LaneWorker:
+    """Each call of a run that has ended calls the next one twice, as in the release before 6."""
+    effects = worker.transitions.effects
+    return _with(worker, CallingEffects(**(_fields(effects) | {"line": CallingLine(**_fields(effects.line))})))
+
+
+def never_received(worker: LaneWorker) -> LaneWorker:
+    """The first call of a line remains recorded: no other one is sent."""
+    effects = worker.transitions.effects
+    return _with(worker, replace(effects, line=KeepingLine(**_fields(effects.line))))
+
+
+def _with(worker: LaneWorker, effects: SideEffects) -> LaneWorker:
+    transitions = replace(worker.transitions, effects=effects)
+    return replace(worker, transitions=transitions, starter=replace(worker.starter, transitions=transitions))
+
+
+def _fields(of: Line | SideEffects) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in of.__dataclass_fields__}
