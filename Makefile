@@ -38,7 +38,7 @@ test: setup ## the checks, and tests of every part: five minutes on two cores
 test-all: setup ## everything that `make test` leaves out (tests/tiers.py): half an hour
 	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "extended and not fuzz"  # files in their order, the long ones first
 	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property
-	@$(MAKE) --no-print-directory model
+	@$(MAKE) --no-print-directory model types-314 test-314 wheels-314
 
 lint: setup
 	$(BIN)/ruff format --check .

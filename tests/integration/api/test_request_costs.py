@@ -14,8 +14,6 @@ from tests.support.api_events import json_event
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
-pytestmark = pytest.mark.emulator
-
 INLINE = {"job": {"target": HTTP_TARGET}}
 LARGE = 190_000
 NAMES = [f"large-{number:02}" for number in range(24)]

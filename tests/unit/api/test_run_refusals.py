@@ -42,18 +42,6 @@ def test_a_token_for_what_is_no_run_costs_no_read(action: str) -> None:
     assert untouchable_client().post(body, "/v1/runs/steady/" + action, token=TOKEN).status == 401
 
 
-@pytest.mark.parametrize(
-    ("action", "body"), [("complete", {"answer": 1}), ("fail", {}), ("fail", [1]), ("heartbeat", {"error": "x"})]
-)
-def test_a_body_that_is_not_understood_costs_no_read(action: str, body: Any) -> None:
-    assert untouchable_client().post(body, f"/v1/runs/{NAME}/{action}", token=TOKEN).status == 422
-
-
-@pytest.mark.parametrize("action", ["complete", "fail"])
-def test_a_missing_body_costs_no_read(action: str) -> None:
-    assert untouchable_client().ask(f"/v1/runs/{NAME}/{action}", token=TOKEN).status == 415
-
-
 @pytest.mark.parametrize("action", ["cancel", "redrive"])
 def test_what_is_no_run_id_costs_no_read(action: str) -> None:
     assert untouchable_client().ask(f"/v1/runs/steady/{action}").status == 404

@@ -9,8 +9,6 @@ from benchmarks.workflows import Cost, budgets
 from benchmarks.workflows import measure as measure_workflow
 from duecourse.domain.jobs.policies import Overlap
 
-pytestmark = pytest.mark.emulator
-
 
 def test_creation_with_a_seat_costs_two_units_more() -> None:
     without, seated = (measure(DAILY, seated=seats, keyed=False) for seats in (False, True))
