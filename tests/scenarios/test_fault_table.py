@@ -9,9 +9,6 @@ from tests.support.fault_table.play import faults_of, play
 from tests.support.fault_table.stories import STORIES
 from tests.support.fault_table.story import Story
 
-EACH = 12
-"""`make test` plays one cell of so many, always the same ones; `make test-all` plays them all."""
-
 NAMES = [story.name for story in STORIES]
 
 
@@ -21,28 +18,14 @@ def cells() -> Cells:
     return kept()
 
 
-def held(story: Story, cells: Cells, each: int) -> None:
-    """Play one of `each` cells of a story, and the story itself; the page must say the same."""
+@pytest.mark.parametrize("story", STORIES, ids=NAMES)
+def test_the_page_has_each_write_of_a_story_and_says_what_each_fault_changes(story: Story, cells: Cells) -> None:
     calm = play(story)
     assert calm.problems == ()
     assert [str(point) for point in calm.points] == kept_points(cells, story), "write the page anew: make faults"
     every = [(point, fault) for point in calm.points for fault in faults_of(point)]
-    found = {
-        (point, fault): cell(story, calm, point, fault)
-        for point, fault in every[NAMES.index(story.name) % each :: each]
-    }
+    found = {(point, fault): cell(story, calm, point, fault) for point, fault in every}
     assert found == {at: cells[story.name, str(at[0]), at[1]] for at in found}, "see docs/faults.md"
-
-
-@pytest.mark.parametrize("story", STORIES, ids=NAMES)
-def test_the_page_has_each_write_of_a_story_and_says_what_some_faults_change(story: Story, cells: Cells) -> None:
-    held(story, cells, EACH)
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("story", STORIES, ids=NAMES)
-def test_the_page_says_what_each_fault_changes(story: Story, cells: Cells) -> None:
-    held(story, cells, 1)
 
 
 def test_whatever_fault_strikes_everything_ends_as_it_must(cells: Cells) -> None:
