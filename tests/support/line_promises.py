@@ -17,9 +17,12 @@ from tests.support.replayed import Asked
 MAX_CALLS = 1
 """How many messages may be on their way at once that start a waiting run of a job."""
 
-MAX_ABOUT_ONE_RUN = 4
-"""How many messages about one run may be on their way at once: its start or call, its deadline, its completion, a
-cancellation.
+MAX_ABOUT_ONE_RUN = 3
+"""How many messages about one run may be on their way at once: its start or call, its deadline, its completion."""
+
+MAX_CANCELLATIONS = 2
+"""How many cancellations of the run before it a waiting run may have requested: when it enters the line, and when it is
+called.
 """
 
 MAX_SECONDS = 4 * 3600
@@ -64,7 +67,11 @@ class Promises:
         about = [message for message in sent if message.watch is None]
         calls = [message for message in about if message.kind is MessageKind.START and message.waited]
         self._is(len(calls) <= MAX_CALLS + wrong, f"{len(calls)} calls of the line are in flight")
-        for name, count in Counter(str(message.name) for message in about).items():
+        cancels = [message for message in about if message.kind is MessageKind.CANCEL]
+        waiting = len(state.records) + wrong
+        self._is(len(cancels) <= MAX_CANCELLATIONS * waiting, f"{len(cancels)} cancellations are in flight")
+        others = Counter(str(message.name) for message in about if message.kind is not MessageKind.CANCEL)
+        for name, count in others.items():
             self._is(count <= MAX_ABOUT_ONE_RUN + wrong, f"{count} messages about {name} are in flight")
 
     def hold_before(self, state: State, worker: Worker, asked: Asked, step: tuple[object, ...]) -> None:
