@@ -63,6 +63,27 @@ class CountedStore:
 
 
 @dataclass
+class FailingStore:
+    """Any store: one method raises `error` where it is called with something that `hits`."""
+
+    store: Any
+    method: str
+    error: Exception
+    hits: Callable[..., bool] = lambda *_, **__: True
+    failed: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.store, name)
+        return partial(self._call, real) if name == self.method else real
+
+    def _call(self, real: Callable[..., Any], *with_: Any, **named: Any) -> Any:
+        if self.hits(*with_, **named):
+            self.failed += 1
+            raise self.error
+        return real(*with_, **named)
+
+
+@dataclass
 class ThrottledStore:
     """Any store: one method is refused, as many `times` as it is called with something that `hits`."""
 

@@ -36,7 +36,7 @@ OURS: Mapping[str, frozenset[str]] = {
     "patrol": frozenset(
         {
             *("EntriesBelowWatermark", "CursorsOutdated", "CursorsOutsideIndex", "CursorsRepaired"),
-            *("CursorsSetAsideFound", "PatrolsFailed", "CleanUpsFailed"),
+            *("CursorsSetAsideFound", "CursorsReleased", "PatrolsFailed", "CleanUpsFailed"),
         }
     ),
     "audit": frozenset(

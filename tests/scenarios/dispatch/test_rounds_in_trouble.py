@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.jobs.policies import MissedMode, MissedPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.ports import StoreBusyError
+from tests.support.faulty import FailingStore
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import World
@@ -73,6 +76,58 @@ def test_a_round_that_runs_out_of_time_among_empty_hours_goes_on_from_there(worl
     assert before is not None
     assert after is not None
     assert before < after < "2027-12-26"
+
+
+def run_all_after_an_outage(world: World) -> None:
+    """Two jobs that missed more than they run again; one of them needs its records for the plan."""
+    catching_up = MissedPolicy(MissedMode.RUN_ALL, max_missed=3)
+    world.add(job("* * * * *", id="late", missed=catching_up))
+    world.add(job("* * * * *", id="other", missed=MissedPolicy(MissedMode.SKIP)))
+    world.until(NOON + 130)
+    world.until(NOON + 3600, ticking=False)
+
+
+@pytest.mark.parametrize("error", [StoreBusyError("throttled"), TimeoutError(), OSError("no"), KeyError("state")])
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_read_of_records_that_fails_leaves_a_healthy_job_to_the_next_round(
+    world: World, error: Exception, times: int
+) -> None:
+    run_all_after_an_outage(world)
+    store = world.run_store
+    failing = FailingStore(store, "between", error, hits=lambda tenant, job_id, *_, **__: job_id == "late")
+    world.run_store = failing  # type: ignore[assignment]
+    for _ in range(times):
+        report = world.dispatch()
+        assert (report.counts["CursorsSetAside"], report.counts["ClaimsDeferred"]) == (0, 1)
+    assert failing.failed == times
+    world.work()
+    assert world.runs("other")[-1].state is RunState.SUCCEEDED
+    world.run_store = store
+    world.until(NOON + 3900)
+    found = world.jobs.get_both("default", "late")[1]
+    assert found is not None
+    assert found.error is None
+    assert [run.occurrence - int(NOON) for run in world.runs("late")][-2:] == [3840, 3900]
+    skipped = [run for run in world.runs("late") if run.state is RunState.SKIPPED]
+    assert sum(run.count for run in skipped) > 10
+
+
+def test_a_round_whose_reads_fail_slowly_goes_on_with_its_other_cursors(world: World) -> None:
+    for number in range(12):
+        world.add(job("* * * * *", id=f"late-{number}", missed=MissedPolicy(MissedMode.RUN_ALL, max_missed=3)))
+    run_all_after_an_outage(world)
+
+    def slow(_: str, job_id: str, *__: object, **___: object) -> bool:
+        if job_id == "other":
+            return False
+        world.clock.advance(4)
+        return True
+
+    failing = FailingStore(world.run_store, "between", TimeoutError(), hits=slow)
+    world.run_store = failing  # type: ignore[assignment]
+    report = world.dispatch()
+    assert failing.failed == 3
+    assert (report.counts["ClaimsDeferred"], report.counts["CursorsSetAside"], report.counts["ClaimsWon"]) == (13, 0, 1)
 
 
 def test_the_claims_of_other_jobs_are_made_where_the_records_of_one_cannot_be_read(world: World) -> None:

@@ -226,14 +226,45 @@ def test_a_job_that_is_paused_while_its_index_entry_is_checked_is_not_put_back(w
     assert "slot" not in item(world, made.id)
 
 
-def test_a_cursor_that_was_quarantined_is_counted_and_stays_so(world: World) -> None:
+def test_a_cursor_that_was_quarantined_and_cannot_be_planned_is_counted_and_stays_so(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
+    write(world, made, rules='{"expression":"99 * * * *","missed":{"mode":"skip","grace_seconds":60,"max_missed":1}}')
     report = world.repair()
-    assert report.counts["CursorsSetAsideFound"] == 1
+    assert (report.counts["CursorsSetAsideFound"], report.counts["CursorsReleased"]) == (1, 0)
     (event,) = [event for event in report.events if event.action == "cursor_found_set_aside"]
     assert event.facts["error"] == "it makes no sense"
     assert standing(world, made.id).error == "it makes no sense"
+    assert "slot" not in item(world, made.id)
+
+
+def test_a_cursor_that_was_quarantined_and_can_be_planned_is_released_reported_and_fires(world: World) -> None:
+    made = add(world, "rate(5 minutes)")
+    world.until(NOON + 301)
+    assert world.cursors.quarantine(standing(world, made.id), "ClientError('ThrottlingException')")
+    fired = len(world.runs(made.id))
+    world.until(NOON + 2000)
+    assert len(world.runs(made.id)) < 6
+    report = world.repair()
+    assert (report.counts["CursorsSetAsideFound"], report.counts["CursorsReleased"]) == (0, 1)
+    (event,) = [event for event in report.events if event.action == "cursor_released"]
+    assert event.alarming
+    assert event.facts["error"] == "ClientError('ThrottlingException')"
+    assert standing(world, made.id).error is None
+    world.until(NOON + 2800)
+    assert len(world.runs(made.id)) > fired + 2
+    assert world.repair(every_seconds=0).counts["CursorsReleased"] == 0
+
+
+def test_a_cursor_that_was_quarantined_is_not_released_while_its_job_is_paused(world: World) -> None:
+    made = add(world, "rate(5 minutes)")
+    store = DynamoRepairStore(world.tables.client, world.tables.jobs)
+    assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
+    (seen,) = store.page(None).entries
+    change = pause(made, standing(world, made.id), now=world.clock.now())
+    assert world.jobs.change(made, standing(world, made.id), change.job, change.cursor)
+    assert world.repair(store=Stale(store, [seen])).counts["CursorsReleased"] == 0
+    assert "slot" not in item(world, made.id)
 
 
 def test_a_job_whose_last_run_ended_unseen_is_completed(world: World) -> None:

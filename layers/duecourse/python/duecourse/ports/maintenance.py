@@ -94,8 +94,8 @@ class RepairStore(Protocol):
         """The next page of all entries. May be stale."""
 
     def place(self, entry: Entry, slot: str, cursor: Cursor | None = None) -> bool:
-        """Put an entry into a slot, with `cursor`'s occurrence if one is given; False, and nothing written, if the
-        entry is not exactly as it was read.
+        """Put an entry into a slot, with `cursor`'s occurrence if one is given, and without its error if `cursor` has
+        none; False, and nothing written, if the entry is not exactly as it was read.
         """
 
     def last_pass(self) -> RepairPass | None:

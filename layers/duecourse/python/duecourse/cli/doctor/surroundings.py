@@ -27,6 +27,7 @@ PATROL_FINDS: Mapping[str, str] = {
     "EntriesBelowWatermark": "entries below their watermark (moved)",
     "CursorsOutsideIndex": "cursors of active jobs outside the index (put back)",
     "CursorsSetAsideFound": "cursors quarantined",
+    "CursorsReleased": "cursors that were quarantined without a fault of their own (put back)",
 }
 """What index repair counts, worst first; each has an alarm of its name."""
 
@@ -179,6 +180,7 @@ def patrol(found: RepairState) -> Check:
     return bad(
         "patrol",
         f"{when} and found {told}",
-        "its log names them (actions entry_below_watermark, cursor_outside_index, cursor_found_set_aside)",
+        "its log names them (actions entry_below_watermark, cursor_outside_index, cursor_found_set_aside, "
+        "cursor_released)",
         runbook(next(iter(wrong)).lower()),
     )

@@ -102,13 +102,14 @@ class _Round:
         """A round that has not started."""
         parts = (uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.claiming, uses.executor, uses.rules.shards)
         named = {} if correlation_id is None else {"correlation_id": correlation_id}
+        report = Report(about={"shard": shard, **named})
         return cls(
             uses,
             shard,
             WriteRetry(uses.clock, uses.randomness, deadline),
             SendAndClaim(*parts, correlation_id=correlation_id),
-            Planning(uses.clock, uses.rules.horizon, uses.claiming.skipping.runs),
-            Report(about={"shard": shard, **named}),
+            Planning(uses.clock, uses.rules.horizon, uses.claiming.skipping.runs, report),
+            report,
         )
 
     def run(self) -> Report:

@@ -18,9 +18,11 @@ from typing import Any
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of, long_over, recomputed
+from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.ports import Clock, IndexPage, JobStore, Lines, RepairStore, RunStore, TickMark, Timer, Timers
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
 from duecourse.usecases.dispatch.dispatch import FIRST_LOOK_BACK_SECONDS
@@ -83,7 +85,7 @@ class _Mend:
                 case IndexFault.OUTSIDE:
                     self._put_into_index()
                 case IndexFault.QUARANTINED:
-                    self._count_quarantined()
+                    self._release_or_count()
                 case IndexFault.ENDED:
                     self._complete()
                 case IndexFault.NO_SCHEDULE:
@@ -94,14 +96,32 @@ class _Mend:
             else:
                 self._found("PatrolsFailed", "entry_not_patrolled", alarming=True, error=in_words(problem))
 
-    def _count_quarantined(self) -> None:
+    def _release_or_count(self) -> None:
+        """Put a quarantined cursor back that can be planned now: its error was not the cursor's, or is gone."""
         timer = self.entry.cursor is None and not self.entry.unreadable
         if not timer and self.entry.state is None:  # the job is on another page
             job = self.uses.jobs.get(self.entry.tenant, self.entry.job_id)
             if job is None or job.state is not JobState.ACTIVE:
                 return
         error = "it cannot be read" if self.entry.cursor is None else self.entry.cursor.error
-        self._found("CursorsSetAsideFound", "cursor_found_set_aside", error=error)
+        if (anew := self._released()) is not None:
+            self._found("CursorsReleased", "cursor_released", alarming=True, error=error, due=anew.due)
+        else:
+            self._found("CursorsSetAsideFound", "cursor_found_set_aside", error=error)
+
+    def _released(self) -> Cursor | None:
+        """The quarantined cursor as it was put back; None if it was not."""
+        if self.entry.cursor is None or self._current() == (None, None):
+            return None
+        try:
+            healthy = replace(self.entry.cursor, error=None)
+            plan(healthy, now=self.now, horizon=MAX_DELAY_SECONDS)
+            anew = recomputed(healthy)
+        except UNREADABLE:
+            return None
+        if anew is None or anew.due is None:
+            return None
+        return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
 
     def _move(self) -> None:
         entry = self.entry

@@ -73,11 +73,12 @@ class DynamoRepairStore:
         conditions = ["attribute_exists(PK)", *(f"#{name} = :was_{name}" for name in there)]
         conditions += [f"attribute_not_exists(#{name})" for name in stand if name not in there]
         known = {f":{name}": value for name, value in write.items()}
+        released = " REMOVE #error" if "error" in there and cursor is not None and cursor.error is None else ""
         return conditional(
             self._client.update_item,
             TableName=self._table,
             Key=key(*entry.key),
-            UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in write),
+            UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in write) + released,
             ConditionExpression=" AND ".join(conditions),
             ExpressionAttributeNames={f"#{name}": name for name in {*stand, *write}},
             ExpressionAttributeValues=values.pack(known | {f":was_{name}": stand[name] for name in there}),

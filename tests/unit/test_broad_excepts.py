@@ -1,0 +1,84 @@
+"""Every handler that catches all exceptions, and why: an error of a store must not count as one of what was read.
+
+A handler may catch everything only if it makes no permanent decision about the job, cursor or run in hand: it reports,
+leaves the work to be repeated, raises again, or ends a call whose outcome is unknown anyway.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "layers/duecourse/python/duecourse"
+BROAD = {"Exception", "BaseException"}
+
+REASONS = {
+    "functions/dispatch/handler.py:handler": "logs and counts; the next tick repeats the round",
+    "adapters/aws/secrets.py:_fetch": "raised again in every thread that waits for the answer",
+    "adapters/targets/http/deadline.py:run": "raised again where the result is read",
+    "adapters/targets/http/response.py:_errors_named": "raised again as the error of a response that cannot be read",
+    "api/app.py:_answered": "logs and answers 500 or 503; nothing is stored",
+    "api/problems/refusals.py:refusing": "raised again unless it is a known refusal",
+    "api/routes/batch.py:create_jobs": "answers 500 or 503 for this job; the jobs before it are reported as created",
+    "cli/cases.py:answer": "answers the error for this case; the other cases go on",
+    "cli/local/emulator/ministack.py:__enter__": "stops the process and raises again",
+    "testing/targets.py:_answered": "kept for the test and raised again",
+    "usecases/dispatch/dispatch.py:run": "logs and counts; the next round repeats what is not claimed",
+    "usecases/dispatch/planning.py:_on_time": "leaves the cursor to the next round; it stays in the index",
+    "usecases/dispatch/send_and_claim.py:_claim": "leaves the claim to the next round; the cursor stays in the index",
+    "usecases/dispatch/tick.py:_mark": "logs; the rounds have begun and the next tick writes the mark",
+    "usecases/jobs/jobs.py:send": "the job is written; the answer says what was not sent, and the next tick sends it",
+    "usecases/maintenance/archive.py:_write": "counts; the handler gives the batch back",
+    "usecases/maintenance/audit.py:__call__": "counts; the next invocation repeats the page",
+    "usecases/maintenance/clean_up.py:__call__": "counts; the next pass tries the job again",
+    "usecases/maintenance/index_repair.py:__call__": "counts; the next invocation repeats the page",
+    "usecases/maintenance/reconcile.py:__call__": "lets the messages become visible and raises again",
+    "usecases/maintenance/reconcile.py:_look": "counts; the message stays in the dead-letter queue",
+    "usecases/maintenance/reconcile.py:_receive": "counts; the next call receives the messages",
+    "usecases/worker/call.py:call": "ends the attempt: the target may have been called, so it cannot be repeated freely",
+    "usecases/worker/finish.py:_with_stored_result": "the run has succeeded; it keeps the beginning of its result",
+    "usecases/worker/line.py:begun": "the attempt is recorded and its call must follow; the line's watch repeats it",
+    "usecases/worker/receive.py:handle": "the message stays in its queue, or is sent again near its receive limit",
+    "usecases/worker/requeue.py:requeue": "the message is sent again, later than the attempt that may be alive",
+    "usecases/worker/side_effects.py:_pause_failing": "counts; the next delivery of the message repeats it",
+    "usecases/write_retry.py:until_deadline": "tries again, and raises the last error",
+    "worker/keeper.py:_attempt": "logs and tries again; the task goes on",
+    "worker/worker.py:_handle": "logs; the message stays in its queue",
+}
+"""By file (below the package unless it is a function's) and function."""
+
+
+def broad_handlers(tree: ast.AST, function: str = "") -> Iterator[str]:
+    """The functions that have a handler of all exceptions, once for each handler."""
+    for node in ast.iter_child_nodes(tree):
+        inner = node.name if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else function
+        if isinstance(node, ast.ExceptHandler) and catches_all(node.type):
+            yield function
+        yield from broad_handlers(node, inner)
+
+
+def catches_all(caught: ast.expr | None) -> bool:
+    """Whether a handler's type names all exceptions."""
+    names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return caught is None or any(isinstance(name, ast.Name) and name.id in BROAD for name in names)
+
+
+def found() -> list[str]:
+    sources = [*ROOT.glob("functions/**/*.py"), *ROOT.glob(f"{PACKAGE}/**/*.py")]
+    places = ((path.relative_to(ROOT).as_posix().removeprefix(f"{PACKAGE}/"), path) for path in sources)
+    return sorted(
+        f"{place}:{function}" for place, path in places for function in broad_handlers(ast.parse(path.read_text()))
+    )
+
+
+def test_every_handler_of_all_exceptions_has_a_reason() -> None:
+    assert found() == sorted(REASONS)
+
+
+def test_handlers_of_all_exceptions_are_recognised() -> None:
+    source = "def f():\n try: g()\n except {}: pass\n"
+    broad = ["Exception", "BaseException as e", "(OSError, Exception)", ""]
+    assert [list(broad_handlers(ast.parse(source.format(caught)))) for caught in broad] == [["f"]] * 4
+    assert list(broad_handlers(ast.parse(source.format("(OSError, ValueError)")))) == []
