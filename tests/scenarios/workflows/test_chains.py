@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.workflows.graph import PART_MEMBERS, Rule
+from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON
+from tests.support.one_run import ONCE
 from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld
 from tests.support.workflows import graph_of
 
@@ -104,3 +106,13 @@ def test_index_repair_finds_nothing_to_do_where_there_are_workflows(world: Workf
     report = world.repair()
     assert [event.action for event in report.events] == ["patrolled"]
     assert {name: count for name, count in report.counts.items() if count and name != "EntriesPatrolled"} == {}
+
+
+def test_a_workflow_begins_in_its_first_attempt_though_its_store_is_throttled(world: WorkflowWorld) -> None:
+    throttled = ThrottledStore(world.workflows, "read", times=5)
+    world.workflows = throttled  # type: ignore[assignment]
+    world.begin(graph_of(CHAIN), NOON + 180, retry=ONCE)
+    assert throttled.refused == 5
+    run = world.run("nightly")
+    assert run is not None
+    assert (run.state, run.attempt) == (S, 1)

@@ -11,13 +11,21 @@ from duecourse.domain.runs.rendering import idempotency_key
 from duecourse.domain.runs.run import Run
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
-from duecourse.ports import Call, Caller, Clock
+from duecourse.ports import Call, Caller, Clock, Randomness
+from duecourse.usecases.report import in_words
+from duecourse.usecases.unreadable import UNREADABLE
 from duecourse.usecases.worker.work_item import WorkItem
 from duecourse.usecases.workflows.payloads import Payloads, Prepared
 from duecourse.usecases.workflows.workflows import Workflows
+from duecourse.usecases.write_retry import WriteRetry
 
 FINISH_MARGIN_SECONDS = 3
 """The time of an invocation that a worker reserves to record the end of an attempt."""
+
+BEGIN_MARGIN_SECONDS = 15
+"""In the last seconds of its lease a worker begins no further try to start a workflow's members: the end of the attempt
+must be recorded.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,7 @@ class Calls:
     caller: Caller
     payloads: Payloads
     clock: Clock
+    randomness: Randomness
     workflows: Workflows
 
     def prepared(self, job: Job, run: Run) -> Prepared | Failed:
@@ -44,17 +53,38 @@ class Calls:
         token = None if run.callback_hash is None else str(CallbackToken(run.tenant, run.attempt, item.context.secret))
         try:
             if isinstance(prepared.job.target, WorkflowTarget):
-                return self.workflows.begin(run, item.report)
+                return self._begin(item, run)
             job, key = prepared.job, idempotency_key(run, prepared.job)
             timeout = min(float(job.timeout_seconds), spare)
             outcome = self.caller.call(Call(job, run, key, timeout, token, prepared.taken))
         except TemplateError as problem:  # a job of a release without templates or their limits
             return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code=problem.code)
         except Exception as problem:  # noqa: BLE001 - any error in the call ends the attempt, not its worker
-            # Without the error's text, which may quote a header and so a secret.
-            name, trace = type(problem).__name__, "".join(format_tb(problem.__traceback__))
-            item.report.add("call_broke", alarming=True, error=name, traceback=trace)
-            return Failed(f"the call broke inside Duecourse ({name})", code="internal")
+            return _broken(item, problem)
         if isinstance(outcome, Failed) and outcome.detail is not None:
             item.report.add("target_refused", code=outcome.code, detail=outcome.detail)
         return outcome
+
+    def _begin(self, item: WorkItem, run: Run) -> Outcome:
+        """Start a workflow's members. An error of the store is no failure of the workflow: it is tried again until
+        shortly before the lease ends, since starts that are repeated change nothing.
+        """
+
+        def begin() -> Outcome:
+            try:
+                return self.workflows.begin(run, item.report)
+            except UNREADABLE as problem:
+                return _broken(item, problem)
+
+        def put_off(problem: Exception) -> None:
+            item.report.add("begin_put_off", error=in_words(problem))
+
+        retry = WriteRetry(self.clock, self.randomness, item.context.lease_until - BEGIN_MARGIN_SECONDS)
+        return retry.until_deadline(begin, put_off)
+
+
+def _broken(item: WorkItem, problem: Exception) -> Failed:
+    """The outcome of a call that broke. Without the error's text, which may quote a header and so a secret."""
+    name, trace = type(problem).__name__, "".join(format_tb(problem.__traceback__))
+    item.report.add("call_broke", alarming=True, error=name, traceback=trace)
+    return Failed(f"the call broke inside Duecourse ({name})", code="internal")

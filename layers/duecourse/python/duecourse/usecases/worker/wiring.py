@@ -84,5 +84,5 @@ def worker_of(ports: WorkerPorts, caller: Caller, rules: WorkerRules) -> LaneWor
     workflows = transitions.effects.workflows
     requeue = Requeue(ports.runs, ports.clock, ports.randomness, transitions.effects.forwarder, rules)
     payloads = Payloads(ports.workflows, ports.jobs, ports.inputs)
-    starter = Starter(Calls(caller, payloads, ports.clock, workflows), transitions, requeue, coverage)
+    starter = Starter(Calls(caller, payloads, ports.clock, ports.randomness, workflows), transitions, requeue, coverage)
     return LaneWorker(ports.jobs, starter, transitions, requeue, coverage, workflows)
