@@ -235,6 +235,16 @@ def test_a_handler_answers_by_a_status_a_body_or_both(scheduler: Scheduler, http
     assert found["c"]["error"].endswith("answered 409 Conflict: taken")
 
 
+def test_runs_are_found_by_one_state_or_by_several(scheduler: Scheduler) -> None:
+    for job_id in ("nightly", "flaky"):
+        post(scheduler, job_id, retry={"max_attempts": 1 if job_id == "nightly" else 2, "min_seconds": 3600})
+        scheduler.answer(job_id, status=500)
+    scheduler.advance(hours=3)
+    assert [run.job_id for run in scheduler.client.find_runs(state="DEAD")] == ["nightly"]
+    assert [run.job_id for run in scheduler.client.find_runs(state=["RETRYING"])] == ["flaky"]
+    assert {run.job_id for run in scheduler.client.find_runs(state=("DEAD", "RETRYING"))} == {"nightly", "flaky"}
+
+
 def test_what_a_handler_raises_is_the_tests(scheduler: Scheduler) -> None:
     @scheduler.target
     def handler(call: TargetCall) -> None:
