@@ -57,7 +57,7 @@ class AuditedWorld(World):
         service = Jobs(self.jobs, self.wheel, self.clock, self.randomness, 840, Registered(), no_members(self.jobs))
         skipping = Skipping(self.run_store, self.clock, 90)
         self.editing = EditJobs(service, self.jobs, skipping, self.clock)
-        self.pausing = Pausing(service, self.jobs, skipping, self.clock)
+        self.pausing = Pausing(service, self.jobs, skipping, self.lines, self.clock)
         assert self.audits.save(Turn(0, 1, int(NOON) - HOUR, int(NOON), done=True), now=NOON)
 
     def auditor(self, segments: int = 1) -> Audit:

@@ -32,7 +32,7 @@ class Office:
             world.jobs, world.wheel, clock, world.randomness, 840, Registered(), Membership(world.jobs, world.workflows)
         )
         self.editing = EditJobs(self.jobs, world.jobs, skipping, clock)
-        self.pausing = Pausing(self.jobs, world.jobs, skipping, clock)
+        self.pausing = Pausing(self.jobs, world.jobs, skipping, world.lines, clock)
 
     def edit(self, job_id: str = "tick-tock", expression: str | None = None, **changes: Any) -> Edited:
         def draft_for(found: Job) -> Draft:

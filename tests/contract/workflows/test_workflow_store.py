@@ -79,3 +79,17 @@ def test_members_are_claimed_as_they_were_read(any_tables: Tables, store: Workfl
     freed = jobs.get("default", "job-8")
     assert freed is not None
     assert freed.workflow is None
+
+
+def test_an_end_that_is_withdrawn_counts_no_more_and_no_late_note_of_it_does(store: WorkflowStore) -> None:
+    note(store, 0, End.FAILED)
+    note(store, 1, End.OK)
+    store.withdraw("default", RUN, {0: 1, PART_MEMBERS: 2}, [0, 1, 2], expires_at=LATER)
+    withdrawn = MemberEnds(ok=0b10, rounds=((0, 1), (PART_MEMBERS, 2)), again=True)
+    assert store.read("default", RUN, [0, 1]).ends == withdrawn
+    assert store.read("default", RUN, [2]).ends == MemberEnds(again=True), "each part says so"
+    assert note(store, 0, End.FAILED) == MemberEnds(ok=0b10, rounds=((0, 1),), again=True)
+    ended = store.record_end("default", RUN, 0, End.SKIPPED, in_round=1, expires_at=LATER)
+    assert ended == MemberEnds(ok=0b10, skipped=0b1, rounds=((0, 1),), again=True)
+    store.withdraw("default", RUN, {0: 1}, [], expires_at=LATER)
+    assert store.read("default", RUN, [0]).ends == ended, "withdrawn twice"

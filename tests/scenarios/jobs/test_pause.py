@@ -26,7 +26,7 @@ def world(tables: Tables) -> World:
 @pytest.fixture
 def pausing(world: World) -> Pausing:
     jobs = Jobs(world.jobs, world.wheel, world.clock, world.randomness, 840, Registered(), no_members(world.jobs))
-    return Pausing(jobs, world.jobs, Skipping(world.run_store, world.clock, 90), world.clock)
+    return Pausing(jobs, world.jobs, Skipping(world.run_store, world.clock, 90), world.lines, world.clock)
 
 
 def test_a_paused_job_does_not_fire_though_fourteen_minutes_of_it_are_enqueued(world: World, pausing: Pausing) -> None:

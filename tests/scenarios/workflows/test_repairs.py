@@ -90,8 +90,10 @@ def test_a_rerun_of_a_rerun_takes_over_what_either_has_run(world: WorkflowWorld)
     world.answers.failing = {"us"}
     first = world.rerun(["eu"])
     world.until(NOON + 110)
-    assert world.state("nightly", first.name.local) == (S, None)
-    assert world.state("report", first.name.local) == (K, "upstream_skipped")
+    assert world.state("report", first.name.local) == (K, "upstream_failed"), "us counts as it ended"
+    dead = world.run("nightly", first.name.local)
+    assert dead is not None
+    assert (dead.state, dead.error) == (D, "failed: us (http.500)")
     world.answers.failing = set()
     second = world.rerun(["us"], first.name.local)
     world.until(NOON + 120)
@@ -107,7 +109,31 @@ def test_a_rerun_starts_the_named_jobs_whatever_came_before_them(world: Workflow
     new = world.rerun(["load"])
     world.until(NOON + 100)
     assert world.caller.runs[1:] == [f"load.{new.name.local}"]
-    assert world.state("nightly", new.name.local) == (S, None)
+    assert world.state("load", new.name.local) == (S, None)
+    assert world.state("nightly", new.name.local) == (D, "members_failed"), "extract is dead"
+
+
+def test_failures_that_a_rerun_takes_over_count_for_every_rule(world: WorkflowWorld) -> None:
+    graph = graph_of(
+        {
+            "extract": (),
+            "again": (),
+            "alert": ("extract", "again"),
+            "quiet": ("extract", "again"),
+            "left": ("extract",),
+        },
+        extract={"may_fail": True},
+        alert={"when": Rule.ANY_FAILURE},
+        quiet={"when": Rule.NONE_FAILED},
+    )
+    world.answers.failing = {"extract", "again"}
+    world.begin(graph, NOON + 90)
+    world.answers.failing = set()
+    local = world.rerun(["again"]).name.local
+    world.until(NOON + 100)
+    assert world.state("alert", local) == (S, None)
+    assert world.state("quiet", local) == (K, "upstream_failed")
+    assert world.state("nightly", local) == (S, None), "extract may fail"
 
 
 def test_a_rerun_with_the_same_key_is_one_run(world: WorkflowWorld) -> None:

@@ -74,6 +74,17 @@ MANY = divided(
 WIDE = divided(InThrees, dict.fromkeys("abcdefgh", ()) | {"z": tuple("abcdefgh")}, z={"when": Rule.ALL_DONE})
 
 
+BESIDE = divided(OneByOne, {"a": (), "b": ("a",), "c": (), "d": ("b", "c")}, d={"when": Rule.ALL_DONE})
+"""After b, which a failure of a skips, and beside it after c: d waits for a all the same once that is redriven."""
+
+BESIDE_DONE = divided(
+    OneByOne,
+    {"a": (), "b": ("a",), "c": (), "d": ("b", "c")},
+    b={"when": Rule.ALL_DONE},
+)
+"""The same where b has run after the failure."""
+
+
 def joins(rule: Rule) -> Graph:
     """A join over two parts."""
     return divided(OneByOne, {"a": (), "b": (), "c": ("a", "b")}, c={"when": rule})
@@ -146,8 +157,10 @@ WALKS = (
 """At random."""
 
 _REDRIVEN = Case("chain of 2", CHAIN, Left(failures=1, redrives=1))
+_BESIDE = Case("join, all_done", joins(Rule.ALL_DONE), Left(failures=1, redrives=1))
 _CRASHED = Case("chain of 2", CHAIN, Left(crashes=1), workers=1)
 _CANCELLED = Case("chain of 2", CHAIN, Left(cancels=1))
+_OVERDUE_TWICE = Case("chain of 2", CHAIN, Left(deadlines=1, run_redrives=1, cancels=1))
 _OVERDUE = Case("chain of 2", CHAIN, Left(deadlines=1, run_redrives=1, crashes=1), workers=1)
 
 MUTANTS = {
@@ -155,7 +168,7 @@ MUTANTS = {
     "a start asks whether its workflow's run is over, then for the ends": Case(
         "chain of 2", CHAIN, Left(failures=1, redrives=1, cancels=1)
     ),
-    "who was stopped is started by an old look": _CANCELLED,
+    "who was stopped does not ask whether its workflow's run is over": _OVERDUE_TWICE,
     "who is due is not cancelled with the workflow's run": _CANCELLED,
     "who was cancelled starts itself, whatever has become of its workflow's run": Case("one", ONE, Left(cancels=1)),
     "who was cancelled with a workflow's run that is back does not start itself": _OVERDUE,
@@ -165,6 +178,16 @@ MUTANTS = {
     "starts are sent before the end is noted": Case("chain of 2", CHAIN),
     "other parts are read before the own end is noted": Case("join over 2 parts", JOIN),
     "an end is written over whatever it was": _REDRIVEN,
+    "a member runs again before its end is withdrawn": _BESIDE,
+    "an end before one that is withdrawn counts": Case(
+        "chain of 2 beside one, then one", BESIDE, Left(failures=1, redrives=1)
+    ),
+    "only the jobs directly after a redriven one are looked at": Case(
+        "chain of 2 beside one, then one", BESIDE_DONE, Left(failures=1, redrives=1)
+    ),
+    "the parts are not marked before an end is withdrawn": Case(
+        "chain of 2 beside one, then one", BESIDE, Left(failures=1, redrives=1)
+    ),
     "a redriven success does not have its workflow's run evaluated": _REDRIVEN,
     "a death by members is not looked at once more": _REDRIVEN,
     "a skipped member stays skipped": _REDRIVEN,

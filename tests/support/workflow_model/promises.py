@@ -5,18 +5,18 @@ I1 never early; I2 at most once; I3 never forgotten; I4 it ends; I5 a redrive go
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
 from duecourse.domain.runs.member import MEMBERS_FAILED
-from duecourse.domain.runs.records import stopped_by_workflow
+from duecourse.domain.runs.records import WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.workflows.ends import End, MemberEnds, end_of
+from duecourse.domain.workflows.ends import End, MemberEnds, end_of, entry
 from duecourse.domain.workflows.graph import numbers_in
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept
 from tests.support.workflow_model.protocol import Protocol
-from tests.support.workflow_model.values import Broken, Letter, Seen, State
+from tests.support.workflow_model.values import Broken, Letter, Seen, State, with_entry
 from tests.support.workflow_model.workflow_steps import WORKFLOW
 
 
@@ -33,7 +33,7 @@ class Promises:
 
     def beginning(self) -> Seen:
         """Nothing has happened."""
-        nobody = self.ends.of(MemberEnds())
+        nobody = self.ends.of(MemberEnds(again=True))  # by which ends count only with those before them
         return Seen(nobody, self._ready_by(nobody))
 
     def written(self, state: State, letter: Letter, run: Run, previous: Run | None, attempts: int) -> Seen:
@@ -42,7 +42,7 @@ class Promises:
         if run.state is RunState.RUNNING and run.cancel_requested is None:
             _is(not attempts or not run.is_member, f"I2 {run.job_id}: two attempts are believed alive")
             succeeded = previous is not None and previous.state is RunState.SUCCEEDED
-            _is(not succeeded, f"I2 {run.job_id} runs though it succeeded")
+            _is(not succeeded or not run.is_member, f"I2 {run.job_id} runs though it succeeded")
         if not run.is_member and run.job_id == WORKFLOW:
             if run.state is RunState.RUNNING and previous is not None and previous.state is RunState.DEAD:
                 seen = seen._replace(late=0, told=False)
@@ -53,29 +53,43 @@ class Promises:
             return seen
         number = self.protocol.graph.numbers[run.job_id]
         bit = 1 << number
-        if run.state is RunState.RUNNING and (previous is None or stopped_by_workflow(previous)):
+        begins = previous is None or may_run_again(previous)
+        asked = letter.message.kind is MessageKind.REDRIVE or letter.moved
+        if run.state is RunState.RUNNING and begins and not asked:
             _is(bool(seen.ready & bit), f"I1 {run.job_id} begins early")
             # One that a failure made ready which is none any more is not among the due: a known gap.
             if self._over(workflow_run) and self._ready_by(seen.truth) & bit:
                 seen = seen._replace(late=seen.late | bit)
+        if run.state is RunState.RUNNING and previous is not None and previous.state.final:
+            seen = self._withdrawn(seen, number, run.round, 0)
         if run.state is not RunState.DEAD:
             seen = seen._replace(owed=seen.owed & ~bit)
-        if run.state.final:
+        if run.state.final and not (run.state is RunState.CANCELLED and run.reason == WORKFLOW_OVER):
             known: MemberEnds = self.ends.values[seen.truth]
-            end, before = end_of(run), known.of(number)
-            if before is None or before.rank < end.rank:
-                masks = {each: getattr(known, each) & ~bit for each in End}
-                truth = self.ends.of(MemberEnds(**(masks | {end: masks[end] | bit})))
+            if entry(end_of(run), run.round) > entry(known.of(number), known.round(number)):
+                truth = self.ends.of(with_entry(known, number, end_of(run), run.round))
                 seen = seen._replace(truth=truth, ready=seen.ready | self._ready_by(truth))
         return seen
 
-    def noted(self, state: State, number: int, end: End) -> Seen:
-        """A member's end is noted. Whoever has ended before the others are cancelled has nothing to hear."""
+    def noted(self, state: State, number: int, end: End | None, round: int, working: int) -> Seen:
+        """A member's end is noted. A member that has ended before the others are cancelled has nothing to hear. Where
+        it is withdrawn, who comes after it may not begin any more, but those whose start is being worked on.
+        """
         known: MemberEnds = self.ends.values[state.seen.truth]
-        had = known.of(number)
-        _is(had is not None and had.rank >= end.rank, f"I1 an end of {self._id(number)} is noted that is none")
+        had = entry(known.of(number), known.round(number))
         bit = 1 << number
+        if end is None:
+            return self._withdrawn(state.seen, number, round, working)
+        _is(had >= entry(end, round), f"I1 an end of {self._id(number)} is noted that is none")
         return state.seen if state.seen.told else state.seen._replace(late=state.seen.late & ~bit)
+
+    def _withdrawn(self, seen: Seen, number: int, round: int, working: int) -> Seen:
+        known: MemberEnds = self.ends.values[seen.truth]
+        if entry(None, round) <= entry(known.of(number), known.round(number)):
+            return seen
+        truth = self.ends.of(with_entry(known, number, None, round))
+        ready = seen.ready & (working | ~self.protocol.graph.after(1 << number)) | self._ready_by(truth)
+        return seen._replace(truth=truth, ready=ready)
 
     def told(self, seen: Seen, message: RunMessage, run: Run | None) -> Seen:
         """A message is decided upon over this record: who began late has heard of the end."""
@@ -103,15 +117,12 @@ class Promises:
         noted = MemberEnds()
         for part in state.parts:
             noted = noted.joined(self.ends.values[part])
-        _is(noted == self.ends.values[state.seen.truth], "I3 an end is not noted")
+        _is(replace(noted, again=True) == self.ends.values[state.seen.truth], "I3 an end is not noted")
         _is(not state.seen.late, f"I6 {self._ids(state.seen.late)} began after the end and does not hear of it")
         if self._over(workflow_run):
             return
         known = self.protocol.state(noted)
         forgotten = [self._id(number) for number in known.to_start()]
-        redriven = [number for number, run in enumerate(members) if run is not None and run.redriven_at is not None]
-        if workflow_run.state is RunState.SUCCEEDED and any(known.graph.may_fail >> each & 1 for each in redriven):
-            return  # who may fail may be redriven after the workflow's run has succeeded
         _is(not forgotten, f"I3 {', '.join(forgotten)} forgotten")
         wanted = WorkflowOutcome.DONE if workflow_run.state is RunState.SUCCEEDED else WorkflowOutcome.FAILED
         if workflow_run.attempt:
@@ -125,8 +136,7 @@ class Promises:
 
     def _dead(self, state: State) -> int:
         runs = [self.runs.values[number] for number in state.records[1:]]
-        failed = self.protocol.graph.all & ~self.protocol.graph.may_fail
-        return failed & sum(1 << i for i, run in enumerate(runs) if run is not None and run.state is RunState.DEAD)
+        return sum(1 << i for i, run in enumerate(runs) if run is not None and run.state is RunState.DEAD)
 
     def _ready_by(self, truth: int) -> int:
         ready = self._ready.get(truth)

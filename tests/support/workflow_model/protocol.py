@@ -17,19 +17,21 @@ from duecourse.domain.runs.decision import (
     Drop,
     Ended,
     FollowUp,
+    Hold,
+    MemberTurn,
     Readiness,
     Reschedule,
     RetryLater,
     Start,
     Transition,
+    Withdraw,
 )
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.member import as_member
-from duecourse.domain.runs.records import stopped_by_workflow
+from duecourse.domain.runs.records import may_run_again
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.domain.workflows.ends import end_of
-from duecourse.messages import MessageKind
 from duecourse.usecases.worker.decide import event_of
 from duecourse.usecases.workflows.workflows import Found
 from tests.support.workflow_model.values import (
@@ -61,14 +63,12 @@ class Protocol(WorkflowSteps):
         its write finds out. Here it reads.)
         """
         found = yield from self._look(letter)
-        if self.changed == "who waits is dropped without a look at its record" and found in (
-            Readiness.WAITS,
-            Readiness.OVER,
-        ):
+        waits = isinstance(found, MemberTurn) and (found.over or found.readiness is Readiness.WAITS)
+        if self.changed == "who waits is dropped without a look at its record" and waits:
             return Stage("done", (letter, "deleted"))
         (run,) = yield Read((("own", 0),))
-        if run is not None and stopped_by_workflow(run) and self.changed != "who was stopped is started by an old look":
-            found = yield from self._look(letter)
+        if run is not None and may_run_again(run):
+            found = yield from self._look(letter, run)
         return Stage("decide", (letter, found, run))
 
     def decide(self, letter: Letter, found: Found, run: Run | None) -> Steps:
@@ -96,14 +96,23 @@ class Protocol(WorkflowSteps):
                 return Stage("done", (letter, "deleted"))
             case RetryLater():
                 return Stage("done", (letter, "retained"))
-            case Reschedule() if message.kind is MessageKind.START:
-                # LaneWorker._reschedule. (That the record names who looks again changes only its token.)
+            case Withdraw(final, following):
+                return Stage("withdraw", (letter, final, following))
+            case Hold():
+                # LaneWorker._hold.
                 accepted = yield Send(Letter(letter.message, replaced=(letter.id,)))
                 return Stage("done", (letter, "deleted" if accepted else "retained"))
             case Reschedule():
                 return Stage("done", (letter, "retained"))
             case other:
                 raise AssertionError(f"the model knows nothing of {other}")
+
+    def withdraw(self, letter: Letter, final: Run, following: int) -> Steps:
+        """LaneWorker._step: Workflows.withdraw, then another decision."""
+        number = self.graph.numbers[letter.message.job_id]
+        if self.changed != "a member runs again before its end is withdrawn":
+            yield from self._withdraw({number: following})
+        return (yield from self._again(letter, final))
 
     def start(self, letter: Letter, run: Run, previous: Run | None) -> Steps:
         """Starter.start, for jobs that allow overlap. (The deadline is armed before: the model lets it come at any
@@ -123,7 +132,9 @@ class Protocol(WorkflowSteps):
 
     def _again(self, letter: Letter, conflict: Run) -> Steps:
         """LaneWorker._work_on, after a conflict: the record as it was found, and then a new look."""
-        found = yield from self._look(letter)
+        found = yield from self._look(letter, conflict)
+        if self.changed == "a member runs again before its end is withdrawn" and isinstance(found, MemberTurn):
+            found = replace(found, round=conflict.round + 1)
         return Stage("decide", (letter, found, conflict))
 
     def call(self, letter: Letter, run: Run) -> Steps:
@@ -145,7 +156,7 @@ class Protocol(WorkflowSteps):
         assert isinstance(decision, Transition)
         new = plain(decision.run)
         if self.changed == "an end is noted before its record is written" and new.is_member and new.state.final:
-            yield NoteEnd(self.graph.numbers[new.job_id], end_of(new))
+            yield NoteEnd(self.graph.numbers[new.job_id], end_of(new), new.round)
         found = yield Write(new, run)
         if found is None:
             return Stage("effects", (letter, new))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from duecourse.domain.runs.run import Run
-from duecourse.domain.workflows.ends import End
+from duecourse.domain.workflows.ends import End, MemberEnds
 from duecourse.domain.workflows.graph import Graph
 from duecourse.messages import RunMessage
 
@@ -139,10 +139,19 @@ class Write(NamedTuple):
 
 
 class NoteEnd(NamedTuple):
-    """A member's end into its part, upwards only; answered by the part."""
+    """A member's end into its part, upwards only; None: the round begins, and earlier ends are withdrawn. Answered by
+    the part.
+    """
 
     number: int
-    end: End
+    end: End | None
+    round: int = 0
+
+
+class Mark(NamedTuple):
+    """That ends were withdrawn in this run, into a part."""
+
+    part: int
 
 
 class Send(NamedTuple):
@@ -171,7 +180,7 @@ class Done(NamedTuple):
     fate: str
 
 
-Question = Read | Write | NoteEnd | Send | Circumstances | Call | Delete | Done
+Question = Read | Write | NoteEnd | Mark | Send | Circumstances | Call | Delete | Done
 
 
 class Stage(NamedTuple):
@@ -217,6 +226,14 @@ class Broken(Exception):
     """A promise is not kept."""
 
     promise: str
+
+
+def with_entry(known: MemberEnds, number: int, end: End | None, round: int) -> MemberEnds:
+    """The ends with this one of a member instead of its earlier one."""
+    bit = 1 << number
+    masks = {str(each): getattr(known, each) & ~bit | (bit if each is end else 0) for each in End}
+    rounds = {**dict(known.rounds), number: round} if round else dict(known.rounds)
+    return MemberEnds(**masks, rounds=tuple(sorted(rounds.items())), again=known.again)
 
 
 def working(state: State, workers: tuple[int, ...]) -> State:

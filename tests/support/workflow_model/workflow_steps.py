@@ -8,17 +8,14 @@ from typing import Any
 
 from duecourse.domain.jobs.policies import MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.domain.runs.decision import (
-    Readiness,
-    WorkflowOutcome,
-)
+from duecourse.domain.runs.decision import MemberTurn, Readiness, WorkflowOutcome
 from duecourse.domain.runs.member import MEMBERS_FAILED
-from duecourse.domain.runs.records import stopped_by_workflow
+from duecourse.domain.runs.records import WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.ends import MemberEnds, end_of
-from duecourse.domain.workflows.graph import Graph
+from duecourse.domain.workflows.graph import Graph, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.workflows.messages import WorkflowMessages
@@ -28,6 +25,7 @@ from tests.support.workflow_model.values import (
     DEADLINE_SECONDS,
     EARLY,
     Letter,
+    Mark,
     NoteEnd,
     Question,
     Read,
@@ -78,29 +76,40 @@ class WorkflowSteps:
         """The workflow's run, by these ends."""
         return WorkflowState(self.graph, OCCURRENCE, "", known)
 
-    def _look(self, letter: Letter) -> Generator[Question, Any, Found]:
+    def _look(self, letter: Letter, run: Run | None = None) -> Generator[Question, Any, Found]:
         """Workflows.look."""
         message = letter.message
         if message.workflow is None:
             return None
-        if message.kind is MessageKind.EVALUATE:
+        if message.kind is MessageKind.EVALUATE and not message.is_member:
             return (yield from self._evaluation())
-        if message.kind is MessageKind.START and message.attempt == 1 and message.is_member:
-            return (yield from self._readiness(message))
+        starts = message.kind is MessageKind.START and message.attempt == 1
+        if message.is_member and (starts or (run is not None and may_run_again(run))):
+            return (yield from self._turn(message, run))
         return None
 
-    def _readiness(self, message: RunMessage) -> Generator[Question, Any, Found]:
-        """Workflows._readiness."""
+    def _turn(self, message: RunMessage, run: Run | None) -> Generator[Question, Any, Found]:
+        """Workflows._turn."""
         number = self.graph.numbers[message.job_id]
-        parts = sorted(self.graph.parts_of(self.graph.upstream[number]))
         first = self.changed == "a start asks whether its workflow's run is over, then for the ends"
-        if first and not (yield from self._is_alive()):
-            return Readiness.OVER
-        ends = (yield Read(tuple(("part", part) for part in parts))) if parts else ()
-        readiness = self.state(_joined(ends)).readiness(number)
-        if first or self.changed == "a start does not ask whether its workflow's run is over":
-            return readiness
-        return readiness if readiness is Readiness.WAITS or (yield from self._is_alive()) else Readiness.OVER
+        alive = (yield from self._is_alive()) if first else True
+        ends = yield from self._ends_before(number, own=run is not None)
+        readiness = self.state(ends).readiness(number)
+        if not first and readiness is not Readiness.WAITS:
+            asks = self.changed != "a start does not ask whether its workflow's run is over"
+            asks &= run is None or self.changed != "who was stopped does not ask whether its workflow's run is over"
+            alive = (yield from self._is_alive()) if asks else True
+        return MemberTurn(readiness, not alive, ends.round(number))
+
+    def _withdraw(self, rounds: dict[int, int]) -> Generator[Question, Any, None]:
+        """Workflows._withdraw, WorkflowStore.withdraw."""
+        own = self.graph.parts_of(sum(1 << number for number in rounds))
+        known = yield from self._read(own)
+        if self.changed != "the parts are not marked before an end is withdrawn":
+            for part in sorted(own if known.rounds else set(self.graph.parts)):
+                yield Mark(part)
+        for number, following in rounds.items():
+            yield NoteEnd(number, None, following)
 
     def _evaluation(self) -> Generator[Question, Any, Found]:
         """Workflows._evaluation."""
@@ -117,11 +126,14 @@ class WorkflowSteps:
         state = yield from self._known()
         dead: list[Run] = []
         if run.redriven_at is not None:
-            failed = yield from self._records(state.failed)
+            failed = yield from self._records(numbers_in(state.known.failed & ~self.graph.given.any))
             dead = [each for each in failed if each.state is RunState.DEAD]
-        wanted = [*self.messages.redrives(dead), *self.messages.starts(state.to_start())]
+        if dead:
+            yield from self._withdraw({self.graph.numbers[each.job_id]: each.round + 1 for each in dead})
+            state = yield from self._known()
+        wanted = self.messages.starts(state, state.to_start())
         open_ = state.outcome is WorkflowOutcome.OPEN
-        if not dead and not open_ and self.changed != "who begins a run with nothing to start does not evaluate it":
+        if not open_ and self.changed != "who begins a run with nothing to start does not evaluate it":
             wanted.append(self.messages.evaluate())
         return (yield from self._send_all(wanted))
 
@@ -133,31 +145,41 @@ class WorkflowSteps:
     def _after_member(self, run: Run) -> Generator[Question, Any, list[RunMessage]]:
         """Workflows._after_member."""
         number = self.graph.numbers[run.job_id]
+        if run.state is RunState.CANCELLED and run.reason == WORKFLOW_OVER:
+            if self.changed == "who was cancelled with a workflow's run that is back does not start itself":
+                return []
+            alive = self.changed == "who was cancelled starts itself, whatever has become of its workflow's run"
+            state = self.state((yield from self._ends_before(number, own=True)))
+            if alive or (yield from self._is_alive()):
+                return self.messages.starts(state, state.to_start([number]))
+            return [self.messages.evaluate()] if state.known.again else []
         early: MemberEnds | None = None
         if self.changed == "other parts are read before the own end is noted":
-            state = yield from self._known()
-            early = state.known
+            early = (yield from self._known()).known
         if self.changed == "starts are sent before the end is noted":
             state = yield from self._known()
             state = self.state(state.known.having(number, end_of(run)))
-            yield from self._send_all(self.messages.starts(state.to_start(list(self.graph.downstream[number]))))
-            yield NoteEnd(number, end_of(run))
+            downstream = list(self.graph.downstream[number])
+            yield from self._send_all(self.messages.starts(state, state.to_start(downstream)))
+            yield NoteEnd(number, end_of(run), run.round)
             return [] if state.outcome is WorkflowOutcome.OPEN else [self.messages.evaluate()]
-        known = yield NoteEnd(number, end_of(run))
+        known = yield NoteEnd(number, end_of(run), run.round)
+        parts = {self.graph.part_of(number)}
+        while missing := self.state(known).parts_wanted(number) - parts:
+            known = known.joined(early if early is not None else (yield from self._read(missing)))
+            parts |= missing if early is None else set(self.graph.parts)
         state = self.state(known)
-        if parts := sorted(state.parts_wanted(number)):
-            others = [early] if early is not None else (yield Read(tuple(("part", part) for part in parts)))
-            state = self.state(_joined([known, *others]))
-        starts = state.to_start(list(self.graph.downstream[number]))
-        if stopped_by_workflow(run) and state.readiness(number) is Readiness.READY:
-            alive = self.changed == "who was cancelled starts itself, whatever has become of its workflow's run"
-            alive = alive or (yield from self._is_alive())
-            if alive and self.changed != "who was cancelled with a workflow's run that is back does not start itself":
-                starts.append(number)
-        following = self.messages.starts(starts)
-        redriven = run.state is RunState.SUCCEEDED and run.redriven_at is not None
-        redriven = redriven and self.changed != "a redriven success does not have its workflow's run evaluated"
-        if redriven or state.outcome is not WorkflowOutcome.OPEN:
+        direct = not known.again or self.changed == "only the jobs directly after a redriven one are looked at"
+        starts = state.to_start(
+            list(self.graph.downstream[number]) if direct else numbers_in(self.graph.after(1 << number))
+        )
+        if not state.settled(number) and number not in starts and state.readiness(number) is not Readiness.WAITS:
+            starts.append(number)
+        if number in starts and not (yield from self._is_alive()):
+            starts.remove(number)
+        following = self.messages.starts(state, starts)
+        again = run.round and self.changed != "a redriven success does not have its workflow's run evaluated"
+        if again or state.outcome is not WorkflowOutcome.OPEN:
             following.append(self.messages.evaluate())
         return following
 
@@ -182,8 +204,22 @@ class WorkflowSteps:
 
     def _known(self) -> Generator[Question, Any, WorkflowState]:
         """Workflows._known."""
-        ends = yield Read(tuple(("part", part) for part in self.graph.parts))
-        return self.state(_joined(ends))
+        return self.state((yield from self._read(set(self.graph.parts))))
+
+    def _ends_before(self, number: int, *, own: bool) -> Generator[Question, Any, MemberEnds]:
+        """Workflows._ends_before."""
+        mine = 1 << number
+        parts = self.graph.parts_of(self.graph.upstream[number] | (mine if own else 0))
+        ends = yield from self._read(parts)
+        if self.changed == "an end before one that is withdrawn counts":
+            return replace(ends, again=False)
+        if ends.again and (more := self.graph.parts_of(self.graph.before(number) | mine) - parts):
+            ends = ends.joined((yield from self._read(more)))
+        return ends
+
+    def _read(self, parts: set[int]) -> Generator[Question, Any, MemberEnds]:
+        """WorkflowStore.read."""
+        return _joined((yield Read(tuple(("part", part) for part in sorted(parts))))) if parts else MemberEnds()
 
     def _records(self, numbers: list[int]) -> Generator[Question, Any, list[Run]]:
         """Workflows._records."""

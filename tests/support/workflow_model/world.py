@@ -8,10 +8,11 @@ is the same. Its message comes again; so does that of one whose process failed, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
-from duecourse.domain.workflows.ends import MemberEnds
+from duecourse.domain.workflows.ends import MemberEnds, entry
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept
 from tests.support.workflow_model.events import Events
@@ -26,6 +27,7 @@ from tests.support.workflow_model.values import (
     Delete,
     Done,
     Letter,
+    Mark,
     NoteEnd,
     Read,
     Send,
@@ -38,6 +40,7 @@ from tests.support.workflow_model.values import (
     ids_of,
     lowest,
     posting,
+    with_entry,
     with_number,
     working,
 )
@@ -124,18 +127,20 @@ class World:
                     yield from self._on(after, self.workers.answered(number, None), (node, "writes", run), visible=True)
                 else:
                     yield from self._on(state, self.workers.answered(number, standing), (node, "writes not", run))
-            case NoteEnd(member, end):
-                seen = self.promises.noted(state, member, end)
+            case NoteEnd(member, end, round):
+                working_on = sum({1 << self.workers.nodes[each].run >> 1 for each in state.workers})
+                seen = self.promises.noted(state, member, end, round, working_on)
                 part = self.case.graph.part_of(member)
                 known: MemberEnds = self.ends.values[state.parts[part]]
-                before = known.of(member)
-                if before is None or before.rank < end.rank or self.overwrites:
-                    bit = 1 << member
-                    masks = {each: getattr(known, each) & ~bit for each in ("ok", "failed", "cut", "skipped")}
-                    known = MemberEnds(**(masks | {str(end): masks[end] | bit}))
-                parts = (*state.parts[:part], self.ends.of(known), *state.parts[part + 1 :])
-                after = state._replace(parts=parts, seen=seen)
-                yield from self._on(after, self.workers.answered(number, known), (node, "notes", end), visible=True)
+                if self.overwrites or entry(end, round) > entry(known.of(member), known.round(member)):
+                    known = with_entry(known, member, end, round)
+                after = state._replace(parts=self._with_part(state, part, known), seen=seen)
+                said = (node, "notes", end or "again")
+                yield from self._on(after, self.workers.answered(number, known), said, visible=True)
+            case Mark(part):
+                known = replace(self.ends.values[state.parts[part]], again=True)
+                after = state._replace(parts=self._with_part(state, part, known))
+                yield from self._on(after, self.workers.answered(number, None), (node, "marks", part), visible=True)
             case other:
                 raise AssertionError(f"{other} is answered at once")
 
@@ -145,7 +150,7 @@ class World:
         if visible and state.left.crashes:
             yield (*said, "and dies"), self._back(fewer(state, "crashes"), node)
         match node.question:
-            case Read() | Write() | NoteEnd():
+            case Read() | Write() | NoteEnd() | Mark():
                 yield said, working(state, with_number(state.workers, number))
             case Circumstances(run):
                 seen = self.promises.told(state.seen, node.letter.message, run)
@@ -185,6 +190,9 @@ class World:
                     yield (*said, "and comes again"), self._back(fewer(state, "copies"), node)
                 dead = with_number(state.dead, self.letters.of(node.letter)) if state.left.returns else state.dead
                 yield said, state._replace(dead=dead)
+
+    def _with_part(self, state: State, part: int, known: MemberEnds) -> tuple[int, ...]:
+        return (*state.parts[:part], self.ends.of(known), *state.parts[part + 1 :])
 
     def _read(self, state: State, node: Node, what: str, which: int) -> int:
         match what:

@@ -97,7 +97,7 @@ def api_of(ports: ApiPorts, settings: ApiSettings) -> Api:
     return Api(
         jobs=jobs,
         editing=editing,
-        pausing=Pausing(jobs, store, skipping, clock),
+        pausing=Pausing(jobs, store, skipping, ports.lines, clock),
         history=history,
         job_history=JobHistory(store),
         runs=single,

@@ -92,7 +92,16 @@ class Watch:
 
 
 class Lines(Protocol):
-    """The runs of a job that wait for its lock, each by the message that starts it."""
+    """The runs of a job that wait for its lock, each by the message that starts it; and those that a pause holds."""
+
+    def hold(self, message: RunMessage, *, expires_at: int) -> None:
+        """Keep the message that starts a run, until its job is resumed."""
+
+    def held(self, tenant: str, job_id: str) -> list[RunMessage]:
+        """The messages that are kept for the job's resumption, 100 at most. Strongly consistent."""
+
+    def let_go(self, message: RunMessage) -> None:
+        """Keep the message no longer."""
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         """Add the run to the line; False if it is there already."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,9 +56,18 @@ class WorkflowStore(Protocol):
         so too (None: while there is none).
         """
 
-    def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:
-        """Note the end of a member in a run of its workflow, unless an end of a higher rank is known; all ends of its
-        part as they are then.
+    def record_end(
+        self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
+    ) -> MemberEnds:
+        """Note the end of a member in a round, unless a later round, or an end of a higher rank in this one, is known;
+        all ends of its part as they are then.
+        """
+
+    def withdraw(
+        self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
+    ) -> None:
+        """Begin these rounds of members (by number), so that their earlier ends do not count any more. Before that
+        `parts` are marked: whoever reads one of them learns that ends were withdrawn (`MemberEnds.again`).
         """
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
@@ -24,7 +24,7 @@ from duecourse.domain.documents import from_document, to_document
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import UNREAD, Job
 from duecourse.domain.runs.run import Run
-from duecourse.domain.workflows.ends import BY_RANK, End, MemberEnds
+from duecourse.domain.workflows.ends import End, MemberEnds, ends_in, entry
 from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
 from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, WorkflowRead
 
@@ -41,7 +41,8 @@ HASH_CHARACTERS = 24
 class DynamoWorkflows:
     """ports.WorkflowStore: `JOB#<tenant>#<workflow>/GRAPH#<hash>` (compressed JSON) in the jobs table, and
     `ENDS#<tenant>#<workflow>#<instant><suffix>#<part>/ENDS` in the runs table, an attribute for each member that has
-    ended: its number, and the rank of its end.
+    ended: its number, with the round and rank of its end (`domain.workflows.ends.entry`); `again` once an end was
+    withdrawn in this run.
     """
 
     def __init__(
@@ -140,27 +141,51 @@ class DynamoWorkflows:
             }
         }
 
-    def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:
+    def record_end(
+        self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
+    ) -> MemberEnds:
         """Answers may be lost: the same end twice changes nothing."""
         part = number // PART_MEMBERS
+        item = self._noted(ends_key(tenant, run, part), number, entry(end, in_round), expires_at)
+        return self.read(tenant, run, [part], with_run=False).ends if item is None else _ends([item])
+
+    def withdraw(
+        self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
+    ) -> None:
+        own = {number // PART_MEMBERS for number in rounds}
+        list(self._executor.map(lambda part: self._mark(ends_key(tenant, run, part), expires_at), [*{*parts} | own]))
+
+        def withdrawn(number: int) -> None:
+            key = ends_key(tenant, run, number // PART_MEMBERS)
+            self._noted(key, number, entry(None, rounds[number]), expires_at)
+
+        list(self._executor.map(withdrawn, list(rounds)))
+
+    def _mark(self, key: Item, expires_at: int) -> None:
+        self._client.update_item(
+            TableName=self._runs_table,
+            Key=key,
+            UpdateExpression="SET again = :true, expires_at = :expires",
+            ExpressionAttributeValues=values.pack({":true": True, ":expires": expires_at}),
+        )
+
+    def _noted(self, key: Item, number: int, value: int, expires_at: int) -> Item | None:
+        """The item after the entry was written, or as it is where it has a higher one; None if it was not returned."""
         try:
-            item = self._client.update_item(
+            return self._client.update_item(  # type: ignore[no-any-return]
                 TableName=self._runs_table,
-                Key=ends_key(tenant, run, part),
-                UpdateExpression="SET #number = :rank, expires_at = :expires",
-                ConditionExpression="attribute_not_exists(#number) OR #number < :rank",
+                Key=key,
+                UpdateExpression="SET #number = :value, expires_at = :expires",
+                ConditionExpression="attribute_not_exists(#number) OR #number < :value",
                 ExpressionAttributeNames={"#number": str(number)},
-                ExpressionAttributeValues=values.pack({":rank": end.rank, ":expires": expires_at}),
+                ExpressionAttributeValues=values.pack({":value": value, ":expires": expires_at}),
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )["Attributes"]
         except ClientError as error:
             if not condition_failed(error):
                 raise
-            item = found(error)
-            if item is None:
-                return self.read(tenant, run, [part], with_run=False).ends
-        return _ends([item])
+            return found(error)
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
         keys = [ends_key(tenant, run, part) for part in parts]
@@ -177,9 +202,5 @@ class DynamoWorkflows:
 
 
 def _ends(items: Sequence[Item]) -> MemberEnds:
-    masks = dict.fromkeys(End, 0)
-    for item in items:
-        for name, value in item.items():
-            if name.isdecimal():
-                masks[BY_RANK[int(value["N"])]] |= 1 << int(name)
-    return MemberEnds(**masks)
+    entries = {int(name): int(each["N"]) for item in items for name, each in item.items() if name.isdecimal()}
+    return ends_in(entries, again=any("again" in item for item in items))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.runs.attempts import earlier_than_next
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,
@@ -105,6 +106,9 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
         case RunState.CANCELLED | RunState.SKIPPED if event.reason == WORKFLOW_OVER and stopped_by_workflow(run):
             # Written anew: a start that is about to write over it read that the workflow's run was alive.
             return carried(cancel(run, event.reason, now), event.request, context)
+        case RunState.DEAD if event.reason == WORKFLOW_OVER and _is_to_run_again(event.request, run):
+            over = replace(cancel(run, event.reason, now).run, earlier=earlier_than_next(run), notified=False)
+            return carried(Transition(over, run, event.reason), event.request, context)
         case RunState.CANCELLED:
             return FollowUp(run, "already CANCELLED")
         case RunState.SUCCEEDED | RunState.DEAD | RunState.SKIPPED:
@@ -121,6 +125,11 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
             return Transition(asked, run, "it is told at its next sign of life")
         case other:
             assert_never(other)
+
+
+def _is_to_run_again(request: StartRequest, run: Run) -> bool:
+    """Whether the end of a dead member was withdrawn, and its start may be on the way."""
+    return request.turn is not None and request.turn.round > run.round
 
 
 def _without_record(event: Command, job: JobSnapshot, context: AttemptContext, now: float) -> Decision:

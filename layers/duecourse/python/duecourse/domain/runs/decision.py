@@ -27,13 +27,12 @@ class AttemptContext:
 
 
 class Readiness(StrEnum):
-    """What a workflow's run says about the start of one of its jobs: it may start; it waits for others; the workflow's
-    run has ended; or why it will not run, as its record says it.
+    """What the ends of the other jobs mean for the start of a workflow's job: it may start; it waits for others; or why
+    it will not run, as its record says it.
     """
 
     READY = "ready"
     WAITS = "waits"
-    OVER = "over"
     UPSTREAM_FAILED = "upstream_failed"
     UPSTREAM_SKIPPED = "upstream_skipped"
     NOT_NEEDED = "not_needed"
@@ -42,7 +41,20 @@ class Readiness(StrEnum):
     @property
     def skips(self) -> bool:
         """Whether the job will not run."""
-        return self not in (Readiness.READY, Readiness.WAITS, Readiness.OVER)
+        return self not in (Readiness.READY, Readiness.WAITS)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberTurn:
+    """What a workflow's run says about the start of one of its jobs. `over`: that run has ended. `round` is the last
+    round of the member that is noted (domain.workflows.ends): one above that of its final record means that its end
+    was withdrawn, and it is to run again. It does not start before `not_before` (UTC seconds).
+    """
+
+    readiness: Readiness
+    over: bool = False
+    round: int = 0
+    not_before: float = 0.0
 
 
 class WorkflowOutcome(StrEnum):
@@ -58,7 +70,7 @@ class StartRequest(OfRun):
     """The content of a message (`messages.RunMessage`, which the domain does not import). As an event: an attempt may
     start. `redrive`: another allowance of attempts is requested for a dead run. `following` is when the next occurrence
     is due by the definition that enqueued this one; `rules` are that definition's, in a catch-up. `replaces` are ids
-    and nonces of the messages that it replaces. `readiness`: what a workflow's run says of its member's start.
+    and nonces of the messages that it replaces. `turn`: what a workflow's run says of its member's start.
     """
 
     identity: RunIdentity
@@ -70,7 +82,7 @@ class StartRequest(OfRun):
     following: int | None = None
     rules: OccurrenceRules | None = None
     replaces: tuple[tuple[str, str], ...] = ()
-    readiness: Readiness | None = None
+    turn: MemberTurn | None = None
 
     def occurrences(self, job: JobSnapshot) -> Occurrences | None:
         """The occurrences of the definition that enqueued it; None if that is not known any more. Raises ScheduleError
@@ -203,6 +215,25 @@ class FollowUp:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdraw:
+    """A member of a workflow is to run again: note that its end, which is this record, does not count any more, and
+    that this round begins. Then decide again.
+    """
+
+    run: Run
+    round: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The job is paused: keep the message for its resumption, and look again at `until` (UTC seconds) in any case."""
+
+    until: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RetryLater:
     """This message's own attempt may still be alive: decide again at `until` (UTC seconds)."""
 
@@ -230,5 +261,5 @@ class RemainingCatchUp:
     reason: str
 
 
-Decision = Start | Transition | Drop | FollowUp | RetryLater | Reschedule | RemainingCatchUp
+Decision = Start | Transition | Drop | FollowUp | RetryLater | Reschedule | RemainingCatchUp | Withdraw | Hold
 """What a worker does with a run, and why."""

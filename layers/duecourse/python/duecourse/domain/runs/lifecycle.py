@@ -23,28 +23,31 @@ from duecourse.domain.runs.decision import (
     Evaluated,
     Event,
     GivenUp,
-    Readiness,
+    MemberTurn,
     StartRequest,
 )
 from duecourse.domain.runs.finish import decide_finish
 from duecourse.domain.runs.member import decide_evaluated, decide_member_start
 from duecourse.domain.runs.recreated import of_generation
 from duecourse.domain.runs.run import Run
-from duecourse.domain.runs.start import decide_start
+from duecourse.domain.runs.start import decide_start, redriven
 
 
 def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
     """Decide about a run. `job` and `run` (None: no record) are strongly consistent reads, `now` UTC seconds."""
     match of_generation(event, job, run):
-        case StartRequest(readiness=Readiness() as readiness) as event:
-            return decide_member_start(event, readiness, job, run, context, now=now)
+        case StartRequest(turn=MemberTurn() as turn) as event:
+            return decide_member_start(event, turn, job, run, context, now=now)
         case StartRequest() as event:
             return decide_start(event, job, run, context, now=now)
         case Ended(outcome, draw):
             if run is None:
                 raise ValueError("an attempt ends on the record that it was started with")
             return decide_finish(run, job, outcome, now=now, draw=draw)
-        case Completed() | GivenUp() | DeadlineCame() | CancelAsked() as event:
+        case Completed(request) | GivenUp(request) | DeadlineCame(request) | CancelAsked(request) as event:
+            if run is not None and request.turn is not None and redriven(request, run, context):
+                # A dead letter of its workflow's member that came back.
+                return decide_member_start(request, request.turn, job, run, context, now=now)
             return decide_command(event, job, run, context, now=now)
         case Evaluated() as event:
             return decide_evaluated(event, job, run, context, now=now)

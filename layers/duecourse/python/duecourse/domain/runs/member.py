@@ -7,25 +7,30 @@ from typing import assert_never
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.jobs.policies import JobState, Overlap
+from duecourse.domain.runs.attempts import earlier_than_next
 from duecourse.domain.runs.command import carried
 from duecourse.domain.runs.decision import (
     AttemptContext,
     Decision,
     Drop,
     Evaluated,
+    FollowUp,
+    Hold,
+    MemberTurn,
     Readiness,
     Reschedule,
     RetryLater,
     Start,
     StartRequest,
     Transition,
+    Withdraw,
     WorkflowOutcome,
 )
 from duecourse.domain.runs.finish import cancel, succeed
-from duecourse.domain.runs.records import begun, ended, first_record, skipped, stopped_by_workflow
+from duecourse.domain.runs.records import begun, ended, first_record, may_run_again, skipped, stopped_by_workflow
 from duecourse.domain.runs.recreated import own_job
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.start import decide_start, go_on
+from duecourse.domain.runs.start import decide_start, go_on, redriven
 from duecourse.domain.targets.targets import WorkflowTarget
 
 MEMBERS_FAILED = "members_failed"
@@ -43,34 +48,71 @@ def as_member(job: JobSnapshot) -> JobSnapshot:
 
 
 def decide_member_start(
+    request: StartRequest, turn: MemberTurn, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Decide on a start of a member, or on its redrive. `turn` was read before a record that is not there, and after
+    one that says that the member may run again.
+    """
+    if run is not None and run.state is RunState.QUEUED and isinstance(job, Job) and job.state is JobState.PAUSED:
+        return _held(request, now)  # it waited in the queue of its job
+    if run is not None and not may_run_again(run):
+        return go_on(request, own_job(job, run), run, context, now)
+    withdrawn = run is not None and turn.round > run.round
+    asked = run is not None and isinstance(job, Job) and redriven(request, run, context)
+    if run is not None and asked and not withdrawn:
+        return Withdraw(run, run.round + 1, "redriven")
+    left = turn.over and not asked
+    if run is not None and (left or turn.readiness is Readiness.WAITS or not (withdrawn or stopped_by_workflow(run))):
+        return go_on(request, None if asked else own_job(job, run), run, context, now)
+    if left or turn.readiness is Readiness.WAITS:
+        return Drop("its workflow's run has ended" if left else "jobs before it have not ended")
+    if turn.readiness.skips:
+        return _skipped(request, turn, job, run, context, turn.readiness)
+    if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # of a rerun, another job may have the name
+        return _skipped(request, turn, job, run, context, "deleted")
+    late = job.start_deadline_seconds is not None and now > request.due + job.start_deadline_seconds
+    if late and not (run is not None and run.state is RunState.DEAD):
+        return _skipped(request, turn, job, run, context, "start_deadline")
+    if job.state is JobState.PAUSED:
+        return _held(request, now)
+    if now < turn.not_before:
+        return Reschedule(turn.not_before, "its own time has not come")
+    if run is None:
+        return Start(begun(first_record(request, job, context), request, job, context, now), None, "its turn")
+    if not withdrawn:
+        return Withdraw(run, run.round + 1, "its turn after all")
+    again = replace(
+        run,
+        attempts_allowed=run.attempt + job.attempts_allowed,
+        redriven_at=now,
+        round=turn.round,
+        error=None,
+        code=None,
+    )
+    return Start(begun(replace(again, earlier=earlier_than_next(run)), request, job, context, now), run, "its turn")
+
+
+def _held(request: StartRequest, now: float) -> Hold:
+    rest = min(max((now - request.due) / 2, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
+    return Hold(now + rest, "its job is paused")
+
+
+def _skipped(
     request: StartRequest,
-    readiness: Readiness,
+    turn: MemberTurn,
     job: JobSnapshot,
     run: Run | None,
     context: AttemptContext,
-    *,
-    now: float,
+    reason: str,
 ) -> Decision:
-    """Decide on the first attempt of a member. `readiness` was read before a record that is not there, and after one
-    that says that it was stopped.
-    """
-    if run is not None and not (readiness is Readiness.READY and stopped_by_workflow(run)):
-        return go_on(request, own_job(job, run), run, context, now)
-    if readiness in (Readiness.WAITS, Readiness.OVER):
-        return Drop("its workflow's run has ended" if readiness is Readiness.OVER else "jobs before it have not ended")
-    if readiness.skips:
-        return skipped(request, job, context, readiness)
-    if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # of a rerun, another job may have the name
-        return replace(skipped(request, job, context, "deleted"), previous=run)
-    if job.start_deadline_seconds is not None and now > request.due + job.start_deadline_seconds:
-        return replace(skipped(request, job, context, "start_deadline"), previous=run)
-    if job.state is JobState.PAUSED:
-        rest = min(max((now - request.due) / 2, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
-        return Reschedule(now + rest, "its job is paused")
-    first = first_record(request, job, context)
-    if run is not None:
-        first = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
-    return Start(begun(first, request, job, context, now), run, "its turn")
+    """The record of a member that does not run, over the one of an earlier round."""
+    if run is None:
+        return skipped(request, job, context, reason)
+    if (run.state, run.reason, run.round) == (RunState.SKIPPED, reason, max(run.round, turn.round)):
+        return FollowUp(run, f"already {run.state}")
+    never = ended(replace(run, earlier=earlier_than_next(run)), RunState.SKIPPED, reason, None, context)
+    fresh = replace(never, round=max(run.round + 1, turn.round), notified=False, error=None, code=None)
+    return Transition(replace(fresh, cancel_requested=None), run, reason)
 
 
 def decide_evaluated(
@@ -88,12 +130,20 @@ def decide_evaluated(
             return _alive(event, job, run, context, now)
         case RunState.DEAD if run.reason != MEMBERS_FAILED:
             return Drop("the workflow's run ended otherwise; a redrive of its own goes on with it")
-        case RunState.DEAD if outcome is not WorkflowOutcome.FAILED and isinstance(job, Job):
+        case RunState.DEAD if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
+            named = replace(run, error=event.error, token=context.token)
+            return Transition(named, run, "other jobs of it are dead now")
+        case RunState.DEAD | RunState.SUCCEEDED if _goes_on(run, outcome) and isinstance(job, Job):
             # Not redriven itself: its other dead members stay dead.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
-            return Start(begun(allowed, request, job, context, now), run, "a member was redriven and succeeded")
+            return Start(begun(allowed, request, job, context, now), run, "a member was redriven")
         case _:
             return Drop(f"the workflow's run is {run.state}")
+
+
+def _goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
+    """Whether a run that its members ended continues: one of them was redriven."""
+    return outcome is WorkflowOutcome.OPEN or (run.state is RunState.DEAD and outcome is WorkflowOutcome.DONE)
 
 
 def _alive(event: Evaluated, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:

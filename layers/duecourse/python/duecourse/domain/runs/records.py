@@ -133,6 +133,11 @@ def refused(start: Start, reason: str, because: str) -> Transition:
     return Transition(never, start.previous, because)
 
 
+def may_run_again(run: Run) -> bool:
+    """Whether a member's record may be written over: it is dead, or was stopped by its workflow."""
+    return run.state is RunState.DEAD or stopped_by_workflow(run)
+
+
 def stopped_by_workflow(run: Run) -> bool:
     """Whether a member did not run, or was cancelled, on account of other members or of its workflow's end: it runs
     after all where these were redriven.

@@ -40,6 +40,7 @@ UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.S
 class Run(OfRun):
     """The record of a run. Instants are UTC epoch seconds.
 
+    `round` counts how often a final record of a workflow's member was written over (domain.workflows.ends).
     `attempt` counts from 1 and is never reset; `attempts_allowed` grows at a redrive. `token` names the writer of the
     current state, `message_id` and `nonce` the message that carries the run. `lease_until` is the latest end of its
     worker's invocation. A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be
@@ -89,6 +90,7 @@ class Run(OfRun):
     idempotency_key: str | None = None
     expires_at: int | None = None
     earlier: tuple[Attempt, ...] = ()
+    round: int = 0
 
     @property
     def deadline(self) -> float | None:

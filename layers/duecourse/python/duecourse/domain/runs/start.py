@@ -149,11 +149,10 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
 
 def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
     """A run with a record continues by that record, whatever the generation; only its job's deletion stops it."""
-    redriven = request.is_known_to(run) and not request.carries(run, context.message_id)
     match run.state:
         case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
             return FollowUp(run, f"already {run.state}")
-        case RunState.DEAD if (redriven or asked_again(request, run)) and isinstance(job, Job):
+        case RunState.DEAD if redriven(request, run, context) and isinstance(job, Job):
             # A fresh allowance, also with at_most_once: a person has decided to redrive.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
             return Start(begun(allowed, request, job, context, now), run, "redriven")
@@ -177,6 +176,12 @@ def adopted(run: Run, request: StartRequest, context: AttemptContext) -> Transit
     """The dead run carried by this message, which becomes the dead letter by which the run can be redriven."""
     taken = replace(run, token=context.token, message_id=context.message_id, nonce=request.nonce)
     return Transition(taken, run, "its message was sent afresh as this one")
+
+
+def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
+    """Whether the message is a redrive of this dead run: by the API, or by its dead letter under a new id."""
+    returned = request.is_known_to(run) and not request.carries(run, context.message_id)
+    return run.state is RunState.DEAD and (returned or asked_again(request, run))
 
 
 def asked_again(request: StartRequest, run: Run) -> bool:

@@ -133,12 +133,30 @@ class Graph:
 
     @cached_property
     def given(self) -> MemberEnds:
-        """The ends that a rerun begins with: a failure of then counts for nothing now."""
+        """The ends that a rerun begins with: jobs that it does not run again count as they ended."""
         ends = MemberEnds()
         for number, member in enumerate(self.members):
             if member.given is not None:
-                ends = ends.having(number, End.OK if member.given.end is End.OK else End.SKIPPED)
+                ends = ends.having(number, member.given.end)
         return ends
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """All members, each after those before it."""
+        return tuple(sorted(range(len(self.members)), key=lambda number: self._depth[number]))
+
+    @cached_property
+    def _depth(self) -> list[int]:
+        """For each member how many jobs the longest path to it has."""
+        depth, open_ = [0] * len(self.members), [len(set(member.after)) for member in self.members]
+        ready = [number for number, count in enumerate(open_) if not count]
+        for number in ready:  # which grows
+            for following in self.downstream[number]:
+                depth[following] = max(depth[following], depth[number] + 1)
+                open_[following] -= 1
+                if not open_[following]:
+                    ready.append(following)
+        return depth
 
     def before(self, number: int) -> int:
         """All members that must have ended, or been skipped, before this one may start. As deep as the longest path."""

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
-from duecourse.domain.workflows.ends import MemberEnds
+from duecourse.domain.workflows.ends import End, MemberEnds, end_by
 from duecourse.domain.workflows.graph import Graph, Rule, numbers_in
 
 
 @dataclass(frozen=True)
 class WorkflowState:
-    """A workflow's run, of the occurrence (UTC seconds) and suffix of its name, as far as `ends` are known: who is not
-    among them has not ended. What is said of a member depends on the ends, never on their order.
+    """A workflow's run, of the occurrence (UTC seconds) and suffix of its name, as far as `ends` are known: a member
+    without one has not ended. The answers depend on the ends, never on their order.
+
+    Once an end was withdrawn in the run, because its job runs again, the ends of all jobs after that one count again
+    only when the jobs before them have ended again. The ends of all jobs before a member must be known then.
     """
 
     graph: Graph
@@ -23,8 +26,23 @@ class WorkflowState:
 
     @cached_property
     def ends(self) -> MemberEnds:
-        """The known ends and, of a rerun, those that it was given."""
-        return self.known.joined(self.graph.given)
+        """The ends that count: the known ones, without those that are withdrawn or to be decided again, and those that
+        a rerun was given.
+        """
+        if not self.known.again:
+            return self.known.joined(self.graph.given)
+        ends = self.graph.given
+        for number in self.graph.order:
+            end = self.known.of(number)
+            if end is not None and self._counts(end, self._readiness(number, ends)):
+                ends = ends.having(number, end)
+        return ends
+
+    def _counts(self, end: End, readiness: Readiness) -> bool:
+        """Whether the end of a member is what its readiness allows: it has run, or is skipped for a like reason."""
+        if end in (End.OK, End.FAILED):
+            return not self.known.again or readiness is not Readiness.WAITS
+        return readiness.skips and end is end_by(readiness)
 
     @cached_property
     def _idle(self) -> int:
@@ -32,11 +50,14 @@ class WorkflowState:
 
     def readiness(self, number: int) -> Readiness:
         """Whether a member may start, waits, or will not run in this run of its workflow."""
+        return self._readiness(number, self.ends)
+
+    def _readiness(self, number: int, ends: MemberEnds) -> Readiness:
         if self._idle >> number & 1:
             return Readiness.NOT_ITS_TIME
         if self.graph.first >> number & 1:
             return Readiness.READY
-        upstream, ends = self.graph.upstream[number], self.ends
+        upstream = self.graph.upstream[number]
         ok, failed = upstream & ends.ok, upstream & (ends.failed | ends.cut)
         ended = not upstream & ~ends.any
         match self.graph.members[number].when:
@@ -58,13 +79,11 @@ class WorkflowState:
                 return _once(ended, Readiness.READY if ok or not upstream else Readiness.UPSTREAM_SKIPPED)
 
     def settled(self, number: int) -> bool:
-        """Whether nothing is left to do for a member. One that was skipped is not where it may start after all: a job
-        before it was redriven and succeeded.
+        """Whether nothing is left to do for a member. One that was skipped is not where it may start after all, or is
+        to be skipped for another reason: a job before it was redriven.
         """
-        bit = 1 << number
-        if (self.ends.ok | self.ends.failed | self.graph.given.any) & bit:
-            return True
-        return bool((self.ends.cut | self.ends.skipped) & bit) and self.readiness(number).skips
+        end = self.ends.of(number)
+        return end is not None and bool(self.graph.given.any >> number & 1 or self._counts(end, self.readiness(number)))
 
     def to_start(self, numbers: list[int] | None = None) -> list[int]:
         """Members (of `numbers`, or of all) that are to be sent a start: they may run, or their record must say that
@@ -85,7 +104,7 @@ class WorkflowState:
     @property
     def failed(self) -> list[int]:
         """Members that failed, and may not."""
-        return numbers_in(self.known.failed & ~self.graph.may_fail)
+        return numbers_in(self.ends.failed & ~self.graph.may_fail)
 
     def parts_wanted(self, number: int) -> set[int]:
         """The parts that must be known to say what follows from the end of a member, where its own part is `known`.
@@ -94,6 +113,8 @@ class WorkflowState:
         read. So nothing is read for a job that waits for members of this very part.
         """
         own = self.graph.part_of(number)
+        if self.known.again:
+            return set(self.graph.parts) - {own}
         mask, wanted = self.graph.part(own), set[int]()
         for following in self.graph.downstream[number]:
             upstream = self.graph.upstream[following]

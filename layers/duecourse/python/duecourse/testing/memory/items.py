@@ -105,6 +105,7 @@ class Items:
     unsuccessful: dict[tuple[str, str, str], Run] = field(default_factory=dict)
     locks: dict[JobKey, Lock] = field(default_factory=dict)
     lines: dict[JobKey, dict[LinePosition, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
+    held: dict[JobKey, dict[str, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
     watches: dict[JobKey, Watch] = field(default_factory=dict)
     inputs: dict[JobKey, dict[str, Input]] = field(default_factory=lambda: defaultdict(dict))
     graphs: dict[tuple[str, WorkflowRef], Graph] = field(default_factory=dict)

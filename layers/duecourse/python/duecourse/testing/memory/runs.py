@@ -128,6 +128,18 @@ class MemoryLines:
 
     items: Items
 
+    def hold(self, message: RunMessage, *, expires_at: int) -> None:
+        with self.items.lock:
+            self.items.held[message.tenant, message.job_id][message.name.local] = message
+
+    def held(self, tenant: str, job_id: str) -> list[RunMessage]:
+        with self.items.lock:
+            return list(self.items.held[tenant, job_id].values())
+
+    def let_go(self, message: RunMessage) -> None:
+        with self.items.lock:
+            self.items.held[message.tenant, message.job_id].pop(message.name.local, None)
+
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         place = LinePosition(message.due, message.name.local)
         with self.items.lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -11,11 +11,14 @@ from duecourse.domain.documents import to_document
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.run import Run
-from duecourse.domain.workflows.ends import BY_RANK, End, MemberEnds
+from duecourse.domain.workflows.ends import End, MemberEnds, ends_in, entry
 from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
 from duecourse.ports import GraphMissingError, WorkflowRead
 from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.jobs import unchanged
+
+AGAIN = -1
+"""Among the entries of a part: ends were withdrawn in this run."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +67,28 @@ class MemoryWorkflows:
         self.items.jobs[where] = replace(standing, workflow=workflow, revision=standing.revision + 1)
         return True
 
-    def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:
+    def record_end(
+        self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
+    ) -> MemberEnds:
         with self.items.lock:
-            ranks = self.items.ends[tenant, run.job_id, run.local, number // PART_MEMBERS]
-            ranks[number] = max(ranks.get(number, 0), end.rank)
-            return _ends(ranks)
+            entries = self.items.ends[tenant, run.job_id, run.local, number // PART_MEMBERS]
+            entries[number] = max(entries.get(number, 0), entry(end, in_round))
+            return _ends([entries])
+
+    def withdraw(
+        self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
+    ) -> None:
+        with self.items.lock:
+            for part in {*parts} | {number // PART_MEMBERS for number in rounds}:
+                self.items.ends[tenant, run.job_id, run.local, part][AGAIN] = 1
+            for number in rounds:
+                entries = self.items.ends[tenant, run.job_id, run.local, number // PART_MEMBERS]
+                entries[number] = max(entries.get(number, 0), entry(None, rounds[number]))
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
         with self.items.lock:
-            ranks = {
-                number: rank
-                for part in parts
-                for number, rank in self.items.ends[tenant, run.job_id, run.local, part].items()
-            }
-            record = self.items.run(tenant, run.job_id, run.local) if with_run else None
-            return WorkflowRead(record, _ends(ranks))
+            ends = _ends([self.items.ends[tenant, run.job_id, run.local, part] for part in parts])
+            return WorkflowRead(self.items.run(tenant, run.job_id, run.local) if with_run else None, ends)
 
     def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
         with self.items.lock:
@@ -86,8 +96,6 @@ class MemoryWorkflows:
             return [run for run in found if run is not None]
 
 
-def _ends(ranks: dict[int, int]) -> MemberEnds:
-    masks = dict.fromkeys(End, 0)
-    for number, rank in ranks.items():
-        masks[BY_RANK[rank]] |= 1 << number
-    return MemberEnds(**masks)
+def _ends(parts: Sequence[Mapping[int, int]]) -> MemberEnds:
+    entries = {number: each for part in parts for number, each in part.items() if number != AGAIN}
+    return ends_in(entries, again=any(AGAIN in part for part in parts))

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.pause import PauseChange, pause, resume
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.ports import Clock, JobStore, StoreBusyError
+from duecourse.ports import Clock, JobStore, Lines, Outgoing, StoreBusyError
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.job_errors import (
@@ -59,6 +59,7 @@ class Pausing:
     jobs: Jobs
     store: JobStore
     skipping: Skipping
+    lines: Lines
     clock: Clock
 
     def pause(
@@ -89,8 +90,11 @@ class Pausing:
         """Fire again; occurrences of the pause are skipped, or treated as missed with `catch_up`. Raises as `pause`,
         and ScheduleError for a job whose schedule can no longer be compiled.
         """
-        self._resume(tenant, job_id, catch_up, by, expected, correlation_id)
-        return self.jobs.get(tenant, job_id)
+        changed = self._resume(tenant, job_id, catch_up, by, expected, correlation_id)
+        view = self.jobs.get(tenant, job_id)
+        if not changed:  # the request that resumed it may have ended before it sent what the pause held
+            self._start_held(view.job)
+        return view
 
     def pause_many(
         self, tenant: str, choice: JobSelection, *, by: str, note: str | None = None, after: str | None = None
@@ -136,10 +140,23 @@ class Pausing:
         change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected)
         if change is None:
             return False
+        self._start_held(change.job)
         self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
         if change.cursor.ending:  # at once, for the answer; the next round of dispatch checks it in any case
             complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
         return True
+
+    def _start_held(self, job: Job) -> None:
+        """Start the runs of a workflow's member that the pause held. What is not sent now starts within 300 s."""
+        if job.workflow is None or job.state is JobState.PAUSED:
+            return
+        now = self.clock.now()
+        held = self.lines.held(job.tenant, job.id)
+        fresh = [each.again(nonce=self.jobs.randomness.nonce(), not_before=now) for each in held]
+        sent = self.jobs.lanes.send([Outgoing(each, 0) for each in fresh]) if fresh else []
+        for message, accepted in zip(held, sent, strict=True):
+            if accepted:
+                self.lines.let_go(message)
 
     def _many(self, tenant: str, choice: JobSelection, after: str | None, act: Callable[[str], bool]) -> BulkResult:
         """Apply `act` to the selected jobs; an error of one job does not stop the others."""

@@ -11,11 +11,13 @@ from duecourse.domain.runs.decision import (
     DeadLettered,
     Drop,
     FollowUp,
+    Hold,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
     Start,
     Transition,
+    Withdraw,
 )
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.run import RunState
@@ -164,7 +166,7 @@ class ReconcileDeadLetters:
                     return False  # another message carries the run after all; the next call sees that
                 report.counts["DeadLettersRecorded"] += decision.run.state is RunState.DEAD
                 return decision.run.state is not RunState.DEAD
-            case Start() | RemainingCatchUp():
+            case Start() | RemainingCatchUp() | Withdraw() | Hold():
                 raise AssertionError("nothing is started from the dead-letter queue")
             case other:
                 assert_never(other)

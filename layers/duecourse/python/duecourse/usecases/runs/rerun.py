@@ -108,7 +108,9 @@ class Reruns:
 
 
 def rerun_graph(graph: Graph, run: Run, begin: Sequence[str], ends: MemberEnds) -> Graph:
-    """The graph of the rerun of a run whose members have ended so: `begin` and all that come after them run again."""
+    """The graph of the rerun of a run whose members have ended so: `begin` and all that come after them run again. A
+    member that never ended, since the run was over before, counts as cut.
+    """
     again = graph.after(sum(1 << graph.numbers[name] for name in set(begin)))
     known = ends.joined(graph.given)
     members = tuple(
@@ -116,7 +118,7 @@ def rerun_graph(graph: Graph, run: Run, begin: Sequence[str], ends: MemberEnds) 
         if again >> number & 1
         else member
         if member.given is not None
-        else replace(member, given=Given(known.of(number) or End.SKIPPED, run.name.local))
+        else replace(member, given=Given(known.of(number) or End.CUT, run.name.local))
         for number, member in enumerate(graph.members)
     )
     return replace(

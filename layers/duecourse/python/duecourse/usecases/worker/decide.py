@@ -12,7 +12,7 @@ from duecourse.domain.runs.decision import (
     Evaluated,
     Event,
     GivenUp,
-    Readiness,
+    MemberTurn,
     StartRequest,
     WorkflowOutcome,
 )
@@ -29,9 +29,11 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
     about it.
     """
     request = start_request_of(message)
+    if isinstance(found, MemberTurn):
+        request = replace(request, turn=found)
     match message.kind:
         case MessageKind.START | MessageKind.REDRIVE:
-            return replace(request, readiness=found) if isinstance(found, Readiness) else request
+            return request
         case MessageKind.EVALUATE:
             evaluation = found if isinstance(found, Evaluation) else Evaluation(WorkflowOutcome.OPEN)
             return Evaluated(request, evaluation.outcome, evaluation.error)

@@ -14,20 +14,23 @@ from typing import assert_never
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.decision import (
     AttemptContext,
     Drop,
     FollowUp,
+    Hold,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
     Start,
     Transition,
+    Withdraw,
 )
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.member import as_member
-from duecourse.domain.runs.records import stopped_by_workflow
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.records import may_run_again
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import MessageError, MessageKind, read_run_message
 from duecourse.ports import Conflict, JobStore
 from duecourse.usecases.dispatch.enqueue import HOLD_SECONDS
@@ -47,6 +50,9 @@ in a row mean a fault; the message is then requeued."""
 CLOCK_SLACK_SECONDS = 1.5
 """A message that is earlier than the hold by up to this time is held too: the API does not wait for a second's start
 when it sends, and clocks differ."""
+
+HELD_SECONDS = 31 * DAY_SECONDS
+"""How long a message is kept for the resumption of its job: longer than a workflow's run can last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +146,15 @@ class LaneWorker:
         # A run that has waited has a record.
         first = message.kind is MessageKind.START and message.attempt == 1 and not message.waited and found is None
         run = None if first and item.received.receive_count == 1 else self.requeue.record(message)
-        if run is not None and stopped_by_workflow(run):
+        if run is not None and may_run_again(run):
             # It may start all the same, but only if its workflow's run was alive after that record was read.
-            found = self.workflows.look(message)
+            found = self.workflows.look(message, run)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
             outcome = self._step(item, as_member(job) if message.is_member else job, run, found)
             if isinstance(outcome, Disposition):
                 return outcome
-            run, found = outcome.found, self.workflows.look(message)
+            run, found = outcome.found, self.workflows.look(message, outcome.found)
         item.report.add("undecided", alarming=True, tries=MAX_DECISIONS)
         return Disposition.RETAIN
 
@@ -178,7 +184,12 @@ class LaneWorker:
                 identity = replace(message.identity, occurrence=occurrence, due=due, count=count)
                 return self.requeue.send(replace(item, message=replace(message, identity=identity)), now, reason)
             case Reschedule(until, reason):
-                return self._reschedule(item, run, until, reason)
+                return self._reschedule(item, None if run is None or run.state.final else run, until, reason)
+            case Hold(until, reason):
+                return self._hold(item, run, until, reason)
+            case Withdraw(final) as withdraw:
+                self.workflows.withdraw(message, withdraw)
+                return Conflict(final)
             case RetryLater(until, reason):
                 if self.requeue.rules.near_limit(item):
                     return self.requeue.defer(item, run, until, reason)
@@ -198,6 +209,21 @@ class LaneWorker:
         if disposition is Disposition.RETAIN or run is None:
             return disposition
         return self.requeue.runs.write(replace(run, armed=armed, token=item.context.token), run) or disposition
+
+    def _hold(self, item: WorkItem, run: Run | None, until: float, reason: str) -> Disposition | Conflict:
+        """Keep the message for the resumption of its job, then read the job again, which may have been resumed
+        meanwhile. A copy looks again from time to time, in case the resumption's message is lost; for a run in the
+        queue of its job that queue's watch does so.
+        """
+        message, now = item.message, self.requeue.clock.now()
+        self.transitions.effects.line.lines.hold(message, expires_at=int(now) + HELD_SECONDS)
+        job = self.jobs.get(message.tenant, message.job_id)
+        if job is None or job.state is not JobState.PAUSED:
+            return Conflict(run)
+        if run is not None and run.state is RunState.QUEUED:
+            item.report.add("run_held", reason=reason)
+            return Disposition.ACK
+        return self.requeue.send(item, until, reason)
 
     def _leave_line(self, item: WorkItem, run: Run | None) -> None:
         """Remove a run from the line that was started from there and does not wait any more, in case its worker died

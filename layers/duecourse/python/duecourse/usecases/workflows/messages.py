@@ -1,4 +1,4 @@
-"""The messages by which a workflow's run starts, cancels and redrives its members, and is looked at itself."""
+"""The messages by which a workflow's run starts and cancels its members, and is evaluated itself."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.runs.records import WORKFLOW_OVER
-from duecourse.domain.runs.run import Run
 from duecourse.domain.runs.run_identity import OfRun, RunIdentity
 from duecourse.domain.workflows.graph import Graph, Member, read_ref
-from duecourse.messages import MessageKind, RunMessage, message_about
+from duecourse.domain.workflows.state import WorkflowState
+from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Randomness
 
 
@@ -25,17 +25,17 @@ class WorkflowMessages:
     now: float
     randomness: Randomness
 
-    def starts(self, numbers: Iterable[int]) -> list[RunMessage]:
-        """The start of each of these members, at its time."""
-        return [self._about(number, MessageKind.START) for number in numbers]
+    def starts(self, state: WorkflowState, numbers: Iterable[int]) -> list[RunMessage]:
+        """The start of each of these members: of one that may run at its time, of one that is skipped at once."""
+        return [self._about(number, MessageKind.START, self._begins(state, number)) for number in numbers]
+
+    def _begins(self, state: WorkflowState, number: int) -> float:
+        own = self.graph.not_before(number, self.of.occurrence, self.of.suffix)
+        return self.now if own is None or state.readiness(number).skips else max(self.now, float(own))
 
     def cancellations(self, numbers: Iterable[int]) -> list[RunMessage]:
         """The cancellation of each of these members."""
-        return [replace(self._about(number, MessageKind.CANCEL), reason=WORKFLOW_OVER) for number in numbers]
-
-    def redrives(self, dead: Iterable[Run]) -> list[RunMessage]:
-        """Another allowance of attempts for each of these members' runs."""
-        return [message_about(run, MessageKind.REDRIVE, now=self.now, nonce=self.randomness.nonce()) for run in dead]
+        return [replace(self._about(number, MessageKind.CANCEL, self.now), reason=WORKFLOW_OVER) for number in numbers]
 
     def evaluate(self) -> RunMessage:
         """Have the workflow's run looked at."""
@@ -48,10 +48,8 @@ class WorkflowMessages:
             kind=MessageKind.EVALUATE,
         )
 
-    def _about(self, number: int, kind: MessageKind) -> RunMessage:
-        member, at = self.graph.members[number], self.now
-        if kind is MessageKind.START:
-            at = max(at, float(self.graph.not_before(number, self.of.occurrence, self.of.suffix) or 0))
+    def _about(self, number: int, kind: MessageKind, at: float) -> RunMessage:
+        member = self.graph.members[number]
         identity = self._identity(member.id, int(at))
         return RunMessage(identity, member.lane, at, self.randomness.nonce(), kind=kind, bulk=member.bulk)
 

@@ -1,22 +1,25 @@
-"""Runs of workflows: begun by starting the members that wait for nobody, moved on by each member's end.
+"""Runs of workflows: begun by starting the members that wait for no other, continued by each member's end.
 
 The end of a member is noted after its final record was written, and before the message that carried it is deleted: a
 message that comes again repeats it, and all of it is idempotent. Of the ends that decide whether another member may
-start the last one to be noted sees all others, since each is noted before the others are read; so nobody is forgotten.
+start the last one to be noted sees all others, since each is noted before the others are read; so none is forgotten.
+
+Before a member's final record is written over, its end is withdrawn: the next round of the member is noted without an
+end. Until that round ends, the ends of all jobs after it do not count either (WorkflowState).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
+from duecourse.domain.runs.decision import MemberTurn, Readiness, Withdraw, WorkflowOutcome
 from duecourse.domain.runs.member import MEMBERS_FAILED
-from duecourse.domain.runs.records import stopped_by_workflow
+from duecourse.domain.runs.records import WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.domain.workflows.ends import MemberEnds, end_of
-from duecourse.domain.workflows.graph import Graph, read_ref
+from duecourse.domain.workflows.graph import Graph, numbers_in, read_ref
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Inputs, JobStore, Randomness, WorkflowStore
@@ -39,7 +42,7 @@ class Evaluation:
     error: str | None = None
 
 
-Found = Readiness | Evaluation | None
+Found = MemberTurn | Evaluation | None
 """What a workflow's run says about a message: to a member's start, to an evaluation, to any other."""
 
 
@@ -58,26 +61,44 @@ class Workflows:
     clock: Clock
     randomness: Randomness
 
-    def look(self, message: RunMessage) -> Found:
-        """What the ends of the members mean for what a message asks for. Raises GraphMissingError."""
+    def look(self, message: RunMessage, run: Run | None = None) -> Found:
+        """What the ends of the members mean for what a message asks for. `run` is the record of its run, if that was
+        read already. Raises GraphMissingError.
+        """
         if message.workflow is None:
             return None
-        if message.kind is MessageKind.EVALUATE:
+        if message.kind is MessageKind.EVALUATE and not message.is_member:
             return self._evaluation(message)
-        if message.kind is MessageKind.START and message.attempt == 1 and message.is_member:
-            return self._readiness(message)
+        starts = message.kind is MessageKind.START and message.attempt == 1
+        if message.is_member and (starts or (run is not None and may_run_again(run))):
+            return self._turn(message, run)
         return None
 
-    def _readiness(self, message: RunMessage) -> Readiness:
-        """The ends first, then its workflow's run: who is ready by them while that is alive is among those whom the end
-        of it cancels, however late the start is written.
+    def _turn(self, message: RunMessage, run: Run | None) -> MemberTurn:
+        """The ends first, then its workflow's run: a member that is ready by them while that is alive is among those
+        that its end cancels, however late the start is written. The member's own round is read only if it has a
+        record.
         """
-        graph, ref = self._graph(message), read_ref(message.workflow or "")
-        number, ends = graph.numbers[message.job_id], MemberEnds()
-        if parts := graph.parts_of(graph.upstream[number]):
-            ends = self.store.read(message.tenant, run_of(message.identity, ref.workflow), parts, with_run=False).ends
+        graph = self._graph(message)
+        number = graph.numbers[message.job_id]
+        ends = self._ends_before(message, graph, number, own=run is not None)
         readiness = self._state(message, graph, ends).readiness(number)
-        return readiness if readiness is Readiness.WAITS or self._is_alive(message) else Readiness.OVER
+        own_time = graph.not_before(number, message.occurrence, message.suffix)
+        over = readiness is not Readiness.WAITS and not self._is_alive(message)
+        return MemberTurn(readiness, over, ends.round(number), float(own_time or 0))
+
+    def withdraw(self, message: RunMessage, decision: Withdraw) -> None:
+        """Note that a member runs again, before its final record is written over."""
+        run, graph = decision.run, self._graph(message)
+        self._withdraw(message, graph, {graph.numbers[run.job_id]: decision.round}, run)
+
+    def _withdraw(self, of: Run | RunMessage, graph: Graph, rounds: dict[int, int], record: Run) -> None:
+        """All parts are marked before the first end is withdrawn, so one with a later round says that this was done."""
+        name = run_of(of.identity, read_ref(of.workflow or "").workflow)
+        own = graph.parts_of(sum(1 << number for number in rounds))
+        known = self.store.read(of.tenant, name, own, with_run=False).ends
+        parts = () if known.rounds else graph.parts
+        self.store.withdraw(of.tenant, name, rounds, parts, expires_at=self._kept_until(record))
 
     def _evaluation(self, message: RunMessage) -> Evaluation:
         graph = self._graph(message)
@@ -92,14 +113,19 @@ class Workflows:
         return Evaluation(state.outcome, f"failed: {', '.join(named)}{more}")
 
     def begin(self, run: Run, report: Report) -> Outcome:
-        """Start the members that are to be started; of a run that was redriven itself, redrive those that are dead."""
+        """Start the members that are to be started; of a run that was redriven itself, the dead ones among them."""
         graph = self._graph(run)
-        state, messages = self._known(run, graph), self._messages(run, graph)
-        dead: list[Run] = []
+        state, dead = self._known(run, graph), list[Run]()
         if run.redriven_at is not None:
-            dead = [each for each in self._records(run, graph, state.failed) if each.state is RunState.DEAD]
-        wanted = [*messages.redrives(dead), *messages.starts(state.to_start())]
-        if not dead and state.outcome is not WorkflowOutcome.OPEN:
+            failed = self._records(run, graph, numbers_in(state.known.failed & ~graph.given.any))
+            dead = [each for each in failed if each.state is RunState.DEAD]
+        if dead:
+            rounds = {graph.numbers[each.job_id]: each.round + 1 for each in dead}
+            self._withdraw(run, graph, rounds, run)
+            state = self._known(run, graph)
+        messages = self._messages(run, graph)
+        wanted = messages.starts(state, state.to_start())
+        if state.outcome is not WorkflowOutcome.OPEN:
             wanted.append(messages.evaluate())
         report.add("workflow_begun", members=len(graph.members), sent=len(wanted), redriven=len(dead))
         if not self.forwarder.send_all(wanted):
@@ -116,23 +142,32 @@ class Workflows:
             raise NotSentError(f"what follows from the end of {run.name}")
 
     def _after_member(self, run: Run, graph: Graph) -> list[RunMessage]:
-        number, ref = graph.numbers[run.job_id], read_ref(run.workflow or "")
-        of = run_of(run.identity, ref.workflow)
-        expires_at = (run.expires_at or int(self.clock.now())) + KEPT_LONGER_DAYS * DAY_SECONDS
-        known = self.store.record_end(run.tenant, of, number, end_of(run), expires_at=expires_at)
+        number, messages = graph.numbers[run.job_id], self._messages(run, graph)
+        if run.state is RunState.CANCELLED and run.reason == WORKFLOW_OVER:
+            # It has no end: it runs once its workflow's run is redriven, which may have happened meanwhile, or goes on
+            # since this member was redriven.
+            state = self._state(run, graph, self._ends_before(run, graph, number, own=True))
+            if self._is_alive(run):
+                return messages.starts(state, state.to_start([number]))
+            return [messages.evaluate()] if state.known.again else []
+        of, own = run_of(run.identity, read_ref(run.workflow or "").workflow), graph.part_of(number)
+        kept = self._kept_until(run)
+        known = self.store.record_end(run.tenant, of, number, end_of(run), in_round=run.round, expires_at=kept)
+        parts = {own}
+        while missing := self._state(run, graph, known).parts_wanted(number) - parts:
+            known = known.joined(self.store.read(run.tenant, of, sorted(missing), with_run=False).ends)
+            parts |= missing
         state = self._state(run, graph, known)
-        if parts := state.parts_wanted(number):
-            others = self.store.read(run.tenant, of, parts, with_run=False).ends
-            state = replace(state, known=known.joined(others))
-        starts = state.to_start(list(graph.downstream[number]))
-        if stopped_by_workflow(run) and state.readiness(number) is Readiness.READY and self._is_alive(run):
-            starts.append(number)  # cancelled with its workflow's run, which has been redriven meanwhile
-        messages = self._messages(run, graph)
-        following = messages.starts(starts)
-        redriven = run.state is RunState.SUCCEEDED and run.redriven_at is not None
-        if redriven or state.outcome is not WorkflowOutcome.OPEN:
-            following.append(messages.evaluate())
-        return following
+        following = numbers_in(graph.after(1 << number)) if known.again else [*graph.downstream[number]]
+        starts = state.to_start(following)
+        if not state.settled(number) and number not in starts and state.readiness(number) is not Readiness.WAITS:
+            starts.append(number)
+        if number in starts and not self._is_alive(run):
+            starts.remove(number)  # which would come back here
+        sent = messages.starts(state, starts)
+        if run.round or state.outcome is not WorkflowOutcome.OPEN:
+            sent.append(messages.evaluate())
+        return sent
 
     def _after_run(self, run: Run, graph: Graph) -> list[RunMessage]:
         """A run that its members made DEAD is looked at once more: one may have been redriven before that was written.
@@ -153,8 +188,24 @@ class Workflows:
 
     def _known(self, of: Run | RunMessage, graph: Graph) -> WorkflowState:
         """With the ends of all members."""
+        return self._state(of, graph, self._ends(of, graph, graph.all, graph.all))
+
+    def _ends_before(self, of: Run | RunMessage, graph: Graph, number: int, *, own: bool) -> MemberEnds:
+        """The ends by which a member may start; with its `own` end, which only counts if it has a record."""
+        mine = 1 << number
+        return self._ends(of, graph, graph.upstream[number] | (mine if own else 0), graph.before(number) | mine)
+
+    def _ends(self, of: Run | RunMessage, graph: Graph, wanted: int, again: int) -> MemberEnds:
+        """The ends of the members in `wanted`, and of those in `again` once ends were withdrawn in this run."""
         name = run_of(of.identity, read_ref(of.workflow or "").workflow)
-        return self._state(of, graph, self.store.read(of.tenant, name, graph.parts, with_run=False).ends)
+        parts = graph.parts_of(wanted)
+        ends = self.store.read(of.tenant, name, parts, with_run=False).ends if parts else MemberEnds()
+        if ends.again and (more := graph.parts_of(again) - parts):
+            ends = ends.joined(self.store.read(of.tenant, name, more, with_run=False).ends)
+        return ends
+
+    def _kept_until(self, run: Run) -> int:
+        return (run.expires_at or int(self.clock.now())) + KEPT_LONGER_DAYS * DAY_SECONDS
 
     def _state(self, of: Run | RunMessage, graph: Graph, known: MemberEnds) -> WorkflowState:
         return WorkflowState(graph, of.occurrence, of.suffix, known)

@@ -7,11 +7,14 @@ from typing import Any
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.errors import conditional
-from duecourse.adapters.dynamodb.keys import LINE_PREFIX, WATCH, job_key, job_partition
+from duecourse.adapters.dynamodb.keys import HELD_PREFIX, LINE_PREFIX, WATCH, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.domain.runs.overlap import LinePosition
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
+
+HELD = 100
+"""Held messages that are read at once, the newest first where there are more."""
 
 
 class DynamoLines:
@@ -20,6 +23,20 @@ class DynamoLines:
     def __init__(self, client: Any, table: str) -> None:
         self._client = client
         self._table = table
+
+    def hold(self, message: RunMessage, *, expires_at: int) -> None:
+        item = values.pack({"message": message.to_json(), "expires_at": expires_at})
+        self._client.put_item(TableName=self._table, Item=_held_key(message) | item)
+
+    def held(self, tenant: str, job_id: str) -> list[RunMessage]:
+        newest = {"Limit": HELD, "ScanIndexForward": False}
+        found = self._query(tenant, job_id, HELD_PREFIX, FilterExpression="attribute_exists(message)", **newest)
+        return [read_run_message(values.text(item, "message")) for item in found["Items"]]
+
+    def let_go(self, message: RunMessage) -> None:
+        """Emptied rather than deleted: the API may update items of this table, and delete none."""
+        key = _held_key(message)
+        self._client.update_item(TableName=self._table, Key=key, UpdateExpression="REMOVE message")
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         place = LinePosition(message.due, message.name.local)
@@ -40,21 +57,21 @@ class DynamoLines:
         return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
-        answer = self._query(tenant, job_id, ScanIndexForward=not newest, Limit=limit)
+        answer = self._query(tenant, job_id, LINE_PREFIX, ScanIndexForward=not newest, Limit=limit)
         return [read_run_message(values.text(item, "message")) for item in answer["Items"]]
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
         found = 0
         start: dict[str, Any] = {}
         while True:
-            answer = self._query(tenant, job_id, Select="COUNT", Limit=limit - found, **start)
+            answer = self._query(tenant, job_id, LINE_PREFIX, Select="COUNT", Limit=limit - found, **start)
             found += int(answer["Count"])
             if found >= limit or "LastEvaluatedKey" not in answer:
                 return found
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
-    def _query(self, tenant: str, job_id: str, **how: Any) -> Any:
-        partition = {":partition": job_partition(tenant, job_id), ":prefix": LINE_PREFIX}
+    def _query(self, tenant: str, job_id: str, prefix: str, **how: Any) -> Any:
+        partition = {":partition": job_partition(tenant, job_id), ":prefix": prefix}
         return self._client.query(
             TableName=self._table,
             KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
@@ -78,6 +95,10 @@ class DynamoLines:
             return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
         item = {"nonce": watch.nonce, "at": watch.at, "call": watch.call, "expires_at": expires_at}
         return conditional(self._client.put_item, TableName=self._table, Item=key | values.pack(item), **condition)
+
+
+def _held_key(message: RunMessage) -> Item:
+    return job_key(message.tenant, message.job_id, HELD_PREFIX + message.name.local)
 
 
 def sort_key(place: LinePosition) -> str:

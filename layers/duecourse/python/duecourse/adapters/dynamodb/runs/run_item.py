@@ -63,6 +63,7 @@ def to_item(run: Run) -> Item:
             "nonce": run.nonce or None,
             "notified": run.notified or None,
             "caught_up": run.caught_up or None,
+            "round": run.round or None,
             "result": None if run.result is None else values.document(run.result),
             "dead_key": state_key(run.tenant, run.state, run.job_id) if indexed else None,
             "died_at": run.state_since if indexed else None,
@@ -114,6 +115,7 @@ def from_item(item: Item) -> Run:
         token=values.text(item, "token"),
         result=None if result is None else values.parse(result),
         earlier=read_earlier(item, due, error, code),
+        round=values.optional_integer(item, "round") or 0,
         **{field: read(item, field) for field, read in _READ.items() if field in item},
     )
 

@@ -1,0 +1,117 @@
+"""Pauses and own times of members: they delay a start, and nothing else."""
+
+from __future__ import annotations
+
+from duecourse.domain.jobs.policies import Completion, JobState, Overlap
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.workflows.graph import Rule
+from duecourse.messages import MessageKind
+from tests.support.jobs import NOON, job
+from tests.support.workflow_world import CHAIN, WorkflowWorld
+from tests.support.workflows import graph_of
+
+S, D, K, W = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED, RunState.WAITING
+LATER = {"not_before": "0 13 * * *"}
+
+
+def test_a_failure_is_known_at_once_though_the_job_after_it_has_its_own_time(world: WorkflowWorld) -> None:
+    world.answers.failing = {"extract"}
+    world.begin(graph_of({"extract": (), "report": ("extract",)}, report=LATER), NOON + 90)
+    assert world.state("report") == (K, "upstream_failed")
+    assert world.state("nightly") == (D, "members_failed")
+
+
+def test_an_alert_that_is_not_needed_keeps_no_workflow_open_until_its_own_time(world: WorkflowWorld) -> None:
+    graph = graph_of({"extract": (), "alert": ("extract",)}, alert={"when": Rule.ANY_FAILURE, **LATER})
+    world.begin(graph, NOON + 90, deadline_seconds=600)
+    assert world.state("alert") == (K, "not_needed")
+    assert world.state("nightly") == (S, None)
+
+
+def test_a_job_that_may_start_after_all_waits_for_its_own_time(world: WorkflowWorld) -> None:
+    world.answers.failing = {"extract"}
+    world.begin(graph_of({"extract": (), "report": ("extract",)}, report=LATER), NOON + 90, deadline_seconds=7200)
+    world.answers.failing = set()
+    world.redrive("extract")
+    world.until(NOON + 3590)
+    assert world.called() == ["extract", "extract"]
+    world.until(NOON + 3602)
+    assert world.state("report") == (S, None)
+
+
+def test_a_job_starts_within_a_second_of_its_resumption(world: WorkflowWorld) -> None:
+    world.add(job("", id="transform", overlap=Overlap.ALLOW, workflow="nightly"))
+    world.clock.set(NOON + 5)
+    world.office.pause("transform")
+    world.begin(graph_of(CHAIN), NOON + 2000)
+    assert world.called() == ["extract"]
+    world.office.resume("transform")
+    world.until(NOON + 2001)
+    assert world.called() == list(CHAIN)
+    world.until(NOON + 2400)
+    assert world.called() == list(CHAIN), "the copy that looks again changes nothing"
+
+
+def test_a_paused_job_does_not_start_from_the_queue_of_its_runs(world: WorkflowWorld) -> None:
+    world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.QUEUE, workflow="nightly"))
+    other = world.run_now("extract")
+    world.begin(graph_of(CHAIN), NOON + 90)
+    assert world.state("extract") == (RunState.QUEUED, None)
+    world.office.pause("extract")
+    record = world.run("extract", other.name.local)
+    assert record is not None
+    world.tell(world.about(record, MessageKind.COMPLETE))
+    world.until(NOON + 400)
+    assert world.state("extract") == (RunState.QUEUED, None)
+    world.office.resume("extract")
+    world.until(NOON + 402)
+    assert world.state("extract") == (W, None)
+
+
+def test_a_paused_dead_job_is_redriven_once_it_is_resumed(world: WorkflowWorld) -> None:
+    world.answers.failing = {"extract", "transform"}
+    world.begin(graph_of({"extract": (), "transform": ()}), NOON + 90)
+    world.answers.failing = set()
+    world.office.pause("extract")
+    world.office.pause("transform")
+    world.redrive("nightly")
+    assert world.called() == ["extract", "transform"]
+    assert world.state("nightly") == (W, None)
+    world.office.resume("extract")
+    world.office.resume("transform")
+    world.until(world.clock.now() + 1)
+    assert [world.state(name) for name in ("extract", "transform", "nightly")] == [(S, None)] * 3
+
+
+def test_a_dead_job_that_is_paused_and_redriven_by_itself_waits_too(world: WorkflowWorld) -> None:
+    world.answers.failing = {"extract"}
+    world.begin(graph_of(CHAIN), NOON + 90)
+    world.answers.failing = set()
+    world.office.pause("extract")
+    world.redrive("extract")
+    assert world.called() == ["extract"]
+    world.office.resume("extract")
+    world.until(world.clock.now() + 2)
+    assert world.called() == ["extract", *CHAIN]
+    assert world.state("nightly") == (S, None)
+
+
+def test_a_resumption_just_after_the_job_was_read_is_not_missed(world: WorkflowWorld) -> None:
+    paused = {"state": JobState.PAUSED, "paused_at": NOON}
+    world.add(job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", **paused))
+    lines = world.lines
+
+    class Resumed:
+        """ports.Lines: the job is resumed just before its message is kept."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(lines, name)
+
+        def hold(self, *given: object, **named: object) -> None:
+            world.lines = lines
+            world.office.resume("extract")
+            lines.hold(*given, **named)  # type: ignore[arg-type]
+
+    world.lines = Resumed()  # type: ignore[assignment]
+    world.begin(graph_of(CHAIN), NOON + 62)
+    assert world.called() == list(CHAIN)
