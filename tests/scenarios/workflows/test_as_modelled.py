@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,9 +56,18 @@ class LoggedWorkflows:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:
+    def record_end(
+        self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
+    ) -> MemberEnds:
         self.log.append(f"note {NAMES[number]} {end}")
-        return self.store.record_end(tenant, run, number, end, expires_at=expires_at)
+        return self.store.record_end(tenant, run, number, end, in_round=in_round, expires_at=expires_at)
+
+    def withdraw(
+        self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
+    ) -> None:
+        wanted = sorted(parts)
+        self.log += [f"mark {part}" for part in wanted or [0]] + [f"withdraw {NAMES[number]}" for number in rounds]
+        self.store.withdraw(tenant, run, rounds, wanted, expires_at=expires_at)
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
         wanted = sorted(parts)
@@ -166,6 +175,10 @@ def _lines(said: tuple[Any, ...]) -> list[str]:
             return [f"read records of {[NAMES[number - 1]]}", *sends]
         case "writes", [Run() as run, *_]:
             return [f"write {run.job_id} {run.state}", *sends]
+        case "marks", [int() as part, *_]:
+            return [f"mark {part}", *sends]
+        case "notes", ["again", int() as number, *_]:
+            return [f"withdraw {NAMES[number]}", *sends]
         case "notes", [End() as end, *_]:
             return [f"note {node.letter.message.job_id} {end}", *sends]
         case other:

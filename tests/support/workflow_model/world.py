@@ -135,7 +135,7 @@ class World:
                 if self.overwrites or entry(end, round) > entry(known.of(member), known.round(member)):
                     known = with_entry(known, member, end, round)
                 after = state._replace(parts=self._with_part(state, part, known), seen=seen)
-                said = (node, "notes", end or "again")
+                said = (node, "notes", end or "again", member)
                 yield from self._on(after, self.workers.answered(number, known), said, visible=True)
             case Mark(part):
                 known = replace(self.ends.values[state.parts[part]], again=True)
