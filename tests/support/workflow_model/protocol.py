@@ -32,6 +32,7 @@ from duecourse.domain.runs.records import may_run_again
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.domain.workflows.ends import end_of
+from duecourse.messages import MessageKind
 from duecourse.usecases.worker.decide import event_of
 from duecourse.usecases.workflows.workflows import Found
 from tests.support.workflow_model.values import (
@@ -166,7 +167,7 @@ class Protocol(WorkflowSteps):
 
     def effects(self, letter: Letter, run: Run) -> Steps:
         """SideEffects.perform."""
-        if run.workflow is not None and run.state.final:
+        if run.workflow is not None and run.state.final and not run.notified:
             if self.changed == "the message is deleted before what follows is sent":
                 yield Delete()
             if not (yield from self._ended(run)):
@@ -179,6 +180,11 @@ class Protocol(WorkflowSteps):
             case RunState.DEAD:
                 if not run.notified:
                     yield Write(replace(run, notified=True), run)
+                evaluated = letter.message.kind is MessageKind.EVALUATE
+                if evaluated and run.message_id != letter.message_id:
+                    return Stage("done", (letter, "deleted"))
+                if evaluated and not letter.replaced and (yield Send(Letter(letter.message, replaced=(letter.id,)))):
+                    return Stage("done", (letter, "deleted"))
                 return Stage("done", (letter, "dead"))
             case _:
                 return Stage("done", (letter, "deleted"))

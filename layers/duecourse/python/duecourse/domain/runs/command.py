@@ -88,7 +88,7 @@ def _deadline(event: DeadlineCame, job: JobSnapshot, run: Run, context: AttemptC
     if now < run.deadline:
         return _rescheduled(event, run, run.deadline, "it was heard of meanwhile")
     if run.waiting_until is not None and now >= run.waiting_until:
-        failed = LATE_WORKFLOW if run.workflow is not None and not run.is_member else LATE_CALLBACK
+        failed = LATE_WORKFLOW if run.is_workflow else LATE_CALLBACK
     else:
         failed = Failed("its heartbeat did not come in time", code="callback.heartbeat")
     return carried(decide_finish(run, job, failed, now=now, draw=event.draw), event.request, context)
@@ -116,6 +116,9 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
         case RunState.RETRYING | RunState.QUEUED:
             return carried(cancel(run, event.reason, now), event.request, context)
         case RunState.WAITING if run.heartbeat_until is None:
+            return carried(cancel(run, event.reason, now), event.request, context)
+        case RunState.RUNNING if run.is_workflow:
+            # At once: its worker only sends starts, and may be dead. Who receives one sees that the run is over.
             return carried(cancel(run, event.reason, now), event.request, context)
         case RunState.RUNNING | RunState.WAITING:
             if run.cancel_requested is not None:

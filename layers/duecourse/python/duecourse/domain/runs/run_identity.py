@@ -74,6 +74,11 @@ class OfRun:
         return workflow is not None and workflow.partition("@")[0] != self.job_id
 
     @property
+    def is_workflow(self) -> bool:
+        """Whether it is a workflow's own run."""
+        return self.workflow is not None and not self.is_member
+
+    @property
     def name(self) -> RunName:
         """The run's name, which is a function of job and occurrence."""
         return RunName(self.job_id, self.occurrence, self.suffix)

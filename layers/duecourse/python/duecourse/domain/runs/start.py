@@ -238,4 +238,7 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Run, context: Attem
     if once or run.attempt >= run.attempts_allowed:
         lost = replace(run, error=run.error or LOST_ERROR, code=LOST, nonce=request.nonce)
         return Transition(ended(lost, RunState.DEAD, "lost", now, context), run, "the last attempt's worker vanished")
-    return Start(begun(run, request, job, context, now), run, "taken over")
+    again = begun(run, request, job, context, now)
+    if run.is_workflow:  # whose deadline counts from its start, not from that of the worker that goes on with it
+        again = replace(again, waiting_until=run.waiting_until)
+    return Start(again, run, "taken over")

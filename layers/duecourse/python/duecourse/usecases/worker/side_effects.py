@@ -11,7 +11,7 @@ from typing import assert_never
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.overlap import LINED
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.messages import RunMessage
+from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
@@ -60,6 +60,8 @@ class SideEffects:
                 self._end(run, job, item.report)
                 self._notify(item, run, job)
                 self._pause_failing(job, item.report)
+                if item.message.kind is MessageKind.EVALUATE and self._carried_by_another(item, run):
+                    return Disposition.ACK
                 self.forwarder.postpone(item.received.receipt, DEAD_VISIBILITY_SECONDS)
                 return Disposition.RETAIN
             case RunState.RUNNING | RunState.WAITING | RunState.QUEUED:
@@ -75,6 +77,17 @@ class SideEffects:
         called = message.waited and self.line.received(message)
         if self.line.leave(message, run) or called:
             self.line.call_next(message, report)
+
+    def _carried_by_another(self, item: WorkItem, run: Run) -> bool:
+        """Whether a workflow's run that an evaluation made dead has its dead letter in another message, which is sent
+        here if it is not: another delivery of the evaluation, which found less, may delete it.
+        """
+        if run.message_id != item.received.message_id:
+            return True
+        if item.message.replaces:
+            return False
+        copy = item.message.again(nonce=self.randomness.nonce(), instead_of=item.received.message_id)
+        return self.forwarder.send(copy, self.clock.now())
 
     def _send_next_attempt(self, item: WorkItem, run: Run) -> Disposition:
         not_before = run.not_before if run.not_before is not None else self.clock.now()

@@ -8,8 +8,10 @@ from functools import partial
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.seats import has_seat
 from duecourse.domain.runs.decision import Start
+from duecourse.domain.runs.finish import cancel
 from duecourse.domain.runs.overlap import Await, Wait, Yield, needs_lock
 from duecourse.domain.runs.records import queued, refused
+from duecourse.domain.runs.recreated import own_job
 from duecourse.domain.runs.rendering import with_its_key
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.target_document import type_of
@@ -42,7 +44,7 @@ class Starter:
         if item.context.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
             # To the job's present lane: this lane's workers may never have enough time.
             return defer(message.not_before, "not enough time left", lane=job.lane)
-        if message.is_member and decision.run.attempt == 1 and job.lane is not self.requeue.rules.lane:
+        if message.is_member and message.attempt == 1 and job.lane is not self.requeue.rules.lane:
             return defer(message.not_before, "its job is in another lane now", lane=job.lane)
         if not message.bulk and not has_seat(
             job, self.requeue.rules.lane, message.generation, manual=bool(message.suffix)
@@ -81,9 +83,14 @@ class Starter:
             if conflict.found is not None and conflict.found.state is RunState.DEAD:
                 effects.overlaps.release(job, run)  # a copy for a dead run: no later step would release it
             return conflict
-        if message.waited or (decision.previous is not None and decision.previous.state is RunState.QUEUED):
+        waited = message.waited or (decision.previous is not None and decision.previous.state is RunState.QUEUED)
+        # A redriven run may have waited in line, and be started by another message than the one there.
+        if waited or (needs_lock(job) and decision.previous is not None and decision.previous.state.final):
             effects.line.begun(message, run, report, locked=needs_lock(job))
         _count(decision, job, message, report)
+        if run.is_workflow and own_job(effects.jobs.get(run.tenant, run.job_id), run) is None:
+            # Deleted before this record was there: the deletion found no run to cancel.
+            return self.transitions.write(item, cancel(run, "deleted", now), job)
         return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
 
     def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:

@@ -1,0 +1,139 @@
+"""A workflow's run whose worker dies, or is overtaken by a deletion: no further start, one deadline, one dead letter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.policies import Completion, Overlap
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.messages import MessageKind
+from duecourse.ports import Conflict, Outgoing
+from duecourse.testing.wheel import Held
+from tests.support.jobs import NOON, job
+from tests.support.workflow_world import CHAIN, WorkflowWorld
+from tests.support.workflows import graph_of
+
+S, D, C, R = RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunState.RUNNING
+
+
+class WorkerDied(BaseException):
+    """The process of a worker ends."""
+
+
+def dies_after_the_starts(world: WorkflowWorld) -> None:
+    """The worker of the workflow's run dies once it has sent the starts of the members."""
+    send = world.wheel.send
+
+    def dying(messages: Sequence[Outgoing]) -> list[bool]:
+        sent = send(messages)
+        if any(each.message.is_member and each.message.kind is MessageKind.START for each in messages):
+            world.wheel.send = send  # type: ignore[method-assign]
+            raise WorkerDied
+        return sent
+
+    receive, received = world.wheel.receive, list[Held]()
+
+    def noted() -> Held | None:
+        held = receive()
+        received.extend([] if held is None else [held])
+        return held
+
+    world.wheel.send = dying  # type: ignore[method-assign]
+    world.wheel.receive = noted  # type: ignore[method-assign]
+    with pytest.raises(WorkerDied):
+        world.begin(graph_of(CHAIN), NOON + 61)
+    world.wheel.receive = receive  # type: ignore[method-assign]
+    world.wheel.put_back(received[-1])
+
+
+def slow(world: WorkflowWorld, job_id: str) -> None:
+    world.add(job("", id=job_id, completion=Completion.CALLBACK, overlap=Overlap.ALLOW, workflow="nightly"))
+
+
+def test_a_cancellation_counts_at_once_though_the_worker_of_the_workflow_is_dead(world: WorkflowWorld) -> None:
+    slow(world, "extract")
+    dies_after_the_starts(world)
+    world.until(NOON + 65)
+    assert world.state("nightly") == (R, None)
+    world.cancel("nightly")
+    assert world.state("nightly") == (C, "cancelled")
+    world.until(NOON + 1500)
+    assert world.called() == ["extract"]
+    assert world.state("extract") == (C, "workflow_over")
+    assert world.state("nightly") == (C, "cancelled")
+
+
+def test_a_worker_that_takes_a_workflow_over_does_not_move_its_deadline(world: WorkflowWorld) -> None:
+    slow(world, "extract")
+    dies_after_the_starts(world)
+    first = world.run("nightly")
+    world.until(NOON + 1500)
+    second = world.run("nightly")
+    assert first is not None
+    assert second is not None
+    assert (second.attempt, second.state) == (2, RunState.WAITING)
+    assert second.waiting_until == first.waiting_until
+
+
+def test_a_workflow_that_is_deleted_before_the_first_write_of_its_run_starts_nothing(world: WorkflowWorld) -> None:
+    store = world.run_store
+
+    class Deleting:
+        """ports.RunStore: the workflow is deleted just before the record of its run is written."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store, name)
+
+        def write(self, run: Run, previous: Run | None) -> Conflict | None:
+            if run.job_id == "nightly" and previous is None:
+                world.run_store = store
+                workflow = world.jobs.get("default", "nightly")
+                assert workflow is not None
+                assert world.jobs.delete(workflow, deleted_at=world.clock.now())
+            return store.write(run, previous)
+
+    world.run_store = Deleting()  # type: ignore[assignment]
+    world.begin(graph_of(CHAIN), NOON + 400)
+    assert world.called() == []
+    assert world.state("nightly") == (C, "deleted")
+
+
+def test_the_dead_letter_of_a_workflow_is_no_evaluation_that_its_other_delivery_may_delete(
+    world: WorkflowWorld,
+) -> None:
+    world.answers.failing = {"extract"}
+    world.begin(graph_of({"extract": ()}), NOON + 400)
+    (letter,) = [held for held in world.wheel.dead_letters if held.message.job_id == "nightly"]
+    first = next(sent.message for sent in world.wheel.sent if sent.message.kind is MessageKind.EVALUATE)
+    assert letter.message.nonce != first.nonce
+    assert len([death for death in world.notices.deaths if death.run.job_id == "nightly"]) == 1
+    world.answers.failing = set()
+    world.wheel.redrive()
+    world.until(NOON + 500)
+    assert [world.state(name) for name in ("extract", "nightly")] == [(S, None)] * 2
+
+
+def test_a_redriven_run_that_waited_leaves_the_queue_when_another_message_starts_it(world: WorkflowWorld) -> None:
+    slow(world, "extract")
+    world.begin(graph_of({"extract": ()}), NOON + 90)
+    dead = world.run("extract")
+    assert dead is not None
+    world.tell(world.about(dead, MessageKind.FAIL, error="no", retryable=False))
+    world.work()
+    assert world.state("nightly") == (D, "members_failed")
+    holder = world.run_now("nightly")
+    world.until(NOON + 95)
+    world.redrive("nightly")
+    assert len(world.lines.waiting("default", "nightly", limit=10)) == 1
+    member = world.run("extract", holder.name.local)
+    assert member is not None
+    world.wheel.refuse = lambda message: message.waited
+    world.tell(world.about(member, MessageKind.COMPLETE))
+    world.work()
+    assert world.state("nightly", holder.name.local) == (S, None)
+    world.redrive("nightly")
+    assert world.state("nightly") == (RunState.WAITING, None)
+    assert world.lines.waiting("default", "nightly", limit=10) == []
