@@ -357,7 +357,8 @@ class Methods(ABC):
     def pause_job(self, job_id: str, *, if_match: str | None = None, note: str | None = None) -> Job:
         """Pause a job.
 
-        What comes due during the pause is not run. A job that is paused already stays so.
+        What comes due during the pause is not run. A job that is paused already stays so. The runs of a workflow's
+        job wait until it is resumed, those that are redriven too.
 
         `job_id`: the job's id.
 
@@ -376,7 +377,8 @@ class Methods(ABC):
     def resume_job(self, job_id: str, *, if_match: str | None = None, catch_up: bool | None = None) -> Job:
         """Resume a job.
 
-        With `catch_up` what the pause covered is missed, by the job's own policy, instead of skipped.
+        With `catch_up` what the pause covered is missed, by the job's own policy, instead of skipped. The runs of a
+        workflow's job that waited start within a second.
 
         `job_id`: the job's id.
 
@@ -684,7 +686,9 @@ class Methods(ABC):
     def redrive_run(self, run_id: str) -> Accepted:
         """Send a dead run again.
 
-        It gets a fresh allowance of attempts. Only dead runs can be redriven.
+        It gets a fresh allowance of attempts. Only dead runs can be redriven. A workflow continues as if the
+        failure had not happened: the redrive of its run also redrives its dead jobs; that of a job's run decides
+        again the jobs after it that were skipped. A paused job of a workflow starts once it is resumed.
 
         `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
         """
@@ -694,8 +698,9 @@ class Methods(ABC):
         """Run a part of a workflow's run again.
 
         A new run of the same occurrence with the same graph: the jobs in `from` start at once, all that come after
-        them follow, the others count as they ended and lend their results. With an `Idempotency-Key` the same
-        request is the same run.
+        them follow. The others count as they ended, for all rules and for the outcome, and give their results: one
+        that is dead makes the new run dead, unless it may fail. With an `Idempotency-Key` the same request is the
+        same run.
 
         `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
 
@@ -876,7 +881,8 @@ class Methods(ABC):
         `dry_run=true` nothing is written at all: the answer is as it would be (with the ETag of what it would
         replace). Jobs are written first, the workflow last: after an error the same request goes on where it ended.
         The same body twice changes nothing the second time; runs under way keep the jobs that they began with. What
-        GET answers can be put back as it is.
+        GET answers can be put back as it is. Each job that is defined here counts as a request, and so do 20 that
+        are only named, and each named one with a payload above 4 KB; `dry_run` costs the same.
 
         `workflow_id`: the workflow's id.
 

@@ -28,7 +28,7 @@ NEW_WORKFLOW: Document = {
         "report": {
             "job": {
                 "target": {"type": "http", "url": "https://example.com/report"},
-                "payload": {"rows": "{{upstream.load-eu.result.rows}}"},
+                "payload": {"rows": "{{upstream.load-eu.result.body.rows}}"},
             },
             "after": ["load-eu", "load-us"],
             "when": "all_done",

@@ -96,7 +96,8 @@ class ChangedJobsAnswer(TypedDict):
 def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Pause a job.
 
-    What comes due during the pause is not run. A job that is paused already stays so.
+    What comes due during the pause is not run. A job that is paused already stays so. The runs of a workflow's job wait
+    until it is resumed, those that are redriven too.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     note = read_body(request, PauseBody, optional=True).note
@@ -117,7 +118,8 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Resume a job.
 
-    With `catch_up` what the pause covered is missed, by the job's own policy, instead of skipped.
+    With `catch_up` what the pause covered is missed, by the job's own policy, instead of skipped. The runs of a workflow's
+    job that waited start within a second.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     catch_up = read_body(request, ResumeBody, optional=True, kind="invalid-resume").catch_up

@@ -169,7 +169,8 @@ def rerun(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Run a part of a workflow's run again.
 
     A new run of the same occurrence with the same graph: the jobs in `from` start at once, all that come after them
-    follow, the others count as they ended and lend their results. With an `Idempotency-Key` the same request is the
+    follow. The others count as they ended, for all rules and for the outcome, and give their results: one that is dead
+    makes the new run dead, unless it may fail. With an `Idempotency-Key` the same request is the
     same run.
     """
     _on(api)

@@ -1,4 +1,4 @@
-"""Results that members hand down: `{{upstream.extract.result.rows}}` in a member's payload.
+"""Results that members hand down: `{{upstream.extract.result.body.rows}}` in a member's payload.
 
 Names only, put in once: what is put in is never read as a template again. A string that is one such placeholder
 becomes the JSON value, elsewhere it stands as text.

@@ -1,0 +1,79 @@
+"""Every job and workflow of the documentation is created and run, against targets that succeed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from duecourse.api.openapi.workflow_examples import NEW_WORKFLOW
+from duecourse.testing import Answer, Scheduler, TargetCall
+
+ROOT = Path(__file__).parents[3]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md")))
+BLOCK = re.compile(r"^( *)```(json|yaml)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+SECRET = re.compile(r"\{\{ *secret:([^ }]+) *\}\}")
+
+BODY = {"rows": 3, "count": 3, "files": [{"name": "a"}], "id": "x"}
+"""What the targets of the examples answer."""
+
+
+def examples() -> Iterator[Any]:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block in BLOCK.finditer(text):
+            documents = [json.loads(block[3])] if block[2] == "json" else list(yaml.safe_load_all(block[3]))
+            line = text[: block.start()].count("\n") + 1
+            for number, document in enumerate(documents):
+                if isinstance(document, dict) and {"schedule", "jobs", "target"} & document.keys() >= {"schedule"}:
+                    name = f"{page.relative_to(ROOT)}:{line}" + (f"#{number}" if number else "")
+                    yield pytest.param(document, id=name)
+    yield pytest.param(NEW_WORKFLOW, id="openapi.json")
+
+
+def stage(document: dict[str, Any]) -> Scheduler:
+    text = json.dumps(document)
+    target = document.get("target", {})
+    actions = [f"{target['service']}:{target['action']}"] if "action" in target else []
+    secrets = dict.fromkeys(SECRET.findall(text), "s3cret")
+    return Scheduler("2026-11-20T10:00:00Z", secrets=secrets, allowed_actions=actions)
+
+
+@pytest.mark.parametrize("document", list(examples()))
+def test_an_example_of_the_documentation_runs(document: dict[str, Any]) -> None:
+    if "task" in document:
+        pytest.skip("its task is registered by a deployment")
+    with stage(document) as scheduler:
+
+        @scheduler.target
+        def succeed(call: TargetCall) -> Answer:
+            return Answer(200, BODY)
+
+        named = {name: value for name, value in document.items() if name not in ("id", "workflow")}
+        if "jobs" in document:
+            for name in (name for name, each in document["jobs"].items() if "job" not in each):
+                target = {"type": "http", "url": f"https://example.com/{name}"}
+                scheduler.client.create_job({"id": name, "schedule": None, "target": target})
+            scheduler.client.put_workflow("example", named)
+            run_id = scheduler.client.run_job("example").id
+        else:
+            scheduler.client.create_job(document)
+            run_id = scheduler.client.run_job(document["id"]).id
+        scheduler.advance(seconds=5)
+        run = scheduler.client.get_run(run_id)
+        if run.state == "WAITING":
+            token = scheduler.calls[-1].token
+            assert token is not None
+            scheduler.client.complete_run(run_id, token=token)
+            scheduler.advance(seconds=2)
+            run = scheduler.client.get_run(run_id)
+        assert (run.state, run.error) == ("SUCCEEDED", None)
+        if "jobs" in document:
+            ran = {call.job_id for call in scheduler.calls}
+            needed = {name for name, each in document["jobs"].items() if each.get("when") != "any_failure"}
+            assert ran == needed
