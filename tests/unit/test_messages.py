@@ -274,8 +274,9 @@ def test_whatever_a_message_asked_for_it_can_be_made_one_that_starts_an_attempt(
     assert (start.result, start.error, start.code) == (None, None, None)
     assert (start.retryable, start.retry_after, start.reason) == (None, None, None)
     whose = ("name", "tenant", "generation", "lane", "own_payload", "requested_by", "correlation_id")
-    for kept in (*whose, "due", "count", "through", "caught_up_at", "waited", "final"):
+    for kept in (*whose, "due", "count", "through", "caught_up_at", "final"):
         assert getattr(start, kept) == getattr(message, kept)
+    assert not start.waited  # a later attempt is not the call of a line
 
 
 def test_a_fresh_copy_asks_for_the_same() -> None:

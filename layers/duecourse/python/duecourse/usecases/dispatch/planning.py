@@ -136,12 +136,14 @@ class Planning:
         first, last = made.firings[0].occurrence if made.firings else made.skipped[0].first, made.skipped[-1].last
         began = self.clock.now()
         if sum(self.failed) > MAX_FAILED_SECONDS:
-            return self._defer(cursor, made, "reads of this round that failed have taken too long")
+            self._defer(cursor, made, "reads of this round that failed have taken too long")
+            return None
         try:
             known = self.runs.between(cursor.tenant, cursor.job_id, first - 1, last, strongly=True)
         except Exception as problem:  # noqa: BLE001 - no error of the store may stop its shard or quarantine the cursor
             self.failed.append(self.clock.now() - began)
-            return self._defer(cursor, made, in_words(problem))
+            self._defer(cursor, made, in_words(problem))
+            return None
         return frozenset(record.occurrence for record in known if not record.caught_up)
 
     def _defer(self, cursor: Cursor, made: Plan, error: str) -> None:
