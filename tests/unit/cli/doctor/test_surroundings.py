@@ -129,6 +129,7 @@ def test_a_loss_is_told_with_its_job_and_its_first_occurrence() -> None:
         (RepairState(3_600, True, {"EntriesBelowWatermark": 2}, OLD), BAD, "entriesbelowwatermark"),
         (RepairState(3_600, True, {"CursorsOutsideIndex": 1}, OLD), BAD, "cursorsoutsideindex"),
         (RepairState(3_600, False, {"CursorsSetAsideFound": 1}, OLD), BAD, "cursorssetasidefound"),
+        (RepairState(3_600, False, {"CursorsReleased": 1}, OLD), BAD, "cursorsreleased"),
         (RepairState(3 * DAY, True, {}, OLD), WARNING, "patrolsfailed"),
         (RepairState(None, False, {}, 600), OK, ""),
     ],
