@@ -11,8 +11,8 @@ from infra.settings.throughput_config import OWN_MAX_CONCURRENT, Pollers
 MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY = 2, 1_000
 """What a queue's event source accepts (AWS Lambda API Reference, "ScalingConfig")."""
 
-SEATS_PERCENT = 30
-"""Of a lane's workers, for each tenant: three tenants whose targets are all slow leave a tenth to the others."""
+SEATS_PERCENT = 24
+"""Of a lane's workers, for each tenant: four tenants whose targets are all slow leave a twenty-fifth to the others."""
 
 MAX_SEATS = 100
 """They stand in one item, which is written whenever one is taken."""

@@ -65,9 +65,9 @@ def test_a_bulk_queue_grows_as_its_lane_or_by_a_size_of_its_own() -> None:
     found = {name: (lane.bulk_max_concurrency, lane.bulk_pollers, lane.seats) for name, lane in sized.items()}
     assert found == {
         "high": (100, None, 100),
-        "normal": (60, None, 18),
-        "low": (None, POLLERS, 6),
-        "long": (70, None, 15),
+        "normal": (60, None, 14),
+        "low": (None, POLLERS, 4),
+        "long": (70, None, 12),
     }
     wrong = replace(sized["normal"], bulk_max_concurrency=1)
     with pytest.raises(ConfigError, match=r"lanes\.normal\.bulk_max_concurrency must lie between"):

@@ -65,6 +65,12 @@ def test_both_queues_of_a_lane_are_read_by_its_own_function(stack: Stack, of: st
         assert stack.function(f"Execute{name}Function")["Environment"]["Variables"][known_as] == {"Ref": lane}
 
 
+def test_four_tenants_leave_a_worker_of_a_lane_to_a_fifth_one(prod: Stack) -> None:
+    known = prod.environment("ApiFunction")
+    for name, lane in STAGES[prod.stage].lanes.items():
+        assert 4 * int(known[f"DUECOURSE_SEAT_{name.upper()}"]) < lane.most_concurrent
+
+
 def test_a_tenant_has_seats_for_a_third_of_a_lanes_workers_at_most_and_for_one_at_least(stack: Stack) -> None:
     known = stack.environment("ApiFunction")
     for name, lane in STAGES[stack.stage].lanes.items():
