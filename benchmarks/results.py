@@ -37,6 +37,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "execute": (),
     "workflows": (),
     "creation": (),
+    "requests": (),
     "burst": ("--plots", "benchmarks/plots"),
     "local": ("--plots", "benchmarks/plots"),
     "cost": (),

@@ -32,6 +32,7 @@ ABOUT: Mapping[str, str] = {
     "execute": "Executing a run, beside the textbook worker",
     "workflows": "A run of a workflow: write units and messages",
     "creation": "Creating a job: write units",
+    "requests": "What one request may cost: CPU, memory and tokens of the worst requests that are known",
     "burst": "Bursts, simulated from AWS's published limits",
     "local": "Lateness on the local stack, beside schedulers that people run themselves",
     "cost": "Dollars, beside other schedulers",

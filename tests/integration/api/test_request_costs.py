@@ -94,8 +94,8 @@ def test_a_page_of_jobs_reads_no_further_payload_when_it_is_full(
         names += [job["id"] for job in page["items"]]
         cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else {}
         pages += 1
-        assert counted.characters <= 1024 * 1024 + LARGE + 100
-    assert (names, pages) == (large, 4)
+        assert counted.characters <= 512 * 1024 + LARGE + 100
+    assert (names, pages) == (large, 8)
     assert counted.payloads == dict.fromkeys(large, 1), "a payload that is not shown is not read"
 
 

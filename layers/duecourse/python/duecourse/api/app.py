@@ -13,7 +13,6 @@ from duecourse.api.narrowing import check_route
 from duecourse.api.problems.refusals import refusing
 from duecourse.api.routes.table import ROUTES
 
-
 BODY_A_REQUEST = 64 * 1024
 """Characters of a body that count as one request more."""
 

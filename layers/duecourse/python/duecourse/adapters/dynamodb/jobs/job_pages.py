@@ -25,7 +25,7 @@ some 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
 TAGGED = 400
 """The same for the jobs with a tag, which are read by their keys."""
 
-PAYLOAD_BYTES = 1024 * 1024
+PAYLOAD_BYTES = 512 * 1024
 """Of payloads with items of their own that a page has, about: each is a read, and takes long to parse and to write."""
 
 T = TypeVar("T")

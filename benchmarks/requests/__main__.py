@@ -1,0 +1,64 @@
+"""What one request may cost at most: CPU, memory and tokens of the worst body that is known for each route.
+
+    python -m benchmarks.requests [--json] [--table]
+
+The API runs in this process over tables in this process; the CPU time of the tables is not counted. A case is measured
+twice for its CPU time, of which the least counts, and once more for its memory (tracemalloc). Tokens are those
+that the request takes from its tenant's bucket. Budgets: 250 ms and 100 MB per token. `--table` prints the table of
+docs/security.md. The status is 1 if a budget is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+
+from benchmarks.about import about
+from benchmarks.requests.cases import cases
+from benchmarks.requests.measure import MAX_MB, MAX_MS, Apart, Cost, Desk
+
+
+def measure() -> list[Cost]:
+    """Every case."""
+    desk = Desk(Apart(None))
+    desk.prepare()
+    found = []
+    for case in cases():
+        print(f"{case.route}: {case.worst} ...", file=sys.stderr)
+        found.append(desk.cost(case))
+    return found
+
+
+def table(costs: list[Cost]) -> str:
+    """The table of docs/security.md."""
+    rows = ["| route | worst request | tokens | CPU | memory |", "|---|---|---|---|---|"]
+    rows += [
+        f"| `{each.route}` | {each.worst} | {each.tokens:,} | {each.cpu_ms:,.0f} ms | {each.memory_mb:,.0f} MB |"
+        for each in costs
+    ]
+    return "\n".join(rows)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print; 1 if a budget is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.requests", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--table", action="store_true", help="print the table of docs/security.md")
+    given = parser.parse_args(arguments)
+    costs = measure()
+    kept = {f"{each.route}, {each.worst}: {MAX_MS} ms and {MAX_MB} MB per token": each.kept for each in costs}
+    if given.json:
+        document = about("requests", ["pydantic"]) | {"cases": [asdict(each) for each in costs], "budgets": kept}
+        print(json.dumps(document, indent=2))
+    elif given.table:
+        print(table(costs))
+    else:
+        for each in costs:
+            print(f"{'' if each.kept else 'MISSED '}{each}")
+    return 0 if all(kept.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

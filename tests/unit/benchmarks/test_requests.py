@@ -1,0 +1,33 @@
+"""What a request may cost is in the documentation as it was measured last."""
+
+from __future__ import annotations
+
+import json
+
+from benchmarks.requests.__main__ import table
+from benchmarks.requests.measure import MAX_MB, MAX_MS, Cost
+from benchmarks.results import RESULTS
+from tests.support.template import ROOT
+
+MEASURED = json.loads((RESULTS / "requests.json").read_text())
+
+
+def test_the_documentation_shows_the_requests_as_they_were_measured() -> None:
+    page = (ROOT / "docs" / "security.md").read_text()
+    shown = page.partition("<!-- requests -->\n")[2].partition("\n<!-- /requests -->")[0]
+    assert shown == table([Cost(**case) for case in MEASURED["cases"]])
+
+
+def test_a_request_is_within_the_budget_by_its_tokens() -> None:
+    def cost(tokens: int, cpu_ms: float, memory_mb: float) -> Cost:
+        return Cost("GET /v1/jobs", "all", 200, tokens, cpu_ms, memory_mb)
+
+    assert cost(1, MAX_MS, MAX_MB).kept
+    assert not cost(1, MAX_MS + 1, 1).kept
+    assert not cost(2, 1, 2 * MAX_MB + 1).kept
+    assert cost(2, 2 * MAX_MS, 2 * MAX_MB).kept
+
+
+def test_the_requests_that_were_measured_are_within_the_budgets() -> None:
+    assert all(MEASURED["budgets"].values())
+    assert all(Cost(**case).kept for case in MEASURED["cases"])
