@@ -886,7 +886,7 @@ class AsyncMethods(ABC):
         replace). Jobs are written first, the workflow last: after an error the same request goes on where it ended.
         The same body twice changes nothing the second time; runs under way keep the jobs that they began with. What
         GET answers can be put back as it is. Each job that is defined here counts as a request, and so do 20 that
-        are only named, and each named one with a payload above 4 KB; `dry_run` costs the same.
+        are only named, and each named one with a payload above 4 KB counts as two; `dry_run` costs the same.
 
         `workflow_id`: the workflow's id.
 

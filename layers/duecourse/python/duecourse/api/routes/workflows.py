@@ -41,6 +41,9 @@ from duecourse.domain.workflows.check import MAX_MEMBERS
 from duecourse.usecases.runs.run_request import RunRequest
 from duecourse.usecases.workflows.workflow_draft import WorkflowDraft, WorkflowPut
 
+PAYLOAD_REQUESTS = 2
+"""Requests that the check of a large payload counts as."""
+
 MEMBERS_A_REQUEST = 20
 """Jobs of a workflow that are only named and together count as one request."""
 
@@ -80,7 +83,7 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     workflow last: after an error the same request goes on where it ended. The same body twice changes nothing the
     second time; runs under way keep the jobs that they began with. What GET answers can be put back as it is. Each job
     that is defined here counts as a request, and so do 20 that are only named, and each named one with a payload above
-    4 KB; `dry_run` costs the same.
+    4 KB counts as two; `dry_run` costs the same.
     """
     _on(api)
     dry = dry_run_in(request)
@@ -89,7 +92,7 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     charge(api, request, _cost(value))
     before = api.workflows.standing(request.tenant, workflow_id, expected)
     draft = _draft(api, request.tenant, workflow_id, value, None if before is None else before.job)
-    draft = replace(draft, charge=lambda payloads: charge(api, request, 1 + payloads))
+    draft = replace(draft, charge=lambda payloads: charge(api, request, 1 + PAYLOAD_REQUESTS * payloads))
     if request.tags is not None:
         draft = replace(draft, reach=partial(check_member, request))
         expected = replace(expected, seen=check_released(api, request, before, draft))

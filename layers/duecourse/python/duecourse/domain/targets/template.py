@@ -80,7 +80,9 @@ def check_document(
 
 
 def texts_in(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """The path and the text of each string of a JSON value, in the order of the document; without keys of objects."""
+    """The path and the text of each string of a JSON value, in the order of the document; without keys of objects and
+    empty texts.
+    """
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
     while pending:  # not by recursion: a client may nest the value arbitrarily deep
         path, here = pending.pop()
@@ -88,9 +90,14 @@ def texts_in(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
             case str():
                 yield path, here
             case dict():
-                pending.extend(reversed([((*path, key), inside) for key, inside in here.items()]))
+                pending.extend(reversed([((*path, key), inside) for key, inside in here.items() if _may_hold(inside)]))
             case list() | tuple():
-                pending.extend(reversed([((*path, index), inside) for index, inside in enumerate(here)]))
+                pending.extend(reversed([((*path, at), inside) for at, inside in enumerate(here) if _may_hold(inside)]))
+
+
+def _may_hold(value: Any) -> bool:
+    """Whether a value is or holds a text that is not empty; most values of a large payload do not."""
+    return bool(value) and isinstance(value, str | dict | list | tuple)
 
 
 def secret_names(text: str) -> tuple[str, ...]:
