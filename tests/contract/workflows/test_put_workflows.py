@@ -16,7 +16,7 @@ from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
 from duecourse.ports import InlineExecutor, WorkflowStore
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.job_errors import JobChangedError
-from duecourse.usecases.jobs.membership import MemberError
+from duecourse.usecases.jobs.membership import CLAIM_SECONDS, MemberError
 from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.manage import GRAPH_DAYS, ManageWorkflows
 from duecourse.usecases.workflows.workflow_draft import (
@@ -149,6 +149,7 @@ def test_the_same_request_goes_on_where_one_ended(desk: Desk, at: str) -> None:
     names = {name: desk.job(name).workflow for name in ("extract", "mail")}
     assert names == {"extract": "nightly", "mail": "nightly"}
     assert list(desk.managing().get("default", "nightly").graph.numbers) == ["extract", "mail"]
+    desk.world.clock.set(NOON + CLAIM_SECONDS)
     assert desk.office.jobs.delete("default", "load").id == "load"
 
 
@@ -161,7 +162,7 @@ def test_until_it_is_switched_the_workflow_is_as_it_was(desk: Desk, at: str) -> 
     assert desk.job("nightly") == before
     with pytest.raises(MemberError):
         desk.office.jobs.delete("default", "load")
-    assert desk.office.jobs.delete("default", "mail").id == "mail"  # nobody's yet, whatever its name says
+    assert desk.office.jobs.delete("default", "mail").id == "mail"  # it is free again
 
 
 def test_a_job_that_is_edited_meanwhile_becomes_a_member_as_it_is_now(desk: Desk) -> None:
@@ -174,8 +175,7 @@ def test_a_job_that_is_edited_meanwhile_becomes_a_member_as_it_is_now(desk: Desk
     assert (desk.job("extract").name, desk.job("extract").workflow) == ("Renamed", "nightly")
 
 
-@pytest.mark.parametrize("at", ["claim", "put_graph"])
-def test_a_job_that_gets_out_of_reach_meanwhile_becomes_no_member(desk: Desk, at: str) -> None:
+def test_a_job_that_gets_out_of_reach_meanwhile_becomes_no_member(desk: Desk) -> None:
     class OutOfReachError(Exception):
         pass
 
@@ -189,20 +189,64 @@ def test_a_job_that_gets_out_of_reach_meanwhile_becomes_no_member(desk: Desk, at
 
     desk.create("extract")
     with pytest.raises(OutOfReachError):
-        desk.put("extract", inline=(), reach=reach, store=Interrupted(desk.world.workflows, at, another))
+        desk.put("extract", inline=(), reach=reach, store=Interrupted(desk.world.workflows, "claim", another))
     assert desk.job("extract").workflow is None
 
 
-def test_a_job_that_is_deleted_between_its_claim_and_the_switch_is_told(desk: Desk) -> None:
+def test_a_job_cannot_be_deleted_between_its_claim_and_the_switch(desk: Desk) -> None:
     desk.put("extract", "load")
 
     def delete() -> None:
-        desk.office.jobs.delete("default", "mail")
+        with pytest.raises(MemberError):
+            desk.office.jobs.delete("default", "mail")
 
-    with pytest.raises(WorkflowInvalidError, match="there is no job mail"):
-        desk.put("extract", "mail", store=Interrupted(desk.world.workflows, "put_graph", delete))
-    desk.put("extract", "mail")
+    desk.put("extract", "mail", store=Interrupted(desk.world.workflows, "put_graph", delete))
     assert desk.job("mail").workflow == "nightly"
+
+
+@pytest.mark.parametrize("at", ["claim", "put_graph"])
+def test_a_job_is_in_one_workflow_whenever_another_wants_it(desk: Desk, at: str) -> None:
+    desk.create("extract")
+    refused = []
+
+    def other() -> None:
+        try:
+            desk.managing().put("default", "other", replace(draft(["extract"], ()), definition=_other), None)
+        except WorkflowInvalidError as error:
+            refused.append(error)
+
+    try:
+        desk.put("extract", inline=(), store=Interrupted(desk.world.workflows, at, other))
+    except WorkflowInvalidError as error:
+        refused.append(error)
+    assert len(refused) == 1
+    named = [name for name in ("nightly", "other") if desk.world.jobs.get("default", name) is not None]
+    assert named == [desk.job("extract").workflow]
+
+
+def test_a_refused_request_leaves_every_job_as_it_was(desk: Desk) -> None:
+    for name in ("extract", "load"):
+        desk.create(name)
+
+    def other() -> None:
+        desk.managing().put("default", "other", replace(draft(["load"], ()), definition=_other), None)
+
+    with pytest.raises(WorkflowInvalidError, match="is in workflow other"):
+        desk.put("extract", "load", "mail", inline=["mail"], store=Interrupted(desk.world.workflows, "claim", other))
+    assert desk.job("extract").workflow is None
+    assert desk.world.jobs.get("default", "mail") is None
+    assert desk.world.jobs.get("default", "nightly") is None
+
+
+def test_a_claim_of_a_request_that_ended_half_way_counts_for_a_minute(desk: Desk) -> None:
+    desk.create("extract")
+    assert desk.world.workflows.claim([desk.job("extract")], "nightly", at=NOON) == []
+    other = replace(draft(["extract"], ()), definition=_other)
+    with pytest.raises(WorkflowInvalidError, match="is in workflow nightly"):
+        desk.managing().put("default", "other", other, None)
+    desk.world.clock.set(NOON + CLAIM_SECONDS)
+    desk.managing().put("default", "other", other, None)
+    assert desk.job("extract").workflow == "other"
 
 
 def test_a_job_that_is_deleted_meanwhile_leaves_the_workflow_as_it_was(desk: Desk) -> None:
@@ -333,7 +377,7 @@ def test_somebody_who_writes_all_the_time_is_given_way(desk: Desk) -> None:
 
     class Refusing:
         def __getattr__(self, name: str) -> Any:
-            return (lambda jobs, _: [job.id for job in jobs]) if name == "claim" else getattr(store, name)
+            return (lambda jobs, _, at: [job.id for job in jobs]) if name == "claim" else getattr(store, name)
 
     with pytest.raises(JobChangedError):
         desk.put("extract", inline=(), store=Refusing())

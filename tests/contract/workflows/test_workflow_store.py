@@ -70,12 +70,12 @@ def test_members_are_claimed_as_they_were_read(any_tables: Tables, store: Workfl
     assert len(read) == 120
     stale = jobs.get("default", "job-7")
     assert stale is not None
-    assert store.claim([stale], "hourly") == []
-    assert store.claim(list(read.values()), "nightly") == ["job-7"]
+    assert store.claim([stale], "hourly", at=NOON) == []
+    assert store.claim(list(read.values()), "nightly", at=NOON) == ["job-7"]
     now = store.jobs("default", list(read))
     assert {name for name, each in now.items() if each.workflow == "nightly"} == read.keys() - {"job-7"}
     assert now["job-7"].workflow == "hourly"
-    assert store.claim([now["job-8"]], None) == []
+    store.free([now["job-8"]], "nightly", None)
     freed = jobs.get("default", "job-8")
     assert freed is not None
     assert freed.workflow is None

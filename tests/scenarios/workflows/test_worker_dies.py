@@ -1,4 +1,4 @@
-"""A workflow's run whose worker dies, or is overtaken by a deletion: no further start, one deadline, one dead letter."""
+"""A workflow's run whose worker dies, or whose workflow is deleted: no further start, one deadline, one dead letter."""
 
 from __future__ import annotations
 

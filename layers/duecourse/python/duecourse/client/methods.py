@@ -687,8 +687,8 @@ class Methods(ABC):
         """Send a dead run again.
 
         It gets a fresh allowance of attempts. Only dead runs can be redriven. A workflow continues as if the
-        failure had not happened: the redrive of its run also redrives its dead jobs; that of a job's run decides
-        again the jobs after it that were skipped. A paused job of a workflow starts once it is resumed.
+        failure had not happened: the redrive of its run also redrives its dead jobs; after that of a job's run the
+        skipped jobs after it are decided again. A paused job of a workflow starts once it is resumed.
 
         `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
         """

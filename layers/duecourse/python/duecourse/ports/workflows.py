@@ -46,9 +46,9 @@ class WorkflowStore(Protocol):
         consistent.
         """
 
-    def claim(self, jobs: Sequence[Job], workflow: str) -> list[str]:
-        """Make the jobs members of a workflow; the ids of those that are not as they were read any more, which stay as
-        they are.
+    def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
+        """Make the jobs members of a workflow, `at` now (UTC seconds); the ids of those that are not as they were read
+        any more, which stay as they are.
         """
 
     def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:

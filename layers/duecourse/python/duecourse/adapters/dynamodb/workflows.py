@@ -92,13 +92,13 @@ class DynamoWorkflows:
             found[job.id] = replace(job, payload=UNREAD) if has_own_payload(item) else job
         return found
 
-    def claim(self, jobs: Sequence[Job], workflow: str) -> list[str]:
-        return self._claimed_by(jobs, workflow, [])
+    def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
+        return self._claimed_by(jobs, workflow, at, [])
 
     def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:
         if not jobs:
             return
-        self._claimed_by(jobs, None, [self._own_job(jobs[0].tenant, workflow, standing)])
+        self._claimed_by(jobs, None, None, [self._own_job(jobs[0].tenant, workflow, standing)])
 
     def _own_job(self, tenant: str, workflow: str, standing: Job | None) -> dict[str, Any]:
         """The check that a workflow's own job is as it was read."""
@@ -106,30 +106,38 @@ class DynamoWorkflows:
         key = job_key(tenant, workflow, JOB)
         return {"ConditionCheck": {"TableName": self._jobs_table, "Key": key, **condition}}
 
-    def _claimed_by(self, jobs: Sequence[Job], workflow: str | None, checks: list[dict[str, Any]]) -> list[str]:
+    def _claimed_by(
+        self, jobs: Sequence[Job], workflow: str | None, at: float | None, checks: list[dict[str, Any]]
+    ) -> list[str]:
         """As many jobs a transaction as there may be, side by side; those that were not written."""
         size = TRANSACTION - len(checks)
         batches = [jobs[begin : begin + size] for begin in range(0, len(jobs), size)]
-        refused = self._executor.map(lambda batch: self._claimed(batch, workflow, checks), batches)
+        refused = self._executor.map(lambda batch: self._claimed(batch, workflow, at, checks), batches)
         return [job_id for batch in refused for job_id in batch]
 
-    def _claimed(self, jobs: Sequence[Job], workflow: str | None, checks: list[dict[str, Any]]) -> list[str]:
+    def _claimed(
+        self, jobs: Sequence[Job], workflow: str | None, at: float | None, checks: list[dict[str, Any]]
+    ) -> list[str]:
         """Those of a transaction that stand otherwise now; the others are written then, without these. All of them
         where a check fails.
         """
-        writes = [self._claim_of(job, workflow) for job in jobs]
+        writes = [self._claim_of(job, workflow, at) for job in jobs]
         failed = set(transact(self._client, [*writes, *checks], self._clock))
         if any(index >= len(jobs) for index in failed):
             return [job.id for job in jobs]
         rest = [job for index, job in enumerate(jobs) if index not in failed]
         refused = [jobs[index].id for index in failed]
-        return [*refused, *self._claimed(rest, workflow, checks)] if failed and rest else refused
+        return [*refused, *self._claimed(rest, workflow, at, checks)] if failed and rest else refused
 
-    def _claim_of(self, job: Job, workflow: str | None) -> dict[str, Any]:
+    def _claim_of(self, job: Job, workflow: str | None, at: float | None) -> dict[str, Any]:
         condition = conditions.unchanged(job)
         names = condition.get("ExpressionAttributeNames", {}) | {"#workflow": "workflow", "#revision": "revision"}
-        known = condition["ExpressionAttributeValues"] | values.pack({":next": job.revision + 1, ":workflow": workflow})
-        noted = "SET #revision = :next, #workflow = :workflow" if workflow else "SET #revision = :next REMOVE #workflow"
+        stand = {":next": job.revision + 1, ":workflow": workflow, ":at": at}
+        known = condition["ExpressionAttributeValues"] | values.pack(stand)
+        how = (
+            "#workflow = :workflow, claimed_at = :at" if workflow else "#revision = :next REMOVE #workflow, claimed_at"
+        )
+        noted = f"SET #revision = :next, {how}" if workflow else f"SET {how}"
         return {
             "Update": {
                 "TableName": self._jobs_table,

@@ -118,8 +118,8 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Resume a job.
 
-    With `catch_up` what the pause covered is missed, by the job's own policy, instead of skipped. The runs of a workflow's
-    job that waited start within a second.
+    With `catch_up` what the pause covered is missed, by the job's own policy, instead of skipped. The runs of a
+    workflow's job that waited start within a second.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     catch_up = read_body(request, ResumeBody, optional=True, kind="invalid-resume").catch_up

@@ -93,9 +93,9 @@ def cancel_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
 def redrive_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Send a dead run again.
 
-    It gets a fresh allowance of attempts. Only dead runs can be redriven. A workflow continues as if the failure had not
-    happened: the redrive of its run also redrives its dead jobs; that of a job's run decides again the jobs after it that
-    were skipped. A paused job of a workflow starts once it is resumed.
+    It gets a fresh allowance of attempts. Only dead runs can be redriven. A workflow continues as if the failure had
+    not happened: the redrive of its run also redrives its dead jobs; after that of a job's run the skipped jobs after
+    it are decided again. A paused job of a workflow starts once it is resumed.
     """
     return _asked("redrive", parameters, lambda run_id: api.commands.redrive(request.tenant, run_id, request.principal))
 

@@ -106,7 +106,7 @@ class Job(JobDefinition):
     was changed since (None: `changed_at` was that moment). `seated`: whether it has a seat in its lane
     (domain.jobs.seats); None for a job of a release without seats. `earlier` are the definitions before the present
     one, oldest first; messages under way may belong to them. `workflow` is the id of the workflow that it is a member
-    of.
+    of, `claimed_at` when it became one.
     """
 
     tenant: str
@@ -125,6 +125,7 @@ class Job(JobDefinition):
     seated: bool | None = None
     earlier: tuple[Definition, ...] = ()
     workflow: str | None = None
+    claimed_at: float | None = None
 
     def redefined(self, now: float) -> Job:
         """The job with a new generation, valid from `now` on (UTC seconds), after its schedule or its firing changed.

@@ -46,9 +46,9 @@ class MemoryWorkflows:
         with self.items.lock:
             return {job_id: self.items.jobs[tenant, job_id] for job_id in ids if (tenant, job_id) in self.items.jobs}
 
-    def claim(self, jobs: Sequence[Job], workflow: str) -> list[str]:
+    def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
         with self.items.lock:
-            return [job.id for job in jobs if not self._belongs(job, workflow)]
+            return [job.id for job in jobs if not self._belongs(job, workflow, at)]
 
     def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:
         with self.items.lock:
@@ -57,14 +57,14 @@ class MemoryWorkflows:
             absent = (jobs[0].tenant, workflow) not in self.items.jobs
             if absent if standing is None else unchanged(self.items, standing):
                 for job in jobs:
-                    self._belongs(job, None)
+                    self._belongs(job, None, None)
 
-    def _belongs(self, job: Job, workflow: str | None) -> bool:
+    def _belongs(self, job: Job, workflow: str | None, at: float | None) -> bool:
         if not unchanged(self.items, job):
             return False
         where = job.tenant, job.id
         standing = self.items.jobs[where]
-        self.items.jobs[where] = replace(standing, workflow=workflow, revision=standing.revision + 1)
+        self.items.jobs[where] = replace(standing, workflow=workflow, claimed_at=at, revision=standing.revision + 1)
         return True
 
     def record_end(

@@ -184,7 +184,7 @@ class EditJobs:
         """What the draft makes of the job. Raises ScheduleError, ExclusionError, MemberError."""
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=self._sent_until(job, cursor))
         if change.job.scheduled and not job.scheduled:
-            self.jobs.membership.keep(job)
+            self.jobs.membership.keep(job, now)
         return change
 
     def _sent_until(self, job: Job, cursor: Cursor) -> int:

@@ -188,8 +188,8 @@ class Jobs:
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)
-            self.membership.keep(job)
             now = self.clock.now()
+            self.membership.keep(job, now)
             if self.store.delete(job, deleted_at=now, record=deleted(job, by, now)):
                 return job
         raise JobChangedError(job_id)

@@ -9,6 +9,9 @@ from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import Graph, WorkflowRef
 from duecourse.ports import GraphMissingError, JobStore, WorkflowStore
 
+CLAIM_SECONDS = 60
+"""How long a claim counts by itself: the API ends a request after 29 s, and clocks differ by seconds."""
+
 
 class MemberError(Exception):
     """The job (`job_id`) is a member of `workflow`, and would be none after what was asked."""
@@ -21,8 +24,9 @@ class MemberError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A job bears the name of its workflow. That name stands alone where the workflow was not switched to a graph with
-    the job, or is gone: nothing is kept from being done then.
+    """A job bears the name of its workflow. It is a member while the workflow's graph names it, and for CLAIM_SECONDS
+    after it got that name: the request that claimed it may be about to switch the workflow to such a graph. After that
+    the name alone means nothing: that request failed.
     """
 
     store: JobStore
@@ -41,7 +45,18 @@ class Membership:
             return None
         return graph if job.id in graph.numbers else None
 
-    def keep(self, job: Job) -> None:
+    def holds(self, job: Job, now: float) -> bool:
+        """Whether the job is a member of the workflow whose name it bears, at `now` (UTC seconds)."""
+        if job.workflow is None:
+            return False
+        return is_fresh(job, now) or self.graph(job) is not None
+
+    def keep(self, job: Job, now: float) -> None:
         """Raises MemberError for a member."""
-        if job.workflow is not None and self.graph(job) is not None:
+        if job.workflow is not None and self.holds(job, now):
             raise MemberError(job.id, job.workflow)
+
+
+def is_fresh(job: Job, now: float) -> bool:
+    """Whether the request that claimed the job may still be at work."""
+    return job.claimed_at is not None and now < job.claimed_at + CLAIM_SECONDS

@@ -13,16 +13,16 @@ from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import UNREAD, Job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import WorkflowFault, graph_faults, member_faults, time_faults
-from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
+from duecourse.domain.workflows.graph import Graph
 from duecourse.domain.workflows.results import result_faults
 from duecourse.ports import Clock, Executor, GraphMissingError, JobQuotaError, TenantLimits, WorkflowStore
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
-from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobUnknownError, Precondition
+from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, Precondition
 from duecourse.usecases.jobs.job_view import view_of
 from duecourse.usecases.workflows.cancel_runs import CancelRuns
+from duecourse.usecases.workflows.claims import Claims, claimed_by_others, ref_of
 from duecourse.usecases.workflows.workflow_draft import (
-    NoWorkflowError,
     Workflow,
     WorkflowDraft,
     WorkflowInvalidError,
@@ -31,8 +31,6 @@ from duecourse.usecases.workflows.workflow_draft import (
 
 GRAPH_DAYS = 150
 """How long a graph is kept that no definition names any more: longer than a run's record, and a run before it."""
-
-CLAIM_TRIES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,26 @@ class ManageWorkflows:
         """Create the workflow, or replace it, as it was read `before`. Raises WorkflowInvalidError (nothing is written
         then but where a job was changed in this moment), JobQuotaError, NoWorkflowError, and as EditJobs.put.
         """
+        claims = Claims(self.editing, self.workflows, self.clock, tenant, workflow_id, draft.reach)
+        try:
+            return self._put(claims, draft, before, expected, correlation_id, by)
+        except Exception:
+            claims.release()
+            raise
+
+    def _put(
+        self,
+        claims: Claims,
+        draft: WorkflowDraft,
+        before: Workflow | None,
+        expected: Precondition,
+        correlation_id: str | None,
+        by: str | None,
+    ) -> WorkflowPut:
+        tenant, workflow_id = claims.tenant, claims.workflow
         found = self._checked(tenant, workflow_id, draft, before)
+        # Before anything else is written: where another workflow has a job, nothing is.
+        claims.make(found, frozenset() if before is None else frozenset(before.graph.numbers))
 
         def write(name: str) -> Edited:
             over = partial(draft.inline_over, name)
@@ -112,13 +129,20 @@ class ManageWorkflows:
 
         edits = dict(zip(draft.inline, self.executor.map(write, list(draft.inline)), strict=True))
         jobs = found | {name: edited.view.job for name, edited in edits.items()}
-        self._claim(tenant, workflow_id, draft, jobs)
         graph, replaced = self._graph(draft, jobs), None
 
         def own(job: Job | None) -> Draft:
+            """The condition of membership: each job bears this workflow's name, and this workflow's graph, as it was
+            read just before, names it, or it was claimed just now. No other request takes it until this one has
+            switched the graph, which it does only if its own job is as it was read.
+            """
             nonlocal replaced
             replaced = job
             kept = None if job is None else ref_of(job)  # an ordinary job that was created in this moment stays one
+            present = self.workflows.jobs(tenant, list(graph.numbers))
+            if faults := member_faults(workflow_id, graph.members, {}, present):
+                raise WorkflowInvalidError(faults)
+            claims.make(present, claims.named(kept))
             if kept is None or before is None or kept != ref_of(before.job) or before.graph != graph:
                 kept = self.workflows.put_graph(tenant, workflow_id, graph)
             return draft.definition(kept.graph)
@@ -129,11 +153,6 @@ class ManageWorkflows:
             self.workflows.put_graph(tenant, workflow_id, graph)
             if replaced is not None:
                 self._retire(replaced, graph, edited.view.job)
-        if edited.changed:
-            members = self.workflows.jobs(tenant, list(graph.numbers))
-            if faults := member_faults(workflow_id, graph.members, {}, members):
-                raise WorkflowInvalidError(faults)
-            self._claim(tenant, workflow_id, draft, members)
         return WorkflowPut(
             edited.view,
             graph,
@@ -172,7 +191,7 @@ class ManageWorkflows:
         faults = [
             *time_faults(draft.members, own.schedule, own.exclude, int(now), budget),
             *member_faults(workflow_id, draft.members, draft.inline, found),
-            *self._claimed(workflow_id, found),
+            *claimed_by_others(self.editing.jobs.membership, workflow_id, found, now),
         ]
         draft.charge(sum(found[name].payload is UNREAD for name in found.keys() - draft.inline.keys()))
         for member in draft.members:
@@ -213,38 +232,7 @@ class ManageWorkflows:
         members = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
         self.workflows.free(members, job.id, standing)  # one that was changed meanwhile stays: its claim is void
 
-    def _claimed(self, workflow_id: str, found: Mapping[str, Job]) -> list[WorkflowFault]:
-        membership = self.editing.jobs.membership
-        return [
-            WorkflowFault(("jobs", name), f"is in workflow {job.workflow}; take it out there first", conflict=True)
-            for name, job in found.items()
-            if job.workflow not in (None, workflow_id) and membership.graph(job) is not None
-        ]
-
-    def _claim(self, tenant: str, workflow_id: str, draft: WorkflowDraft, jobs: Mapping[str, Job]) -> None:
-        """Make all of them members. Raises JobChangedError, WorkflowInvalidError, what `reach` of the draft raises."""
-        wanted = dict(jobs)
-        for _ in range(CLAIM_TRIES):
-            strangers = [job for job in wanted.values() if job.workflow != workflow_id]
-            for job in strangers:
-                draft.reach(job)
-            refused = self.workflows.claim(strangers, workflow_id)
-            if not refused:
-                return
-            wanted = self.workflows.jobs(tenant, refused)
-            faults = member_faults(workflow_id, [Member(id=name) for name in refused], {}, wanted)
-            if faults := [*faults, *self._claimed(workflow_id, wanted)]:
-                raise WorkflowInvalidError(faults)
-        raise JobChangedError(workflow_id)
-
 
 def _made(draft: Draft, job: Job | None, job_id: str, now: float) -> Job:
     """What a draft makes of a job (None: there is none), without a write."""
     return draft.new(job_id, now) if job is None else draft.over(job, now)
-
-
-def ref_of(job: Job) -> WorkflowRef:
-    """The graph of a workflow's own job. Raises NoWorkflowError."""
-    if not isinstance(job.target, WorkflowTarget):
-        raise NoWorkflowError(job.id)
-    return WorkflowRef(job.id, job.target.graph)

@@ -57,6 +57,7 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "revision": job.revision,
             "seated": job.seated,
             "workflow": job.workflow,
+            "claimed_at": job.claimed_at,
             "definition": values.document(definition),
             "payload": payload if inline else None,
             "payload_hash": None if inline else hash_of(payload),
@@ -126,6 +127,7 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         revision=values.optional_integer(item, "revision") or 0,
         seated=item["seated"]["BOOL"] if "seated" in item else None,
         workflow=values.optional_text(item, "workflow"),
+        claimed_at=values.optional_float(item, "claimed_at"),
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
     )
 
