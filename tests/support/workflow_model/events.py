@@ -10,12 +10,12 @@ from duecourse.domain.workflows.graph import Graph, numbers_in
 from duecourse.messages import MessageKind, message_about
 from tests.support.line_model import Kept
 from tests.support.workflow_model.protocol import Protocol
+from tests.support.workflow_model.records import anonymous
 from tests.support.workflow_model.values import (
     EARLY,
     Letter,
     State,
     Step,
-    anonymous,
     fewer,
     with_number,
 )

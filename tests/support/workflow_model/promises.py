@@ -16,7 +16,8 @@ from duecourse.domain.workflows.graph import numbers_in
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept
 from tests.support.workflow_model.protocol import Protocol
-from tests.support.workflow_model.values import Broken, Letter, Seen, State, with_entry
+from tests.support.workflow_model.records import with_entry
+from tests.support.workflow_model.values import Broken, Letter, Seen, State
 from tests.support.workflow_model.workflow_steps import WORKFLOW
 
 

@@ -35,6 +35,7 @@ from duecourse.domain.workflows.ends import end_of
 from duecourse.messages import MessageKind
 from duecourse.usecases.worker.decide import event_of
 from duecourse.usecases.workflows.workflows import Found
+from tests.support.workflow_model.records import plain
 from tests.support.workflow_model.values import (
     EARLY,
     LEASE_SECONDS,
@@ -49,7 +50,6 @@ from tests.support.workflow_model.values import (
     Send,
     Stage,
     Write,
-    plain,
 )
 from tests.support.workflow_model.workflow_steps import WorkflowSteps
 

@@ -8,7 +8,8 @@ from typing import Any
 from duecourse.domain.runs.run import Run
 from tests.support.line_model import Kept
 from tests.support.workflow_model.protocol import Protocol
-from tests.support.workflow_model.values import Delete, Letter, Question, Read, Stage, ids_of
+from tests.support.workflow_model.records import ids_of
+from tests.support.workflow_model.values import Delete, Letter, Question, Read, Stage
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.workflows.messages import WorkflowMessages
 from duecourse.usecases.workflows.workflows import Evaluation, Found
 from tests.support.jobs import job
+from tests.support.workflow_model.records import anonymous
 from tests.support.workflow_model.values import (
     DEADLINE_SECONDS,
     EARLY,
@@ -30,7 +31,6 @@ from tests.support.workflow_model.values import (
     Question,
     Read,
     Send,
-    anonymous,
 )
 
 WORKFLOW = "nightly"

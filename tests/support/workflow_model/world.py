@@ -18,6 +18,7 @@ from tests.support.line_model import Kept
 from tests.support.workflow_model.events import Events
 from tests.support.workflow_model.promises import Promises
 from tests.support.workflow_model.protocol import Protocol
+from tests.support.workflow_model.records import anonymous, ids_of, with_entry, with_part
 from tests.support.workflow_model.values import (
     EARLY,
     LATE,
@@ -35,12 +36,9 @@ from tests.support.workflow_model.values import (
     State,
     Step,
     Write,
-    anonymous,
     fewer,
-    ids_of,
     lowest,
     posting,
-    with_entry,
     with_number,
     working,
 )
@@ -134,12 +132,11 @@ class World:
                 known: MemberEnds = self.ends.values[state.parts[part]]
                 if self.overwrites or entry(end, round) > entry(known.of(member), known.round(member)):
                     known = with_entry(known, member, end, round)
-                after = state._replace(parts=self._with_part(state, part, known), seen=seen)
+                after = with_part(state, part, self.ends.of(known))._replace(seen=seen)
                 said = (node, "notes", end or "again", member)
                 yield from self._on(after, self.workers.answered(number, known), said, visible=True)
             case Mark(part):
-                known = replace(self.ends.values[state.parts[part]], again=True)
-                after = state._replace(parts=self._with_part(state, part, known))
+                after = with_part(state, part, self.ends.of(replace(self.ends.values[state.parts[part]], again=True)))
                 yield from self._on(after, self.workers.answered(number, None), (node, "marks", part), visible=True)
             case other:
                 raise AssertionError(f"{other} is answered at once")
@@ -190,9 +187,6 @@ class World:
                     yield (*said, "and comes again"), self._back(fewer(state, "copies"), node)
                 dead = with_number(state.dead, self.letters.of(node.letter)) if state.left.returns else state.dead
                 yield said, state._replace(dead=dead)
-
-    def _with_part(self, state: State, part: int, known: MemberEnds) -> tuple[int, ...]:
-        return (*state.parts[:part], self.ends.of(known), *state.parts[part + 1 :])
 
     def _read(self, state: State, node: Node, what: str, which: int) -> int:
         match what:

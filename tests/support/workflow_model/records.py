@@ -1,0 +1,53 @@
+"""Records and ends as states hold them, and as others read them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duecourse.domain.runs.run import Run
+from duecourse.domain.workflows.ends import End, MemberEnds
+from tests.support.workflow_model.values import DEADLINE_SECONDS, EARLY, LEASE_SECONDS, State
+
+
+def plain(run: Run) -> Run:
+    """A record without what differs between deliveries and decides nothing: its writer, times, texts."""
+    return replace(
+        run,
+        token="",
+        lease_until=None if run.lease_until is None else EARLY + LEASE_SECONDS,
+        not_before=None if run.not_before is None else EARLY,
+        first_started_at=None if run.first_started_at is None else EARLY,
+        started_at=None,
+        finished_at=None,
+        waiting_until=None if run.waiting_until is None else EARLY + DEADLINE_SECONDS,
+        redriven_at=None if run.redriven_at is None else EARLY,
+        expires_at=None,
+        error=None,
+        code=None,
+        callback_hash=None,
+        armed=None,
+    )
+
+
+def anonymous(run: Run) -> Run:
+    """A record as others read it, who do not ask which message carries it."""
+    return replace(run, message_id="", nonce="", notified=False)
+
+
+def ids_of(run: Run | None) -> int:
+    """The numbers of the messages that a record names, as a mask."""
+    named = () if run is None else (run.nonce, run.message_id.partition(".")[0])
+    return sum(1 << int(each) for each in {*named} if each)
+
+
+def with_entry(known: MemberEnds, number: int, end: End | None, round: int) -> MemberEnds:
+    """The ends with this one of a member instead of its earlier one."""
+    bit = 1 << number
+    masks = {str(each): getattr(known, each) & ~bit | (bit if each is end else 0) for each in End}
+    rounds = {**dict(known.rounds), number: round} if round else dict(known.rounds)
+    return MemberEnds(**masks, rounds=tuple(sorted(rounds.items())), again=known.again)
+
+
+def with_part(state: State, part: int, known: int) -> State:
+    """The state with these ends (a number of `Kept`) in a part."""
+    return state._replace(parts=(*state.parts[:part], known, *state.parts[part + 1 :]))
