@@ -97,7 +97,7 @@ SHORT = (
     Case("chain of 2", CHAIN, Left(pauses=1, cancels=1)),
     Case("join over 2 parts", JOIN, Left(copies=1)),
     Case("join over 2 parts", JOIN, Left(crashes=1, copies=1), workers=1),
-    Case("rerun of a diamond", RERUN, Left(failures=1, redrives=1)),
+    Case("rerun of a diamond", RERUN, Left(failures=1, redrives=1), workers=1),
 )
 """For `make test`: seconds."""
 
@@ -109,9 +109,9 @@ FULL = (
     Case("chain of 2", CHAIN, Left(refusals=2, crashes=1)),
     Case("chain of 2", CHAIN, Left(retries=1, crashes=1)),
     Case("chain of 2", CHAIN, Left(failures=1, redrives=1, cancels=1)),
-    Case("chain of 2", CHAIN, Left(failures=1, run_redrives=1, crashes=1)),
+    Case("chain of 2", CHAIN, Left(failures=1, run_redrives=1, crashes=1), workers=1),
     Case("chain of 2", CHAIN, Left(failures=1, returns=1)),
-    Case("chain of 2", CHAIN, Left(failures=1, redrives=1, copies=1)),
+    Case("chain of 2", CHAIN, Left(failures=1, redrives=1, copies=1), workers=1),
     Case("chain of 2", CHAIN, Left(deadlines=1, run_redrives=1)),
     Case("chain of 2", CHAIN, Left(deadlines=1, failures=1, redrives=1)),
     Case("chain of 2", CHAIN, Left(pauses=1, crashes=1)),
