@@ -32,8 +32,8 @@ def told(scheduler: Scheduler, run_id: str) -> Any:
 
 
 def test_templates_are_filled_in_as_for_the_last_attempt(scheduler: Scheduler) -> None:
-    scheduler.answer("nightly", status=503)
     scheduler.client.create_job(NIGHTLY)
+    scheduler.answer("nightly", status=503)
     *_, last = scheduler.advance(days=1)
     found = told(scheduler, last.run_id)
     assert found.payload == last.payload
@@ -76,7 +76,6 @@ def test_the_token_of_a_run_is_told_to_nobody(scheduler: Scheduler) -> None:
 
 
 def test_what_a_member_takes_of_another_one_is_told(scheduler: Scheduler) -> None:
-    scheduler.answer("extract", body={"rows": 12})
     scheduler.client.put_workflow(
         "month-end",
         {
@@ -90,6 +89,7 @@ def test_what_a_member_takes_of_another_one_is_told(scheduler: Scheduler) -> Non
             },
         },
     )
+    scheduler.answer("extract", body={"rows": 12})
     calls = scheduler.advance_to("2026-04-01T04:00:00Z")
     load = next(call for call in calls if call.job_id == "load")
     assert told(scheduler, load.run_id).payload == load.payload == {"rows": 12}
