@@ -298,7 +298,7 @@ def test_functions_that_no_longer_exist_are_left_out_and_new_ones_are_named() ->
     page = results_page(found)
     assert "| sweep |" not in page
     assert "sweep, beyond boto3" not in page
-    assert "Not measured yet: tick, reconcile, api, token_claims, console." in page
+    assert "Not measured yet: tick, reconcile, api, callbacks, token_claims, console." in page
 
 
 def test_the_rows_of_the_burst_have_both_halves_as_shipped_and_with_default_policies_first() -> None:
