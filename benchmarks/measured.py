@@ -50,6 +50,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "line": (*_EXECUTE, "benchmarks/line.py"),
     "hops": (*_WORKFLOWS, *_EXECUTE, "benchmarks/hops"),
     "flood": (f"{CORE}/api", *_JOBS, *_STAGE, "benchmarks/flood.py"),
+    "requests": (f"{CORE}/api", *_JOBS, *_WORKFLOWS, "benchmarks/requests"),
     "seats": (f"{CORE}/domain/jobs", *_STAGE, "benchmarks/seats"),
     "slow": (*_EXECUTE, f"{CORE}/domain/jobs", *_STAGE, "benchmarks/slow.py"),
     "console": ("console/src", f"{CORE}/api", "benchmarks/console.py"),

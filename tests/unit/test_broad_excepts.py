@@ -43,6 +43,7 @@ REASONS = {
     "usecases/worker/receive.py:handle": "the message stays in its queue, or is sent again near its receive limit",
     "usecases/worker/requeue.py:requeue": "the message is sent again, later than the attempt that may be alive",
     "usecases/worker/side_effects.py:_pause_failing": "counts; the next delivery of the message repeats it",
+    "usecases/workflows/manage.py:put": "releases the claims and raises again",
     "usecases/write_retry.py:until_deadline": "tries again, and raises the last error",
     "worker/handling.py:_perform": "an error of the user's task; reported to the API as the end of its attempt",
     "worker/keeper.py:_attempt": "logs and tries again; the task goes on",
