@@ -1,0 +1,292 @@
+"""AWS at the level of HTTP requests: what functions send is answered within this process, in simulated time.
+
+`connect` replaces urllib3's `urlopen`, by which botocore and the project's own transport send all their requests.
+DynamoDB is MiniStack's; the rest is small and here.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import urllib3
+from urllib3.exceptions import ProtocolError, ReadTimeoutError
+
+from tests.prove.faults import Fault, Faults
+from tests.prove.queues import Queue
+from tests.prove.simulation import HistoryError, Killed, Simulation
+from tests.prove.stage import Deployed
+
+Answer = tuple[int, dict[str, str], bytes]
+ONE_TABLE = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan")
+JSON = {"Content-Type": "application/x-amz-json-1.0", "x-amzn-RequestId": "request"}
+
+
+@dataclass
+class Observed:
+    """What an observer of the stage sees without looking into its tables."""
+
+    notices: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
+    requests: Counter[int] = field(default_factory=Counter)
+    """By minute since 1970."""
+    sends: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """Messages sent to lanes, by job and minute."""
+    operations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    total: int = 0
+    """Requests."""
+    stale: bool = False
+
+
+@dataclass(eq=False)
+class Cloud:
+    """The services of one stage."""
+
+    simulation: Simulation
+    deployed: Deployed
+    faults: Faults
+    queues: dict[str, Queue]
+    observed: Observed = field(default_factory=Observed)
+    objects: dict[str, bytes] = field(default_factory=dict)
+    latencies: Random = field(default_factory=lambda: Random(0))
+    old_items: dict[str, Any] = field(default_factory=dict)
+
+    def request(self, host: str, method: str, url: str, headers: Mapping[str, str], body: bytes, wait: float) -> Answer:
+        """The answer to a request of the running process. Raises urllib3's errors."""
+        running = self.simulation.process
+        if running.dead:
+            raise Killed
+        service = host.split(".")[0]
+        operation = self._operation(service, headers, body)
+        self.observed.requests[int(self.simulation.now // 60)] += 1
+        self.observed.total += 1
+        self.observed.operations[running.name, operation] += 1
+        fault = self.faults.meet(running.name, operation)
+        kind = None if fault is None else fault.kind
+        self.simulation.sleep(self.latencies.expovariate(1 / 0.003) + 0.001)
+        if kind == "dies_before":
+            self.simulation.kill(running)
+        if kind in ("throttled", "unavailable"):
+            return _refusal(service, str(kind))
+        if kind == "unsent":
+            raise ProtocolError("Connection aborted.", ConnectionResetError(104, "Connection reset by peer"))
+        answer = self._effect(fault, service, operation, method, host, url, body, wait)
+        if kind == "dies_after":
+            self.simulation.kill(running)
+        if kind == "lost":
+            raise ProtocolError("Connection aborted.", ConnectionResetError(104, "Connection reset by peer"))
+        self.simulation.sleep(self.latencies.expovariate(1 / 0.002))
+        return answer
+
+    def _effect(
+        self,
+        fault: Fault | None,
+        service: str,
+        operation: str,
+        method: str,
+        host: str,
+        url: str,
+        body: bytes,
+        wait: float,
+    ) -> Answer:
+        def effect() -> Answer:
+            return self._answer(service, operation.partition("/")[0], method, host, url, body)
+
+        if fault is None or fault.kind != "slow":
+            return effect()
+        if fault.seconds < wait:
+            self.simulation.sleep(fault.seconds)
+            return effect()
+        self.simulation.at(self.simulation.now + fault.seconds, lambda: _ignored(effect))
+        self.simulation.sleep(wait)
+        raise ReadTimeoutError(None, url, f"Read timed out. (read timeout={wait})")  # type: ignore[arg-type]
+
+    def _operation(self, service: str, headers: Mapping[str, Any], body: bytes) -> str:
+        """Its name; of DynamoDB with the table: `GetItem/jobs`."""
+        target: Any = next((value for name, value in headers.items() if name.lower() == "x-amz-target"), "")
+        name = (target.decode() if isinstance(target, bytes) else str(target)).rpartition(".")[2]
+        if service == "sns":
+            return parse_qs(body.decode())["Action"][0]
+        if service == "dynamodb" and name in ONE_TABLE:
+            for table in self.deployed.tables:
+                if (
+                    f'"TableName": "{table["TableName"]}"'.encode() in body
+                    or f'"TableName":"{table["TableName"]}"'.encode() in body
+                ):
+                    return f"{name}/{str(table['TableName']).partition('Table')[0].lower()}"
+        return name or "Object"
+
+    def _answer(self, service: str, operation: str, method: str, host: str, url: str, body: bytes) -> Answer:
+        match service:
+            case "dynamodb":
+                return self._dynamodb(operation, body)
+            case "sqs":
+                return self._sqs(operation, json.loads(body))
+            case "sns":
+                return self._sns(parse_qs(body.decode()))
+            case "events":
+                entries = [{"EventId": str(number)} for number, _ in enumerate(json.loads(body)["Entries"])]
+                return 200, JSON, json.dumps({"FailedEntryCount": 0, "Entries": entries}).encode()
+            case "ssm":
+                return _json_error(400, "ParameterNotFound")
+            case _ if operation == "Object":
+                return self._object(method, host + urlsplit(url).path, body)
+        raise HistoryError(f"{service} {operation} is not simulated")
+
+    def _dynamodb(self, operation: str, body: bytes) -> Answer:
+        from ministack.services import dynamodb
+
+        index = operation in ("Query", "Scan") and self.observed.stale and b'"IndexName"' in body
+        fresh: dict[str, Any] = {}
+        if index:
+            for name, items in self.old_items.items():
+                table = dynamodb._tables[name]
+                fresh[name], table["items"] = table["items"], items
+                table.pop("_index_members", None)
+        asked = dynamodb.handle_request("POST", "/", {"x-amz-target": f"DynamoDB_20120810.{operation}"}, body, {})
+        try:
+            asked.send(None)
+        except StopIteration as done:
+            status, headers, answered = done.value
+        finally:
+            for name, items in fresh.items():
+                dynamodb._tables[name]["items"] = items
+                dynamodb._tables[name].pop("_index_members", None)
+        if status != 200:
+            problem = json.loads(answered)
+            problem["__type"] = "com.amazonaws.dynamodb.v20120810#" + problem["__type"].rpartition("#")[2]
+            answered = json.dumps(problem).encode()
+        return status, {**JSON, **headers}, answered if isinstance(answered, bytes) else answered.encode()
+
+    def freeze_indexes(self, frozen: bool) -> None:
+        """While frozen, reads of an index show the tables as they are now."""
+        from ministack.services import dynamodb
+
+        self.observed.stale = frozen
+        if frozen:
+            self.old_items = {
+                str(table["TableName"]): copy.deepcopy(dynamodb._tables[table["TableName"]]["items"])
+                for table in self.deployed.tables
+            }
+
+    def _sqs(self, operation: str, asked: dict[str, Any]) -> Answer:
+        queue = self.queues.get(asked["QueueUrl"].rpartition("/")[2])
+        if queue is None:
+            return _json_error(400, "QueueDoesNotExist")
+        match operation:
+            case "SendMessageBatch":
+                answer: Any = {"Successful": [self._sent(queue, entry) for entry in asked["Entries"]], "Failed": []}
+            case "SendMessage":
+                answer = self._sent(queue, asked)
+            case "ReceiveMessage":
+                found = queue.receive(asked.get("MaxNumberOfMessages", 1), asked.get("VisibilityTimeout"))
+                answer = {
+                    "Messages": [
+                        {"MessageId": each.id, "ReceiptHandle": each.receipt, "Body": each.body} for each in found
+                    ]
+                }
+            case "DeleteMessage":
+                answer = {} if queue.delete(asked["ReceiptHandle"]) else None
+            case "ChangeMessageVisibility":
+                if not queue.hide(asked["ReceiptHandle"], asked["VisibilityTimeout"]):
+                    return _json_error(400, "MessageNotInflight")
+                answer = {}
+            case "ChangeMessageVisibilityBatch":
+                done = {
+                    each["Id"]: queue.hide(each["ReceiptHandle"], each["VisibilityTimeout"])
+                    for each in asked["Entries"]
+                }
+                answer = {
+                    "Successful": [{"Id": each} for each, good in done.items() if good],
+                    "Failed": [
+                        {"Id": each, "Code": "MessageNotInflight", "SenderFault": True}
+                        for each, good in done.items()
+                        if not good
+                    ],
+                }
+            case "GetQueueAttributes":
+                answer = {"Attributes": queue.attributes()}
+            case _:
+                raise HistoryError(f"sqs {operation} is not simulated")
+        return 200, JSON, json.dumps(answer).encode()
+
+    def _sent(self, queue: Queue, entry: dict[str, Any]) -> dict[str, Any]:
+        body = entry["MessageBody"]
+        if not queue.settings.fifo and (named := re.search(r'"job_id": ?"([^"]+)"', body)):
+            self.observed.sends[named[1], int(self.simulation.now // 60)] += 1
+        name = queue.send(
+            body, entry.get("DelaySeconds", 0), entry.get("MessageGroupId"), entry.get("MessageDeduplicationId")
+        )
+        return {"Id": entry.get("Id", ""), "MessageId": name, "MD5OfMessageBody": ""}
+
+    def _sns(self, asked: dict[str, list[str]]) -> Answer:
+        self.observed.notices.append((self.simulation.now, json.loads(asked["Message"][0])))
+        text = "<PublishResponse><PublishResult><MessageId>1</MessageId></PublishResult></PublishResponse>"
+        return 200, {"Content-Type": "text/xml"}, text.encode()
+
+    def _object(self, method: str, key: str, body: bytes) -> Answer:
+        if method == "PUT":
+            self.objects[key] = body
+            return 200, {"ETag": '"1"'}, b""
+        if key in self.objects:
+            return 200, {"ETag": '"1"', "Content-Length": str(len(self.objects[key]))}, self.objects[key]
+        return 404, {"Content-Type": "text/xml"}, b"<Error><Code>NoSuchKey</Code></Error>"
+
+
+def _ignored(effect: Callable[[], Answer]) -> None:
+    effect()
+
+
+def _refusal(service: str, kind: str) -> Answer:
+    if kind == "unavailable":
+        return 503, {"Content-Type": "text/plain"}, b"Service Unavailable"
+    match service:
+        case "dynamodb":
+            return _json_error(400, "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException")
+        case "sqs":
+            return _json_error(400, "com.amazonaws.sqs#RequestThrottled")
+        case "sns":
+            text = (
+                "<ErrorResponse><Error><Code>Throttling</Code><Message>Rate exceeded</Message></Error></ErrorResponse>"
+            )
+            return 400, {"Content-Type": "text/xml"}, text.encode()
+    return _json_error(400, "ThrottlingException")
+
+
+def _json_error(status: int, code: str) -> Answer:
+    return status, JSON, json.dumps({"__type": code, "message": "said by the simulated cloud"}).encode()
+
+
+def connect(current: Callable[[], Cloud | None]) -> None:
+    """Let all requests of urllib3 go to that cloud; there is no network beside it."""
+
+    def urlopen(
+        pool: Any, method: str, url: str, body: Any = None, headers: Any = None, *_: Any, **named: Any
+    ) -> urllib3.HTTPResponse:
+        cloud = current()
+        if cloud is None:
+            raise HistoryError(f"{method} {pool.host}{url} outside of a history")
+        timeout = named.get("timeout", pool.timeout)
+        wait = timeout.read_timeout if isinstance(timeout, urllib3.Timeout) else timeout
+        sent = body.read() if hasattr(body, "read") else (body or b"")
+        status, answered, data = cloud.request(
+            pool.host, method, url, headers or {}, sent.encode() if isinstance(sent, str) else sent, wait or 60.0
+        )
+        return urllib3.HTTPResponse(
+            body=io.BytesIO(data),
+            headers=answered,
+            status=status,
+            reason="simulated",
+            preload_content=named.get("preload_content", True),
+            decode_content=False,
+            request_method=method,
+        )
+
+    urllib3.HTTPConnectionPool.urlopen = urlopen  # type: ignore[method-assign, assignment]

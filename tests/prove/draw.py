@@ -1,0 +1,151 @@
+"""Plans drawn from a seed: jobs, what is done to them, and what goes wrong meanwhile."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from tests.prove.faults import Fault
+from tests.prove.plan import START, Conditions, Operation, Plan
+from tests.prove.targets import ADDRESS
+
+JOBS = ("alpha", "beta")
+ENDING_SECONDS = 90
+"""How long schedules go on after the last fault."""
+
+OPERATIONS = (
+    *("run", "run", "run", "redrive", "redrive", "redrive", "cancel", "cancel", "pause", "resume", "patch", "replace"),
+    *("delete", "backfill", "skip-next", "console-redrive", "redrive-many"),
+)
+
+
+def instant(seconds: float) -> str:
+    """UTC seconds as ISO-8601."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def draw(seed: int) -> Plan:
+    """The plan of a seed."""
+    random = Random(f"{seed}/plan")
+    profile = random.choices(("plain", "busy", "outage", "callback"), (8, 3, 3, 2))[0]
+    seconds = {"busy": 100.0, "outage": 320.0}.get(profile) or random.choice((60.0, 100.0, 160.0))
+    end = instant(START + seconds + ENDING_SECONDS)
+    operations: list[Operation] = []
+    targets: dict[str, dict[str, Any]] = {}
+    for name in JOBS[: random.randint(1, 2)]:
+        begin = round(random.uniform(1, 30), 1)
+        operations.append(Operation(begin, "create", name, {"body": body(random, profile, end)}))
+        targets[name] = _target(random)
+        for _ in range(random.choice((0, 1, 2, 2, 3, 4))):
+            what = random.choice(OPERATIONS)
+            at = round(random.uniform(begin + 1, seconds - 2), 1)
+            operations.append(Operation(at, what, name, _more(random, profile, what, end)))
+    operations.sort(key=lambda each: each.at)
+    faults = [Fault.drawn(random) for _ in range(random.choice((0, 1, 1, 2, 2, 2)))]
+    return Plan(seed, seconds, tuple(operations), faults, _conditions(random, profile, seconds), targets)
+
+
+def body(random: Random, profile: str, end: str) -> dict[str, Any]:
+    """A job, without its id."""
+    if profile == "busy":
+        schedule = random.choice(("rate(2 seconds)", "rate(3 seconds)", "rate(5 seconds)"))
+    else:
+        schedule = random.choice(
+            ("rate(20 seconds)", "rate(30 seconds)", "rate(45 seconds)", "*/30 * * * * *", "rate(1 minute)", "at", None)
+        )
+    made: dict[str, Any] = {"target": {"type": "http", "url": f"{ADDRESS}/"}, "schedule": schedule}
+    overlap = random.choice(("skip", "queue", {"queue": 2}, "newest", "replace", "allow"))
+    made["overlap"] = random.choice(("newest", "replace", "queue")) if profile == "busy" else overlap
+    made["timeout_seconds"] = random.choice((2, 5, 10))
+    made["retry"] = {
+        "max_attempts": random.choice((1, 2, 3)),
+        "backoff": "fixed",
+        "min_seconds": random.choice((0, 1, 3)),
+        "max_seconds": 10,
+    }
+    if schedule == "at":
+        made["schedule"] = instant(START + random.randint(30, 120))
+    elif schedule is not None:
+        made["end"] = end
+    if schedule is not None:
+        policy = (
+            "run_all"
+            if profile == "outage" and random.random() < 0.5
+            else random.choice(("skip", "run_once", "run_all"))
+        )
+        made["missed"] = {
+            "policy": policy,
+            "grace_seconds": random.choice((5, 30, 60)),
+            "max_missed": random.choice((1, 3, 10)),
+        }
+    if random.random() < 0.2:
+        made["delivery"] = "at_most_once"
+    if random.random() < 0.15:
+        made["start_deadline_seconds"] = random.choice((5, 30))
+    if profile == "callback" or random.random() < 0.1:
+        made |= {"completion": "callback", "completion_seconds": random.choice((10, 20, 40))}
+        if random.random() < 0.4:
+            made["heartbeat_seconds"] = random.choice((5, 10))
+    if random.random() < 0.1:
+        made["priority"] = random.choice(("high", "low"))
+    if random.random() < 0.1 and schedule not in (None, "at"):
+        made["jitter_seconds"] = 5
+    return made
+
+
+def _target(random: Random) -> dict[str, Any]:
+    outcomes = random.choice(
+        (
+            {"succeeds": 1},
+            {"succeeds": 3, "fails": 1},
+            {"succeeds": 1, "fails": 1, "breaks": 1},
+            {"fails": 3, "succeeds": 1, "forbids": 1},
+            {"refuses": 1, "succeeds": 1},
+            {"fails": 1},
+        )
+    )
+    return {"outcomes": outcomes, "seconds": random.choice((0.1, 1.0, 3.0, 12.0))}
+
+
+def _more(random: Random, profile: str, what: str, end: str) -> dict[str, Any]:
+    pick = {"pick": random.randint(0, 5)}
+    match what:
+        case "replace":
+            return {"body": body(random, profile, end)}
+        case "patch":
+            changes: tuple[dict[str, Any], ...] = (
+                {"payload": {"new": random.randint(1, 9)}},
+                {"overlap": random.choice(("skip", "queue", "newest", "replace", "allow"))},
+                {"retry": {"max_attempts": 2, "min_seconds": 1, "backoff": "fixed", "max_seconds": 5}},
+                {"schedule": random.choice(("rate(15 seconds)", "*/30 * * * * *"))},
+                {"priority": random.choice(("high", "normal", "low"))},
+            )
+            return {"body": random.choice(changes)}
+        case "resume":
+            return {"body": {"catch_up": random.random() < 0.3}}
+        case "backfill":
+            back = random.choice((30, 60, 120))
+            return {"back": back, "pace": random.choice((1, 2, 5)), "newest_first": random.random() < 0.3}
+        case "skip-next":
+            return {"body": {"count": random.randint(1, 3)}}
+    return pick
+
+
+def _conditions(random: Random, profile: str, seconds: float) -> Conditions:
+    def span(longest: float) -> tuple[float, float] | None:
+        begin = random.uniform(20, seconds / 2)
+        return round(begin, 1), round(min(begin + random.uniform(10, longest), seconds), 1)
+
+    minutes = range(int(seconds // 60))
+    outage = span(120.0) if (profile == "busy" and random.random() < 0.6) or random.random() < 0.1 else None
+    return Conditions(
+        skew=random.choice((0.0, 0.0, 4.0)),
+        doubled=random.choice((0.0, 0.0, 0.1, 0.3)),
+        lost=tuple(each for each in minutes if random.random() < 0.1),
+        double=tuple(each for each in minutes if random.random() < 0.1),
+        outage=outage,
+        ticks_out=(0.0, round(random.uniform(150, 310), 1)) if profile == "outage" else None,
+        stale=span(60.0) if random.random() < 0.2 else None,
+    )

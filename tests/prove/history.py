@@ -1,0 +1,106 @@
+"""A history: a plan is played, the stage comes to rest, and what it shows is read over the API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.prove.draw import ENDING_SECONDS
+from tests.prove.operations import ALL_STATES, FINAL, Operator
+from tests.prove.plan import START, Plan
+from tests.prove.stage import Deployed
+from tests.prove.world import World
+
+DRAIN_SECONDS = 5400
+"""How long a stage may need to come to rest after its last occurrence: a message is hidden for 150 s up to five times,
+in the lane `long` for 930 s."""
+
+MOST_REQUESTS = 8000
+"""After so many a history is broken off: the busiest need half of them."""
+
+QUIET_SECONDS = 130
+"""How long it must then remain at rest."""
+
+
+@dataclass
+class Result:
+    """What the API shows in the end. `runs` by id; `jobs` by id, None for those that are not there (any more)."""
+
+    world: World
+    operator: Operator
+    jobs: dict[str, dict[str, Any] | None] = field(default_factory=dict)
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    explained: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    doubled: list[str] = field(default_factory=list)
+    storm: bool = False
+    drained: bool = True
+    restless: int = 0
+    unread: list[str] = field(default_factory=list)
+
+
+def play(plan: Plan, deployed: Deployed, watched: Callable[[World], World]) -> Result:
+    """Play it to its end. `watched` hears of the world before time begins."""
+    world = watched(World(plan, deployed))
+    operator = Operator(world)
+    operator.begin()
+    if plan.conditions.stale is not None:
+        begin, end = plan.conditions.stale
+        world.simulation.at(START + begin, lambda: world.cloud.freeze_indexes(True))
+        world.simulation.at(START + end, lambda: world.cloud.freeze_indexes(False))
+
+    def storm() -> bool:
+        return world.cloud.observed.total > MOST_REQUESTS
+
+    world.simulation.run(START + plan.seconds, storm)
+    world.faults.over = world.calm = True
+    end = START + plan.seconds + ENDING_SECONDS + 61
+    world.simulation.run(end, storm)
+    result = Result(world, operator)
+    while not storm() and not _at_rest(world) and world.simulation.now < end + DRAIN_SECONDS:
+        world.simulation.run(world.simulation.now + 20, storm)
+    result.storm = storm()
+    if result.storm:
+        return result
+    result.drained = _at_rest(world)
+    before = sum(queue.sent for queue in world.lanes)
+    world.simulation.run(world.simulation.now + QUIET_SECONDS)
+    result.restless = sum(queue.sent for queue in world.lanes) - before
+    reading = world.simulation.spawn(lambda: _read(result), world.simulation.outside)
+    world.simulation.run(world.simulation.now + 3600, lambda: reading.ended)
+    if reading.error is not None:
+        raise reading.error
+    return result
+
+
+def _at_rest(world: World) -> bool:
+    return not any(queue.messages for queue in world.lanes) and not any(source.running for source in world.sources)
+
+
+def _read(result: Result) -> None:
+    jobs = dict.fromkeys(operation.job for operation in result.world.plan.operations)
+    for job in jobs:
+        reply = result.world.ask("GET", f"/v1/jobs/{job}")
+        result.jobs[job] = reply.document if reply.status == 200 else None
+        cursor: str | None = ""
+        while cursor is not None:
+            query = {"limit": "100", "state": ALL_STATES} | ({"cursor": cursor} if cursor else {})
+            page = result.world.ask("GET", f"/v1/jobs/{job}/runs", query=query)
+            if page.status != 200:
+                if page.status != 404:
+                    result.unread.append(f"runs of {job}: {page.status} {page.document}")
+                break
+            for run in page.document["items"]:
+                if run["id"] in result.runs:
+                    result.doubled.append(run["id"])
+                result.runs[run["id"]] = run
+            cursor = page.document["next_cursor"]
+    for run in {call.run for call in result.world.targets.calls} - set(result.runs):
+        reply = result.world.ask("GET", f"/v1/runs/{run}")
+        if reply.status == 200:
+            result.runs[run] = reply.document
+
+
+def final(run: dict[str, Any]) -> bool:
+    """Whether a run has ended."""
+    return run["state"] in FINAL

@@ -1,0 +1,144 @@
+"""What people and programs do to a stage: each operation of a plan as requests to its API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from tests.prove.draw import instant
+from tests.prove.plan import Operation
+from tests.prove.targets import TargetCall
+from tests.prove.world import Reply, World
+
+ALL_STATES = "QUEUED,RUNNING,WAITING,RETRYING,SUCCEEDED,DEAD,CANCELLED,SKIPPED"
+FINAL = ("SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED")
+
+
+@dataclass(frozen=True)
+class Done:
+    """An operation that was carried out. `run`: of which run, as it was before (`seen`)."""
+
+    operation: Operation
+    reply: Reply
+    run: str | None = None
+    seen: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Operator:
+    """Carries operations out, and does the work of programs that complete runs by callbacks."""
+
+    world: World
+    done: list[Done] = field(default_factory=list)
+    callbacks: list[tuple[str, str, Reply]] = field(default_factory=list)
+    """(run, word, reply) of heartbeats, completions and failures."""
+    redriven_messages: list[tuple[float, str]] = field(default_factory=list)
+    """When a console redrive moved messages back, and their bodies."""
+
+    def begin(self) -> None:
+        """Plan all operations."""
+        self.world.called = self.called
+        for operation in self.world.plan.operations:
+            self.world.simulation.spawn(lambda operation=operation: self._perform(operation), after=operation.at)  # type: ignore[misc]
+
+    def _perform(self, operation: Operation) -> None:
+        job, more = operation.job, operation.more
+        path = f"/v1/jobs/{job}"
+        match operation.what:
+            case "create" | "replace":
+                self._note(operation, self.world.ask("PUT", path, more["body"]))
+            case "patch":
+                self._note(operation, self.world.ask("PATCH", path, more["body"]))
+            case "delete":
+                self._note(operation, self.world.ask("DELETE", path))
+            case "pause" | "run":
+                self._note(operation, self.world.ask("POST", f"{path}/{operation.what}", {}))
+            case "resume" | "skip-next":
+                self._note(operation, self.world.ask("POST", f"{path}/{operation.what}", more["body"]))
+            case "backfill":
+                now = self.world.simulation.now
+                asked = {
+                    "from": instant(now - more["back"]),
+                    "to": instant(now),
+                    "pace_seconds": more["pace"],
+                    "newest_first": more["newest_first"],
+                    "dry_run": False,
+                }
+                self._note(operation, self.world.ask("POST", f"{path}/backfill", asked))
+            case "redrive" | "cancel":
+                self._about_a_run(operation)
+            case "redrive-many":
+                self._note(operation, self.world.ask("POST", "/v1/dead-letters/redrive", {"job_id": job}))
+            case "console-redrive":
+                self._console_redrive()
+            case other:
+                raise ValueError(other)
+
+    def _note(self, operation: Operation, reply: Reply, run: str | None = None, seen: Any = None) -> None:
+        self.done.append(Done(operation, reply, run, seen or {}))
+
+    def _about_a_run(self, operation: Operation) -> None:
+        wanted = {
+            "redrive": lambda run: run["state"] == "DEAD",
+            "cancel": lambda run: run["state"] not in FINAL,
+        }[operation.what]
+        runs = [run for run in self.runs(operation.job) if wanted(run)]
+        if runs:
+            run = runs[operation.more["pick"] % len(runs)]
+            reply = self.world.ask("POST", f"/v1/runs/{run['id']}/{operation.what}")
+            self._note(operation, reply, run["id"], run)
+
+    def _console_redrive(self) -> None:
+        """SQS moves all messages of the dead-letter queue to their sources, under new ids."""
+        world = self.world
+        for message in list(world.dead_letters.messages):
+            if message.visible <= world.simulation.now:
+                world.dead_letters.messages.remove(message)
+                lane = world.queues[message.id.rpartition("-")[0]]
+                lane.send(message.body, 0, message.group)
+                self.redriven_messages.append((world.simulation.now, message.body))
+
+    def runs(self, job: str) -> list[dict[str, Any]]:
+        """The first page of a job's runs; none if the API does not answer."""
+        reply = self.world.ask("GET", f"/v1/jobs/{job}/runs", query={"limit": "100", "state": ALL_STATES})
+        return list(reply.document["items"]) if reply.status == 200 else []
+
+    # Programs that work on runs which wait for a callback.
+
+    def called(self, call: TargetCall) -> None:
+        """A target was called: where a callback is expected, a program begins to work."""
+        if call.token is not None:
+            self.world.simulation.spawn(lambda: self._work_on(call), self.world.simulation.outside, after=0.3)
+
+    def _work_on(self, call: TargetCall) -> None:
+        random = Random(f"{self.world.plan.seed}/{call.run}/{call.attempt}/work")
+        words = random.choice(
+            (
+                ("complete",),
+                ("complete",),
+                ("complete", "complete"),
+                ("fail",),
+                ("heartbeat", "complete"),
+                ("heartbeat", "heartbeat", "fail"),
+                ("late", "complete"),
+                (),
+            )
+        )
+        for word in words:
+            if word == "late":
+                self.world.simulation.sleep(random.uniform(5, 60))
+                continue
+            self.world.simulation.sleep(random.uniform(0, 4))
+            if not self._call_back(call, word, random):
+                return
+
+    def _call_back(self, call: TargetCall, word: str, random: Random) -> bool:
+        body = {"complete": {"result": {"rows": 7}}, "fail": {"error": "no"}, "heartbeat": {"progress": 0.5}}[word]
+        for _ in range(5):
+            reply = self.world.ask("POST", f"/v1/runs/{call.run}/{word}", body, token=str(call.token))
+            self.callbacks.append((call.run, word, reply))
+            if reply.status is not None and reply.status < 500:
+                return reply.accepted
+            self.world.simulation.sleep(random.uniform(1, 3))
+        return False

@@ -1,0 +1,382 @@
+"""What the documentation promises of jobs and runs, checked against what was observed of a history."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.prove.history import Result, final
+from tests.prove.operations import Done
+from tests.prove.plan import START
+from tests.prove.targets import TargetCall
+
+Finding = tuple[str, str]
+"""The promise, and what was seen instead."""
+
+SLACK = 0.01
+LATE_REQUEST_SECONDS = 90
+"""Within which a worker may still make a call that it had decided on: its requests may be slow, and are repeated."""
+
+FAIR_VERDICTS = {"fired", "skipped", "paused", "cancelled"}
+
+
+def at(text: str) -> float:
+    """UTC seconds of an instant as the API writes it, or as it is in a run's id."""
+    if "-" in text:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
+
+
+class Promises:
+    """All checks; each yields what contradicts it."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self.plan = result.world.plan
+        self.world = result.world
+        self.skew = self.plan.conditions.skew
+        self.calls: dict[str, list[TargetCall]] = defaultdict(list)
+        for call in sorted(self.world.targets.calls, key=lambda each: each.began):
+            self.calls[call.run].append(call)
+        self.done: dict[str, list[Done]] = defaultdict(list)
+        for done in result.operator.done:
+            self.done[done.operation.job].append(done)
+        self.undisturbed = not self.plan.faults and not self.plan.conditions.doubled
+        conditions = self.plan.conditions
+        self.calm = self.undisturbed and not conditions.outage and not conditions.ticks_out and not self.skew
+
+    def findings(self) -> Iterator[Finding]:
+        """What contradicts the promises, most telling first."""
+        if self.result.storm:
+            yield from self.storm()
+            return
+        yield from self.answers()
+        yield from self.quiet()
+        yield from self.attempts()
+        yield from self.early()
+        yield from self.overlap()
+        yield from self.ends()
+        yield from self.complete()
+        yield from self.accepted()
+        yield from self.deaths()
+        yield from self.bounds()
+
+    # The API and the functions.
+
+    def answers(self) -> Iterator[Finding]:
+        """The API answers each request with what it documents, and functions do not fail by themselves."""
+        for asked in self.world.asked:
+            if asked.reply.status == 500 or (self.undisturbed and (asked.reply.status or 999) >= 500):
+                yield (
+                    "the API answers",
+                    f"{asked.method} {asked.path} {asked.body}: {asked.reply.status} {asked.reply.document}",
+                )
+        for error in self.world.functions.errors:
+            if self.undisturbed or error[1] == "api":
+                yield "functions do not fail by themselves", f"at {error[0] - START:.1f} {error[1]}: {error[2]}"
+        for unread in self.result.unread:
+            yield "the API answers", unread
+        for operation, reply in ((done.operation, done.reply) for each in self.done.values() for done in each):
+            if reply.status in (400, 405, 415, 422) and operation.what not in ("backfill", "skip-next", "patch"):
+                yield "the harness asks correctly", f"{operation}: {reply.document}"
+
+    # Rest.
+
+    def quiet(self) -> Iterator[Finding]:
+        """The stage comes to rest once no more runs are due."""
+        if not self.result.drained:
+            left = {queue.settings.name: len(queue.messages) for queue in self.world.lanes if queue.messages}
+            yield "the stage comes to rest", f"messages left: {left}, e.g. {_example(self.world.lanes)}"
+        elif self.result.restless:
+            yield "the stage remains at rest", f"{self.result.restless} messages sent after it had come to rest"
+
+    def bounds(self) -> Iterator[Finding]:
+        """Messages and requests are bounded by the runs that there are."""
+        runs: Counter[str] = Counter()
+        for run in self.result.runs.values():
+            runs[run["job_id"]] += 1
+        for job, count in runs.items():
+            sent = sum(number for (name, _), number in self.world.cloud.observed.sends.items() if name == job)
+            attempts = sum(len(calls) for calls in self.calls.values() if calls[0].job == job)
+            asked = len(self.done[job]) + len(self.world.plan.faults) * 16
+            bound = 4 * count + 6 * attempts + 10 * asked + 20
+            if sent > bound:
+                yield (
+                    "messages are bounded",
+                    f"{sent} messages of {job} for {count} runs, {attempts} attempts (<= {bound})",
+                )
+
+    def storm(self) -> Iterator[Finding]:
+        """The history was broken off."""
+        minutes = {minute - int(START // 60): number for minute, number in self.world.cloud.observed.requests.items()}
+        held = {queue.settings.name: len(queue.messages) for queue in self.world.lanes if queue.messages}
+        sends = {
+            f"{job}, minute {minute - int(START // 60)}": number
+            for (job, minute), number in self.world.cloud.observed.sends.items()
+        }
+        yield "requests are bounded", f"by minute: {minutes}; messages held: {held}; sent: {sends}"
+
+    # Attempts.
+
+    def attempts(self) -> Iterator[Finding]:
+        """One attempt at a time, each once, as many as allowed, as long after each other as asked."""
+        for run, calls in self.calls.items():
+            for before, after in zip(calls, calls[1:], strict=False):
+                if after.attempt == before.attempt:
+                    yield "an attempt is made once", f"{_told(before)} and {_told(after)}"
+                if after.began < min(before.until, self.alive_until(before)) - SLACK:
+                    yield "one attempt at a time", f"{_told(before)} and {_told(after)}"
+            job = calls[0].job
+            definitions = self.definitions(job)
+            allowances = 1 + self.redrives(run)
+            once = all(each.get("delivery") == "at_most_once" for each in definitions)
+            most = max([each.get("retry", {}).get("max_attempts", 4) for each in definitions], default=100)
+            most = allowances * (1 if once else most)
+            if len(calls) > most:
+                yield "attempts are bounded", f"{run} was called {len(calls)} times, at most {most} were allowed"
+            yield from self._pauses_between(run, calls, definitions)
+
+    def _pauses_between(
+        self, run: str, calls: list[TargetCall], definitions: list[dict[str, Any]]
+    ) -> Iterator[Finding]:
+        least = min([each.get("retry", {}).get("min_seconds", 2) for each in definitions], default=0)
+        if self.redrives(run) or calls[0].token is not None:
+            return
+        for before, after in zip(calls, calls[1:], strict=False):
+            if before.outcome not in ("died", "open") and after.began < before.until + least - 2 * self.skew - SLACK:
+                yield "retries wait", f"{_told(before)}, then {_told(after)}, though min_seconds is {least}"
+
+    def early(self) -> Iterator[Finding]:
+        """Nothing starts before it is due."""
+        for run, calls in self.calls.items():
+            parts = run.split(".")
+            if len(parts) == 2 and calls[0].began < at(parts[1]) - self.skew - SLACK:
+                yield "never early", f"{_told(calls[0])}, due at {at(parts[1]) - START:.0f}"
+
+    # Overlap.
+
+    def overlap(self) -> Iterator[Finding]:
+        """Runs of a job exclude each other unless it allows overlap."""
+        by_job: dict[str, list[TargetCall]] = defaultdict(list)
+        for call in self.world.targets.calls:
+            by_job[call.job].append(call)
+        for job, calls in by_job.items():
+            definitions = self.definitions(job)
+            if any(each.get("overlap") == "allow" for each in definitions) or self.recreated(job):
+                continue
+            calls.sort(key=lambda each: each.began)
+            for number, call in enumerate(calls):
+                for later in calls[number + 1 :]:
+                    if later.began >= self.alive_until(call) - SLACK:
+                        continue
+                    if later.run != call.run:
+                        yield "runs of a job exclude each other", f"{_told(call)} and {_told(later)}"
+
+    def alive_until(self, call: TargetCall) -> float:
+        """Until when an attempt certainly lasts."""
+        if call.token is None:
+            return call.until
+        ends = [
+            reply.asked
+            for run, word, reply in self.result.operator.callbacks
+            if run == call.run and word != "heartbeat"
+        ]
+        ends += [done.reply.asked for done in self.done[call.job] if done.run == call.run]
+        ends += [done.reply.asked for done in self.done[call.job] if done.operation.what in ("delete", "pause")]
+        shortest = [
+            min(each.get("completion_seconds") or 10, each.get("heartbeat_seconds") or 10)
+            for each in self.definitions(call.job)
+        ]
+        replaces = any(each.get("overlap") == "replace" for each in self.definitions(call.job))
+        ends += [call.until] if replaces or call.outcome != "succeeds" else []
+        return min([each for each in ends if each > call.began] + [call.began + min(shortest) - 2 * self.skew])
+
+    # Ends.
+
+    def ends(self) -> Iterator[Finding]:
+        """Each run ends, in a state that agrees with what was seen of it."""
+        for name in self.result.doubled:
+            yield "a run has one record", name
+        for name, run in self.result.runs.items():
+            calls = self.calls.get(name, [])
+            if not final(run):
+                yield "each run ends", f"{_shown(run)}; calls: {[_told(call) for call in calls]}"
+            if run["state"] == "SKIPPED" and calls:
+                yield "a skipped run is not called", f"{_shown(run)}; calls: {[_told(call) for call in calls]}"
+            if run["state"] == "SUCCEEDED" and not self.succeeded(name, calls):
+                yield "success is a target's", f"{_shown(run)}; calls: {[_told(call) for call in calls]}"
+            if run["state"] == "DEAD" and run["reason"] == "attempts_exhausted" and not calls:
+                yield "attempts are made", f"{_shown(run)} was never called"
+            if self.calm and run["state"] == "SKIPPED" and run["reason"] in ("missed", "superseded"):
+                if "skip" not in run["id"] and not self.changed(run["job_id"]):
+                    yield "nothing is missed in calm times", _shown(run)
+        for name, calls in self.calls.items():
+            if name not in self.result.runs and self.result.jobs.get(calls[0].job) is not None:
+                yield "a run that was called has a record", f"{_told(calls[0])}"
+
+    def succeeded(self, run: str, calls: list[TargetCall]) -> bool:
+        if any(call.token is not None for call in calls):
+            return any(name == run and word == "complete" for name, word, _ in self.result.operator.callbacks)
+        return any(call.outcome == "succeeds" for call in calls)
+
+    # Completeness.
+
+    def complete(self) -> Iterator[Finding]:
+        """Each occurrence of a job has one record, or a reason why it has none."""
+        for (job, instant), explained in self.result.explained.items():
+            if explained["verdict"] not in FAIR_VERDICTS | self._excused(job):
+                yield (
+                    "no occurrence is lost",
+                    f"{job} at {instant - START:.0f}: {explained['verdict']}, {explained['sentence']}",
+                )
+        for job, shown in self.result.jobs.items():
+            if shown is None:
+                continue
+            if shown["error"]:
+                yield "a healthy job stays in its schedule", f"{job}: {shown['error']}"
+            if shown["state"] == "ACTIVE" and shown["schedule"] is not None and shown["next_occurrence"] is None:
+                yield "a job whose schedule has ended is completed", f"{job} is ACTIVE"
+
+    def _excused(self, job: str) -> set[str]:
+        excused: set[str] = set()
+        if self.changed(job):
+            excused |= {"changed", "not_an_occurrence", "before_creation", "deleted", "completed"}
+        return excused
+
+    # What was accepted.
+
+    def accepted(self) -> Iterator[Finding]:
+        """An accepted request has its effect."""
+        for each in self.done.values():
+            for done in each:
+                if done.reply.accepted:
+                    yield from self._effect(done)
+
+    def _effect(self, done: Done) -> Iterator[Finding]:
+        reply, job = done.reply, done.operation.job
+        later = [other for other in self.done[job] if other.reply.answered > reply.asked and other is not done]
+        stopped = {other.operation.what for other in later if other.reply.status is None or other.reply.status < 300}
+        match done.operation.what:
+            case "run":
+                run = reply.document["id"]
+                found = self.result.runs.get(run)
+                if found is None and not stopped & {"delete"} and self.result.jobs.get(job):
+                    yield "a requested run has a record", f"{run}, requested at {reply.asked - START:.1f}"
+            case "redrive":
+                if stopped & {"delete", "pause", "cancel", "replace", "patch"} or self.loses_runs(job):
+                    return
+                died = at(done.seen["finished_at"])
+                if not any(
+                    call.began > died - self.skew * 2 for call in self.calls[str(done.run)] if call.began > died - 8
+                ):
+                    if not any(call.began > died for call in self.calls[str(done.run)]):
+                        yield (
+                            "an accepted redrive starts the run",
+                            f"{done.run}, asked at {reply.asked - START:.1f}, died at {died - START:.1f}: "
+                            f"{_shown(self.result.runs.get(str(done.run)))}",
+                        )
+            case "delete":
+                yield from self._after(done, later, {"create", "replace"}, lambda _: True)
+            case "pause":
+                begin = reply.answered + self.skew + 1
+                resumed = [
+                    other.reply.asked
+                    for other in later
+                    if other.operation.what in ("resume", "create", "replace", "delete")
+                ]
+                end = min(resumed, default=float("inf"))
+                for run, calls in self.calls.items():
+                    parts = run.split(".")
+                    due = at(parts[1])
+                    if calls[0].job == job and len(parts) == 2 and begin < due and due < calls[0].began < end - SLACK:
+                        yield (
+                            "a paused job does not start",
+                            f"{_told(calls[0])}, paused at {reply.answered - START:.1f}",
+                        )
+
+    def _after(self, done: Done, later: list[Done], undone: set[str], concerned: Any) -> Iterator[Finding]:
+        end = min([other.reply.asked for other in later if other.operation.what in undone], default=float("inf"))
+        begin = done.reply.answered + (2 if self.undisturbed else LATE_REQUEST_SECONDS)
+        for call in self.world.targets.calls:
+            if call.job == done.operation.job and begin < call.began < end and concerned(call):
+                yield (
+                    f"nothing starts after {done.operation.what}",
+                    f"{_told(call)}, asked at {done.reply.asked - START:.1f}",
+                )
+
+    # Deaths.
+
+    def deaths(self) -> Iterator[Finding]:
+        """A dead run is announced, and its letter stays."""
+        announced = {(notice["run_id"], notice["attempts"]) for _, notice in self.world.cloud.observed.notices}
+        letters = Counter[str]()
+        for message in self.world.dead_letters.messages:
+            for job in self.result.jobs:
+                if f'"{job}"' in message.body:
+                    letters[job] += 1
+        dead = Counter[str]()
+        for name, run in self.result.runs.items():
+            if run["state"] == "DEAD" and run["workflow"] is None:
+                dead[run["job_id"]] += 1
+                if (name, run["attempts"]) not in announced:
+                    yield "a death is announced", _shown(run)
+        for job, number in dead.items():
+            if letters[job] < number:
+                yield "a dead run has its dead letter", f"{job}: {number} dead runs, {letters[job]} letters"
+
+    # What is known of a job.
+
+    def definitions(self, job: str) -> list[dict[str, Any]]:
+        """The bodies that it had, as far as they were sent."""
+        bodies = [
+            done.operation.more["body"] for done in self.done[job] if done.operation.what in ("create", "replace")
+        ]
+        patches = [done.operation.more["body"] for done in self.done[job] if done.operation.what == "patch"]
+        return bodies + [bodies[0] | patch for patch in patches if bodies]
+
+    def redrives(self, run: str) -> int:
+        """How often a run may have been redriven."""
+        job = run.partition(".")[0]
+        asked = sum(
+            1
+            for done in self.done[job]
+            if (done.run == run and done.operation.what == "redrive") or done.operation.what == "redrive-many"
+        )
+        return asked + len(self.result.operator.redriven_messages)
+
+    def changed(self, job: str) -> bool:
+        return any(
+            done.operation.what
+            not in ("create", "run", "redrive", "redrive-many", "cancel", "skip-next", "console-redrive")
+            or done.operation.what == "create"
+            and done.reply.status is None
+            for done in self.done[job]
+        )
+
+    def recreated(self, job: str) -> bool:
+        return any(done.operation.what == "delete" for done in self.done[job])
+
+    def loses_runs(self, job: str) -> bool:
+        """Whether its policy may drop a run that waits."""
+        return any(
+            each.get("overlap") in ("newest", "replace") or each.get("start_deadline_seconds")
+            for each in self.definitions(job)
+        )
+
+
+def _told(call: TargetCall) -> str:
+    ended = "" if call.ended is None else f"-{call.ended - START:.2f}"
+    return f"{call.run} attempt {call.attempt} at {call.began - START:.2f}{ended} ({call.outcome})"
+
+
+def _shown(run: dict[str, Any] | None) -> str:
+    if run is None:
+        return "no record"
+    names = ("state", "reason", "attempts", "count", "started_at", "finished_at", "waiting_for", "code", "error")
+    return f"{run['id']}: " + ", ".join(f"{name} {run[name]}" for name in names if run.get(name) is not None)
+
+
+def _example(lanes: Any) -> str:
+    return next((message.body[:300] for queue in lanes for message in queue.messages), "")

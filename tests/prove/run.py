@@ -1,0 +1,122 @@
+"""Histories one after the other, each in a process of its own that begins with the same prepared stage."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import sys
+import traceback
+import warnings
+from pathlib import Path
+
+from tests.prove import cloud, targets
+from tests.prove.draw import draw
+from tests.prove.history import Result, play
+from tests.prove.machine import machine, real_time
+from tests.prove.plan import Conditions, Plan
+from tests.prove.promises import Finding, Promises
+from tests.prove.stage import Deployed, deployed
+from tests.prove.world import World
+
+_current: list[World] = []
+
+
+def prepare() -> Deployed:
+    """Load the functions and make the tables, and let the stage run for some minutes: a first round looks back far."""
+    warnings.simplefilter("ignore")
+    cloud.connect(lambda: _current[-1].cloud if _current else None)
+    targets.connect(lambda: _current[-1].targets)
+    stage = deployed()
+    for table in stage.tables:
+        _dynamodb("CreateTable", table)
+    warm = Plan(0, 0, (), [], Conditions(), {})
+    with open(os.devnull, "w") as nothing:
+        before, sys.stdout = sys.stdout, nothing
+        _watched(World(warm, stage, begin=-300)).simulation.run(_current[-1].simulation.now + 290)
+        sys.stdout = before
+    gc.freeze()
+    return stage
+
+
+def _watched(world: World) -> World:
+    _current.append(world)
+    return world
+
+
+def _dynamodb(operation: str, body: object) -> None:
+    from ministack.services.dynamodb import handle_request
+
+    asked = handle_request(
+        "POST", "/", {"x-amz-target": f"DynamoDB_20120810.{operation}"}, json.dumps(body).encode(), {}
+    )
+    try:
+        asked.send(None)
+    except StopIteration:
+        return
+    raise AssertionError(operation)
+
+
+def findings_of(plan: Plan, stage: Deployed) -> list[Finding]:
+    """What contradicts the promises in this history, played in a child of this process."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        gc.disable()
+        with os.fdopen(writing, "w") as answer:
+            try:
+                with open(os.devnull, "w") as nothing:
+                    sys.stdout = nothing
+                    result: Result = play(plan, stage, _watched)
+                    found = list(Promises(result).findings())
+            except BaseException:
+                found = [("the history can be played", traceback.format_exc())]
+            answer.write(json.dumps(found))
+            answer.flush()
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    return [(each[0], each[1]) for each in json.loads(text or '[["the history can be played", "its process died"]]')]
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="make prove")
+    parser.add_argument("--seconds", type=float, default=None, help="how long to play histories")
+    parser.add_argument("--histories", type=int, default=None, help="how many to play")
+    parser.add_argument(
+        "--seed", type=int, default=None, help="the first seed; without it one that is not known before"
+    )
+    parser.add_argument("--plan", type=Path, default=None, help="play the plan of this file")
+    parser.add_argument("--go-on", action="store_true", help="do not stop at the first finding")
+    given = parser.parse_args()
+    stage = prepare()
+    if given.plan is not None:
+        found = findings_of(Plan.from_json(given.plan.read_text()), stage)
+        for promise, seen in found:
+            print(f"  {promise}: {seen}")
+        return 1 if found else 0
+    began, played, failed = real_time(), 0, 0
+    seed = given.seed if given.seed is not None else int.from_bytes(os.urandom(4))
+    histories = given.histories or (None if given.seconds else 1)
+    while (histories is None or played < histories) and (given.seconds is None or real_time() - began < given.seconds):
+        found = findings_of(draw(seed + played), stage)
+        if found:
+            failed += 1
+            print(f"seed {seed + played}: {len(found)} findings")
+            for promise, seen in found[:6]:
+                print(f"  {promise}: {seen}")
+            sys.stdout.flush()
+            if not given.go_on:
+                break
+        played += 1
+    passed = real_time() - began
+    print(f"{played} histories from seed {seed} in {passed:.0f} s, {failed} with findings")
+    return 1 if failed else 0
+
+
+__all__ = ["main", "machine"]
