@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
+from tests.prove import draw_workflows
 from tests.prove.faults import Fault
 from tests.prove.plan import START, Conditions, Operation, Plan
 from tests.prove.targets import ADDRESS
@@ -21,27 +23,35 @@ OPERATIONS = (
 
 def instant(seconds: float) -> str:
     """UTC seconds as ISO-8601."""
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def at(text: str) -> float:
+    """UTC seconds of an instant as the API writes it, or as it is in a run's id."""
+    if "-" in text:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
 
 
 def draw(seed: int) -> Plan:
     """The plan of a seed."""
     random = Random(f"{seed}/plan")
-    profile = random.choices(("plain", "busy", "outage", "callback"), (8, 3, 3, 2))[0]
+    profile = random.choices(("plain", "busy", "outage", "callback", "workflow"), (7, 3, 3, 2, 10))[0]
     seconds = {"busy": 100.0, "outage": 320.0}.get(profile) or random.choice((60.0, 100.0, 160.0))
-    end = instant(START + seconds + ENDING_SECONDS)
+    end = instant(START + seconds + (30 if profile == "busy" else ENDING_SECONDS))
     operations: list[Operation] = []
     targets: dict[str, dict[str, Any]] = {}
-    for name in JOBS[: random.randint(1, 2)]:
+    if profile == "workflow":
+        operations = draw_workflows.operations(random, seconds, end)
+        targets = {name: _target(random) for name in draw_workflows.members(operations)}
+    for name in JOBS[: {"busy": 1, "workflow": 0}.get(profile, random.randint(1, 2))]:
         begin = round(random.uniform(1, 30), 1)
         operations.append(Operation(begin, "create", name, {"body": body(random, profile, end)}))
         targets[name] = _target(random)
         for _ in range(random.choice((0, 1, 2, 2, 3, 4))):
             what = random.choice(OPERATIONS)
-            at = round(random.uniform(begin + 1, seconds - 2), 1)
-            operations.append(Operation(at, what, name, _more(random, profile, what, end)))
+            moment = round(random.uniform(begin + 1, seconds - 2), 1)
+            operations.append(Operation(moment, what, name, _more(random, profile, what, end)))
     operations.sort(key=lambda each: each.at)
     faults = [Fault.drawn(random) for _ in range(random.choice((0, 1, 1, 2, 2, 2)))]
     return Plan(seed, seconds, tuple(operations), faults, _conditions(random, profile, seconds), targets)
@@ -50,7 +60,7 @@ def draw(seed: int) -> Plan:
 def body(random: Random, profile: str, end: str) -> dict[str, Any]:
     """A job, without its id."""
     if profile == "busy":
-        schedule = random.choice(("rate(2 seconds)", "rate(3 seconds)", "rate(5 seconds)"))
+        schedule = random.choice(("rate(2 seconds)", "rate(3 seconds)", "rate(4 seconds)"))
     else:
         schedule = random.choice(
             ("rate(20 seconds)", "rate(30 seconds)", "rate(45 seconds)", "*/30 * * * * *", "rate(1 minute)", "at", None)
@@ -66,7 +76,7 @@ def body(random: Random, profile: str, end: str) -> dict[str, Any]:
         "max_seconds": 10,
     }
     if schedule == "at":
-        made["schedule"] = instant(START + random.randint(30, 120))
+        made["schedule"] = instant(at(end) - random.randint(20, 80))
     elif schedule is not None:
         made["end"] = end
     if schedule is not None:
@@ -119,7 +129,7 @@ def _more(random: Random, profile: str, what: str, end: str) -> dict[str, Any]:
                 {"payload": {"new": random.randint(1, 9)}},
                 {"overlap": random.choice(("skip", "queue", "newest", "replace", "allow"))},
                 {"retry": {"max_attempts": 2, "min_seconds": 1, "backoff": "fixed", "max_seconds": 5}},
-                {"schedule": random.choice(("rate(15 seconds)", "*/30 * * * * *"))},
+                {"schedule": random.choice(("rate(25 seconds)", "*/30 * * * * *")), "end": end},
                 {"priority": random.choice(("high", "normal", "low"))},
             )
             return {"body": random.choice(changes)}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
-from tests.prove.draw import ENDING_SECONDS
+from tests.prove.draw import ENDING_SECONDS, at, instant
 from tests.prove.operations import ALL_STATES, FINAL, Operator
 from tests.prove.plan import START, Plan
 from tests.prove.stage import Deployed
@@ -15,6 +18,9 @@ from tests.prove.world import World
 DRAIN_SECONDS = 5400
 """How long a stage may need to come to rest after its last occurrence: a message is hidden for 150 s up to five times,
 in the lane `long` for 930 s."""
+
+MOST_EXPLAINED = 5
+"""Occurrences of a job that are asked for in the end."""
 
 MOST_REQUESTS = 8000
 """After so many a history is broken off: the busiest need half of them."""
@@ -31,6 +37,10 @@ class Result:
     operator: Operator
     jobs: dict[str, dict[str, Any] | None] = field(default_factory=dict)
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    workflows: dict[str, dict[str, Any] | None] = field(default_factory=dict)
+    """Documents of workflows by id, None for those that are not there."""
+    graphs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By the id of a workflow's run, that run with its jobs."""
     explained: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     doubled: list[str] = field(default_factory=list)
     storm: bool = False
@@ -78,27 +88,74 @@ def _at_rest(world: World) -> bool:
 
 
 def _read(result: Result) -> None:
-    jobs = dict.fromkeys(operation.job for operation in result.world.plan.operations)
+    operations = result.world.plan.operations
+    puts = [each for each in operations if each.what == "put"]
+    jobs = dict.fromkeys(each.job for each in operations)
+    jobs |= dict.fromkeys(name for each in puts for name in each.more["body"]["jobs"])
     for job in jobs:
         reply = result.world.ask("GET", f"/v1/jobs/{job}")
         result.jobs[job] = reply.document if reply.status == 200 else None
-        cursor: str | None = ""
-        while cursor is not None:
-            query = {"limit": "100", "state": ALL_STATES} | ({"cursor": cursor} if cursor else {})
-            page = result.world.ask("GET", f"/v1/jobs/{job}/runs", query=query)
-            if page.status != 200:
-                if page.status != 404:
-                    result.unread.append(f"runs of {job}: {page.status} {page.document}")
-                break
-            for run in page.document["items"]:
-                if run["id"] in result.runs:
-                    result.doubled.append(run["id"])
-                result.runs[run["id"]] = run
-            cursor = page.document["next_cursor"]
-    for run in {call.run for call in result.world.targets.calls} - set(result.runs):
+        _read_runs(result, job)
+        _explain(result, job)
+    for run in sorted({call.run for call in result.world.targets.calls} - set(result.runs)):
         reply = result.world.ask("GET", f"/v1/runs/{run}")
         if reply.status == 200:
             result.runs[run] = reply.document
+    for workflow in dict.fromkeys(each.job for each in puts):
+        reply = result.world.ask("GET", f"/v1/workflows/{workflow}")
+        result.workflows[workflow] = reply.document if reply.status == 200 else None
+        for run in [each for each in result.runs if each.startswith(f"{workflow}.")]:
+            reply = result.world.ask("GET", f"/v1/workflows/{workflow}/runs/{run.partition('.')[2]}")
+            if reply.status == 200:
+                result.graphs[run] = reply.document
+
+
+def _read_runs(result: Result, job: str) -> None:
+    cursor: str | None = ""
+    while cursor is not None:
+        query = {"limit": "100", "state": ALL_STATES} | ({"cursor": cursor} if cursor else {})
+        page = result.world.ask("GET", f"/v1/jobs/{job}/runs", query=query)
+        if page.status != 200:
+            if page.status != 404:
+                result.unread.append(f"runs of {job}: {page.status} {page.document}")
+            return
+        for run in page.document["items"]:
+            if run["id"] in result.runs:
+                result.doubled.append(run["id"])
+            result.runs[run["id"]] = run
+        cursor = page.document["next_cursor"]
+
+
+def _explain(result: Result, job: str) -> None:
+    """Of occurrences that have no record of their own ask what became of them."""
+    shown = result.jobs[job]
+    if shown is None or shown["schedule"] is None:
+        return
+    missing = [each for each in due(shown) if f"{job}.{compact(each)}" not in result.runs]
+    for each in missing[:: max(1, len(missing) // MOST_EXPLAINED)]:
+        reply = result.world.ask("GET", f"/v1/jobs/{job}/explain", query={"at": instant(each)})
+        if reply.status == 200:
+            result.explained[job, each] = reply.document
+
+
+def due(job: dict[str, Any]) -> list[int]:
+    """The instants that the schedule of a job names, from its creation to its end: of the schedules that plans have."""
+    created, schedule = at(job["created_at"]), job["schedule"]
+    if job["end"] is None:
+        return [int(at(schedule))] if schedule[0].isdigit() and at(schedule) > created else []
+    end = at(job["end"])
+    if found := re.fullmatch(r"rate\((\d+) (second|minute)s?\)", schedule):
+        step = int(found[1]) * (60 if found[2] == "minute" else 1)
+        first = at(job["anchor"] or job["created_at"])
+    else:
+        step, first = int(schedule.split()[0].removeprefix("*/")), 0.0
+    begin = int(first) + step * max(0, math.ceil((created + 0.001 - int(first)) / step))
+    return [each for each in range(begin, math.ceil(end), step) if each > created]
+
+
+def compact(seconds: float) -> str:
+    """An instant as it is in a run's id."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
 def final(run: dict[str, Any]) -> bool:

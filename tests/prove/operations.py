@@ -66,7 +66,9 @@ class Operator:
                     "dry_run": False,
                 }
                 self._note(operation, self.world.ask("POST", f"{path}/backfill", asked))
-            case "redrive" | "cancel":
+            case "put":
+                self._note(operation, self.world.ask("PUT", f"/v1/workflows/{job}", more["body"]))
+            case "redrive" | "cancel" | "rerun":
                 self._about_a_run(operation)
             case "redrive-many":
                 self._note(operation, self.world.ask("POST", "/v1/dead-letters/redrive", {"job_id": job}))
@@ -82,12 +84,21 @@ class Operator:
         wanted = {
             "redrive": lambda run: run["state"] == "DEAD",
             "cancel": lambda run: run["state"] not in FINAL,
+            "rerun": lambda run: run["state"] in FINAL,
         }[operation.what]
         runs = [run for run in self.runs(operation.job) if wanted(run)]
         if runs:
             run = runs[operation.more["pick"] % len(runs)]
-            reply = self.world.ask("POST", f"/v1/runs/{run['id']}/{operation.what}")
+            asked = self._from(run["id"], operation.more["pick"]) if operation.what == "rerun" else None
+            reply = self.world.ask("POST", f"/v1/runs/{run['id']}/{operation.what}", asked)
             self._note(operation, reply, run["id"], run)
+
+    def _from(self, run: str, pick: int) -> dict[str, Any]:
+        """From which of its jobs a workflow's run is to run again."""
+        job, _, instant = run.partition(".")
+        reply = self.world.ask("GET", f"/v1/workflows/{job}/runs/{instant}")
+        names = [each["id"] for each in reply.document["jobs"]] if reply.status == 200 else ["m0"]
+        return {"from": [names[pick % len(names)]]}
 
     def _console_redrive(self) -> None:
         """SQS moves all messages of the dead-letter queue to their sources, under new ids."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
+from tests.prove.draw import at
 from tests.prove.history import Result, final
 from tests.prove.operations import Done
 from tests.prove.plan import START
@@ -20,13 +20,6 @@ LATE_REQUEST_SECONDS = 90
 """Within which a worker may still make a call that it had decided on: its requests may be slow, and are repeated."""
 
 FAIR_VERDICTS = {"fired", "skipped", "paused", "cancelled"}
-
-
-def at(text: str) -> float:
-    """UTC seconds of an instant as the API writes it, or as it is in a run's id."""
-    if "-" in text:
-        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-    return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
 
 
 class Promises:
@@ -125,9 +118,9 @@ class Promises:
         for run, calls in self.calls.items():
             for before, after in zip(calls, calls[1:], strict=False):
                 if after.attempt == before.attempt:
-                    yield "an attempt is made once", f"{_told(before)} and {_told(after)}"
+                    yield "an attempt is made once", f"{told(before)} and {told(after)}"
                 if after.began < min(before.until, self.alive_until(before)) - SLACK:
-                    yield "one attempt at a time", f"{_told(before)} and {_told(after)}"
+                    yield "one attempt at a time", f"{told(before)} and {told(after)}"
             job = calls[0].job
             definitions = self.definitions(job)
             allowances = 1 + self.redrives(run)
@@ -146,14 +139,14 @@ class Promises:
             return
         for before, after in zip(calls, calls[1:], strict=False):
             if before.outcome not in ("died", "open") and after.began < before.until + least - 2 * self.skew - SLACK:
-                yield "retries wait", f"{_told(before)}, then {_told(after)}, though min_seconds is {least}"
+                yield "retries wait", f"{told(before)}, then {told(after)}, though min_seconds is {least}"
 
     def early(self) -> Iterator[Finding]:
         """Nothing starts before it is due."""
         for run, calls in self.calls.items():
             parts = run.split(".")
             if len(parts) == 2 and calls[0].began < at(parts[1]) - self.skew - SLACK:
-                yield "never early", f"{_told(calls[0])}, due at {at(parts[1]) - START:.0f}"
+                yield "never early", f"{told(calls[0])}, due at {at(parts[1]) - START:.0f}"
 
     # Overlap.
 
@@ -172,7 +165,7 @@ class Promises:
                     if later.began >= self.alive_until(call) - SLACK:
                         continue
                     if later.run != call.run:
-                        yield "runs of a job exclude each other", f"{_told(call)} and {_told(later)}"
+                        yield "runs of a job exclude each other", f"{told(call)} and {told(later)}"
 
     def alive_until(self, call: TargetCall) -> float:
         """Until when an attempt certainly lasts."""
@@ -202,19 +195,24 @@ class Promises:
         for name, run in self.result.runs.items():
             calls = self.calls.get(name, [])
             if not final(run):
-                yield "each run ends", f"{_shown(run)}; calls: {[_told(call) for call in calls]}"
-            if run["state"] == "SKIPPED" and calls:
-                yield "a skipped run is not called", f"{_shown(run)}; calls: {[_told(call) for call in calls]}"
-            if run["state"] == "SUCCEEDED" and not self.succeeded(name, calls):
-                yield "success is a target's", f"{_shown(run)}; calls: {[_told(call) for call in calls]}"
-            if run["state"] == "DEAD" and run["reason"] == "attempts_exhausted" and not calls:
-                yield "attempts are made", f"{_shown(run)} was never called"
+                yield "each run ends", f"{shown(run)}; calls: {[told(call) for call in calls]}"
+            if run["state"] == "SKIPPED" and calls and run["workflow"] is None:
+                yield "a skipped run is not called", f"{shown(run)}; calls: {[told(call) for call in calls]}"
+            if run["state"] == "SUCCEEDED" and run["workflow"] != run["job_id"] and not self.succeeded(name, calls):
+                yield "success is a target's", f"{shown(run)}; calls: {[told(call) for call in calls]}"
+            if (
+                run["state"] == "DEAD"
+                and run["reason"] == "attempts_exhausted"
+                and not calls
+                and run["workflow"] is None
+            ):
+                yield "attempts are made", f"{shown(run)} was never called"
             if self.calm and run["state"] == "SKIPPED" and run["reason"] in ("missed", "superseded"):
                 if "skip" not in run["id"] and not self.changed(run["job_id"]):
-                    yield "nothing is missed in calm times", _shown(run)
+                    yield "nothing is missed in calm times", shown(run)
         for name, calls in self.calls.items():
             if name not in self.result.runs and self.result.jobs.get(calls[0].job) is not None:
-                yield "a run that was called has a record", f"{_told(calls[0])}"
+                yield "a run that was called has a record", f"{told(calls[0])}"
 
     def succeeded(self, run: str, calls: list[TargetCall]) -> bool:
         if any(call.token is not None for call in calls):
@@ -265,18 +263,14 @@ class Promises:
                 if found is None and not stopped & {"delete"} and self.result.jobs.get(job):
                     yield "a requested run has a record", f"{run}, requested at {reply.asked - START:.1f}"
             case "redrive":
-                if stopped & {"delete", "pause", "cancel", "replace", "patch"} or self.loses_runs(job):
+                found = self.result.runs.get(str(done.run))
+                if stopped & {"delete", "pause"} or done.seen["finished_at"] is None:
                     return
-                died = at(done.seen["finished_at"])
-                if not any(
-                    call.began > died - self.skew * 2 for call in self.calls[str(done.run)] if call.began > died - 8
-                ):
-                    if not any(call.began > died for call in self.calls[str(done.run)]):
-                        yield (
-                            "an accepted redrive starts the run",
-                            f"{done.run}, asked at {reply.asked - START:.1f}, died at {died - START:.1f}: "
-                            f"{_shown(self.result.runs.get(str(done.run)))}",
-                        )
+                if found is not None and found["finished_at"] == done.seen["finished_at"]:
+                    yield (
+                        "an accepted redrive has its effect",
+                        f"asked at {reply.asked - START:.1f}, died at {at(done.seen['finished_at']) - START:.1f}: {shown(found)}",
+                    )
             case "delete":
                 yield from self._after(done, later, {"create", "replace"}, lambda _: True)
             case "pause":
@@ -293,7 +287,7 @@ class Promises:
                     if calls[0].job == job and len(parts) == 2 and begin < due and due < calls[0].began < end - SLACK:
                         yield (
                             "a paused job does not start",
-                            f"{_told(calls[0])}, paused at {reply.answered - START:.1f}",
+                            f"{told(calls[0])}, paused at {reply.answered - START:.1f}",
                         )
 
     def _after(self, done: Done, later: list[Done], undone: set[str], concerned: Any) -> Iterator[Finding]:
@@ -303,7 +297,7 @@ class Promises:
             if call.job == done.operation.job and begin < call.began < end and concerned(call):
                 yield (
                     f"nothing starts after {done.operation.what}",
-                    f"{_told(call)}, asked at {done.reply.asked - START:.1f}",
+                    f"{told(call)}, asked at {done.reply.asked - START:.1f}",
                 )
 
     # Deaths.
@@ -318,10 +312,10 @@ class Promises:
                     letters[job] += 1
         dead = Counter[str]()
         for name, run in self.result.runs.items():
-            if run["state"] == "DEAD" and run["workflow"] is None:
+            if run["state"] == "DEAD" and run["workflow"] in (None, run["job_id"]):
                 dead[run["job_id"]] += 1
                 if (name, run["attempts"]) not in announced:
-                    yield "a death is announced", _shown(run)
+                    yield "a death is announced", shown(run)
         for job, number in dead.items():
             if letters[job] < number:
                 yield "a dead run has its dead letter", f"{job}: {number} dead runs, {letters[job]} letters"
@@ -344,7 +338,16 @@ class Promises:
             for done in self.done[job]
             if (done.run == run and done.operation.what == "redrive") or done.operation.what == "redrive-many"
         )
-        return asked + len(self.result.operator.redriven_messages)
+        whole = sum(
+            1
+            for each in self.done.values()
+            for done in each
+            if done.run
+            and done.run != run
+            and done.run.partition(".")[2] == run.partition(".")[2]
+            and done.operation.what == "redrive"
+        )
+        return asked + whole + len(self.result.operator.redriven_messages)
 
     def changed(self, job: str) -> bool:
         return any(
@@ -366,12 +369,12 @@ class Promises:
         )
 
 
-def _told(call: TargetCall) -> str:
+def told(call: TargetCall) -> str:
     ended = "" if call.ended is None else f"-{call.ended - START:.2f}"
     return f"{call.run} attempt {call.attempt} at {call.began - START:.2f}{ended} ({call.outcome})"
 
 
-def _shown(run: dict[str, Any] | None) -> str:
+def shown(run: dict[str, Any] | None) -> str:
     if run is None:
         return "no record"
     names = ("state", "reason", "attempts", "count", "started_at", "finished_at", "waiting_for", "code", "error")

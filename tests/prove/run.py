@@ -16,8 +16,9 @@ from tests.prove.draw import draw
 from tests.prove.history import Result, play
 from tests.prove.machine import machine, real_time
 from tests.prove.plan import Conditions, Plan
-from tests.prove.promises import Finding, Promises
+from tests.prove.promises import Finding
 from tests.prove.stage import Deployed, deployed
+from tests.prove.workflow_promises import WorkflowPromises
 from tests.prove.world import World
 
 _current: list[World] = []
@@ -70,7 +71,7 @@ def findings_of(plan: Plan, stage: Deployed) -> list[Finding]:
                 with open(os.devnull, "w") as nothing:
                     sys.stdout = nothing
                     result: Result = play(plan, stage, _watched)
-                    found = list(Promises(result).findings())
+                    found = list(WorkflowPromises(result).findings())
             except BaseException:
                 found = [("the history can be played", traceback.format_exc())]
             answer.write(json.dumps(found))

@@ -1,0 +1,262 @@
+"""What docs/workflows.md promises of workflows, checked against what was observed of a history.
+
+`expected` is the page's table of rules as a function; nothing of the project is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.prove.draw import at
+from tests.prove.operations import FINAL, Done
+from tests.prove.plan import START
+from tests.prove.promises import LATE_REQUEST_SECONDS, SLACK, Finding, Promises, shown, told
+from tests.prove.targets import TargetCall
+
+OF_OTHERS = ("upstream_failed", "upstream_skipped", "not_needed", "not_its_time")
+"""Reasons of a job's being skipped that follow from the jobs before it, or from the occurrence."""
+
+Runs = Mapping[str, dict[str, Any]]
+
+
+def ending(member: dict[str, Any]) -> str:
+    """How a job's end counts for the jobs after it: `ok`, `failed`, `skipped`, or `open`."""
+    match member["state"], member["reason"]:
+        case "SUCCEEDED", _:
+            return "ok"
+        case "SKIPPED", "upstream_skipped" | "not_needed" | "not_its_time":
+            return "skipped"
+        case (("DEAD" | "CANCELLED" | "SKIPPED"), _):
+            return "failed"
+    return "open"
+
+
+def expected(when: str, before: list[str]) -> str | None:
+    """What becomes of a job by the ends before it, all of them known: it `starts`, or the reason why it is skipped."""
+    ok, failed = "ok" in before, "failed" in before
+    if not before or when == "all_done":
+        return "starts"
+    match when:
+        case "all_success":
+            return "upstream_failed" if failed else "starts" if set(before) == {"ok"} else "upstream_skipped"
+        case "any_success":
+            return "starts" if ok else "upstream_failed" if failed else "upstream_skipped"
+        case "any_failure":
+            return "starts" if failed else "not_needed"
+        case "none_failed":
+            return "upstream_failed" if failed else "starts" if ok else "upstream_skipped"
+    raise ValueError(when)
+
+
+class WorkflowPromises(Promises):
+    """All that is promised of jobs, and what is promised of workflows."""
+
+    def findings(self) -> Iterator[Finding]:
+        """What contradicts the promises."""
+        yield from super().findings()
+        if self.result.storm:
+            return
+        for name, run in self.result.graphs.items():
+            yield from self._outcome(name, run)
+            yield from self._rules(name, run)
+            yield from self._order(name, run)
+            yield from self._over(name, run)
+        yield from self._membership()
+        yield from self._paused()
+
+    def _members(self, run: dict[str, Any]) -> Runs:
+        return {each["id"]: each for each in run["jobs"]}
+
+    def _may_fail(self, run: str) -> set[str] | None:
+        """Jobs that may fail; None where the workflow was put more than once."""
+        puts = [done for done in self.done[run.partition(".")[0]] if done.operation.what == "put"]
+        if len(puts) != 1:
+            return None
+        return {name for name, each in puts[0].operation.more["body"]["jobs"].items() if each.get("may_fail")}
+
+    def _outcome(self, name: str, run: dict[str, Any]) -> Iterator[Finding]:
+        """A run succeeds if no job failed that may not; it ends once all have ended."""
+        members, may_fail = self._members(run), self._may_fail(name)
+        if may_fail is None:
+            return
+        failed = sorted(
+            each
+            for each, member in members.items()
+            if each not in may_fail and ending(member) == "failed" and member["reason"] != "upstream_failed"
+        )
+        still = sorted(each for each, member in members.items() if member["state"] not in FINAL)
+        text = f"{name} is {run['state']} ({run['code']}, {run['reason']}): {_states(run)}"
+        if run["state"] == "SUCCEEDED" and (failed or still):
+            yield "a workflow succeeds if no job failed that may not", text
+        if run["state"] == "DEAD" and self.by_members(run) and not failed and not self._touched(name, members):
+            yield "a workflow is dead because of a job", text
+
+    def by_members(self, run: dict[str, Any]) -> bool:
+        return "members_failed" in (run["code"], run["reason"]) or "members_failed" in str(run["code"])
+
+    def _touched(self, name: str, members: Runs) -> bool:
+        """Whether somebody acted on a run, or on one of its jobs' runs."""
+        local = name.partition(".")[2]
+        runs = {f"{each}.{local}" for each in members} | {name}
+        if self.result.operator.redriven_messages:
+            return True
+        return any(
+            done.run in runs and done.operation.what != "rerun" or done.operation.what == "redrive-many"
+            for each in self.done.values()
+            for done in each
+        )
+
+    def _rules(self, name: str, run: dict[str, Any]) -> Iterator[Finding]:
+        """Each job ran, or was skipped, as its rule says by the final ends before it."""
+        if run["state"] not in FINAL or (run["state"] != "SUCCEEDED" and not self.by_members(run)):
+            return
+        members = self._members(run)
+        for each, member in members.items():
+            if member["given"] or member["reason"] == "not_its_time" or each in run["rerun_from"]:
+                continue
+            before = [ending(members[other]) for other in member["after"] if other in members]
+            due = expected(member["when"], before)
+            skipped = member["reason"] if member["state"] == "SKIPPED" and member["reason"] in OF_OTHERS else "starts"
+            if skipped == due:
+                continue
+            if self._touched(name, members) and skipped == "starts":
+                continue  # it had started because of an end that was withdrawn later
+            yield (
+                "jobs start by their rules",
+                f"{each} of {name}: {due} is due, it is {member['state']} ({member['reason']}): {_states(run)}",
+            )
+
+    def _order(self, name: str, run: dict[str, Any]) -> Iterator[Finding]:
+        """No job starts before the jobs before it have ended as its rule needs it."""
+        members, local = self._members(run), name.partition(".")[2]
+        for each, member in members.items():
+            for call in self.calls.get(f"{each}.{local}", []):
+                before = {
+                    other: self.calls.get(f"{other}.{local}", []) for other in member["after"] if other in members
+                }
+                if member["given"] or each in run["rerun_from"]:
+                    continue
+                yield from self._started(name, each, member, call, before)
+
+    def _started(
+        self, name: str, each: str, member: dict[str, Any], call: TargetCall, before: dict[str, list[TargetCall]]
+    ) -> Iterator[Finding]:
+        succeeded = [
+            other
+            for other, calls in before.items()
+            if any(one.outcome == "succeeds" and one.until <= call.began + SLACK for one in calls)
+        ]
+        text = f"{each} ({member['when']}) of {name}: {told(call)}; before it: {[[told(one) for one in calls] for calls in before.values()]}"
+        given = {other["id"] for other in self.result.graphs[name]["jobs"] if other["given"]}
+        if member["when"] == "all_success" and set(before) - set(succeeded) - given:
+            yield "no job starts before its condition holds", text
+        if member["when"] in ("any_success", "none_failed") and before and not succeeded and not given & set(before):
+            yield "no job starts before its condition holds", text
+        if member["when"] in ("all_success", "all_done", "none_failed"):
+            at_work = [
+                one
+                for calls in before.values()
+                for one in calls
+                if one.began < call.began - SLACK < one.until - 2 * SLACK
+            ]
+            if at_work and call.attempt == 1:
+                yield "nothing starts beside a job that it comes after", text
+
+    def _over(self, name: str, run: dict[str, Any]) -> Iterator[Finding]:
+        """Nothing starts after a run has ended, or after its workflow was deleted."""
+        local, members = name.partition(".")[2], self._members(run)
+        if (
+            run["finished_at"] is None
+            or run["state"] not in ("CANCELLED", "DEAD")
+            or self._touched_after(name, members)
+        ):
+            return
+        begin = at(run["finished_at"]) + self.skew + (2 if self.undisturbed else LATE_REQUEST_SECONDS)
+        for each in members:
+            for call in self.calls.get(f"{each}.{local}", []):
+                if call.began > begin:
+                    yield (
+                        "nothing starts after a workflow's run is over",
+                        f"{told(call)}; {name} {run['state']} at {at(run['finished_at']) - START:.1f}",
+                    )
+
+    def _touched_after(self, name: str, members: Runs) -> bool:
+        local = name.partition(".")[2]
+        runs = {f"{each}.{local}" for each in members} | {name}
+        return bool(self.result.operator.redriven_messages) or any(
+            done.run in runs and done.operation.what == "redrive" for each in self.done.values() for done in each
+        )
+
+    def _membership(self) -> Iterator[Finding]:
+        """A job is in one workflow; a request that was refused has changed nothing."""
+        owner: dict[str, str] = {}
+        for workflow, document in self.result.workflows.items():
+            puts = [done for done in self.done[workflow] if done.operation.what == "put"]
+            unknown = [done for done in puts if done.reply.status is None or done.reply.status >= 500]
+            if document is not None and not unknown and not any(done.reply.accepted for done in puts):
+                refused = [done.reply.document for done in puts]
+                yield (
+                    "a refused request changes nothing",
+                    f"workflow {workflow} exists, all PUTs were refused: {refused}",
+                )
+            for job in document["jobs"] if document is not None else ():
+                if job in owner:
+                    yield "a job is in one workflow", f"{job} is in {owner[job]} and in {workflow}"
+                owner[job] = workflow
+            yield from self._refused(workflow, puts)
+
+    def _refused(self, workflow: str, puts: list[Done]) -> Iterator[Finding]:
+        """The last PUT was refused, and yet what it said is there."""
+        document = self.result.workflows[workflow]
+        for done in puts:
+            if document is None or done.reply.accepted or done.reply.status is None or done.reply.status >= 500:
+                continue
+            name = done.operation.more["body"].get("name")
+            if name and document.get("name") == name:
+                yield (
+                    "a refused request changes nothing",
+                    f"workflow {workflow}: {done.reply.document}, and it has the name {name}",
+                )
+
+    def _paused(self) -> Iterator[Finding]:
+        """A paused job of a workflow starts nothing until it is resumed."""
+        members = {member for document in self.graphs_put() for member in document}
+        for job in members:
+            for done in self.done[job]:
+                if done.operation.what != "pause" or not done.reply.accepted:
+                    continue
+                begin = done.reply.answered + (1 if self.undisturbed else LATE_REQUEST_SECONDS / 3)
+                ends = [
+                    other.reply.asked
+                    for other in self.done[job] + [one for flow in self.result.workflows for one in self.done[flow]]
+                    if other.operation.what in ("resume", "put", "replace", "delete", "run")
+                    and other.reply.asked > done.reply.asked
+                ]
+                for run, calls in self.calls.items():
+                    for call in calls:
+                        fresh = call.attempt == 1 or self.redrives(run)
+                        if call.job == job and fresh and begin < call.began < min(ends, default=0):
+                            yield (
+                                "a paused job does not start",
+                                f"{told(call)}, paused at {done.reply.answered - START:.1f}",
+                            )
+
+    def graphs_put(self) -> list[dict[str, Any]]:
+        return [
+            done.operation.more["body"]["jobs"]
+            for workflow in self.result.workflows
+            for done in self.done[workflow]
+            if done.operation.what == "put"
+        ]
+
+
+def _states(run: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{each['id']} {each['state']}{'' if each['reason'] is None else ' (' + each['reason'] + ')'}"
+        f"{' after ' + '+'.join(each['after']) + ' ' + each['when'] if each['after'] else ''}"
+        for each in run["jobs"]
+    )
+
+
+__all__ = ["WorkflowPromises", "ending", "expected", "shown"]
