@@ -15,6 +15,7 @@ OPERATIONS = {
         *("GetItem/jobs", "GetItem/runs", "PutItem/jobs", "PutItem/runs", "UpdateItem/jobs", "UpdateItem/runs"),
         *("Query/jobs", "Query/runs", "TransactWriteItems", "SendMessageBatch", "SendMessageBatch", "DeleteItem/jobs"),
     ),
+    "callbacks": ("GetItem/runs", "UpdateItem/runs", "SendMessageBatch", "GetItem/jobs"),
     "dispatch": (
         *("Query/jobs", "Query/runs", "Query/runs", "BatchExecuteStatement", "SendMessageBatch", "UpdateItem/jobs"),
         *("GetItem/jobs", "PutItem/runs", "TransactWriteItems"),
@@ -46,7 +47,7 @@ class Fault:
     @staticmethod
     def drawn(random: Random) -> Fault:
         """Any fault."""
-        function = random.choices(list(OPERATIONS), (4, 3, 14, 1, 1, 1))[0]
+        function = random.choices(list(OPERATIONS), (4, 1, 3, 14, 1, 1, 1))[0]
         kind = random.choice(KINDS)
         return Fault(
             function,

@@ -34,7 +34,7 @@ class Conditions:
     def stopped(self, now: float) -> float | None:
         """Until when no worker starts, if none does now."""
         if self.outage is not None and self.outage[0] <= now - START < self.outage[1]:
-            return START + self.outage[1]
+            return START + self.outage[1] + 0.01  # past the end, however it is rounded
         return None
 
     def ticks(self, number: int, now: float) -> int:

@@ -67,7 +67,7 @@ class Promises:
                     f"{asked.method} {asked.path} {asked.body}: {asked.reply.status} {asked.reply.document}",
                 )
         for error in self.world.functions.errors:
-            if self.undisturbed or error[1] == "api":
+            if self.undisturbed or error[1] in ("api", "callbacks"):
                 yield "functions do not fail by themselves", f"at {error[0] - START:.1f} {error[1]}: {error[2]}"
         for unread in self.result.unread:
             yield "the API answers", unread
@@ -327,6 +327,13 @@ class Promises:
         bodies = [
             done.operation.more["body"] for done in self.done[job] if done.operation.what in ("create", "replace")
         ]
+        puts = [
+            done.operation.more["body"]["jobs"]
+            for each in self.done.values()
+            for done in each
+            if done.operation.what == "put"
+        ]
+        bodies += [{"overlap": "allow"} | jobs[job]["job"] for jobs in puts if "job" in jobs.get(job, {})]
         patches = [done.operation.more["body"] for done in self.done[job] if done.operation.what == "patch"]
         return bodies + [bodies[0] | patch for patch in patches if bodies]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import gc
 import json
 import os
@@ -15,11 +16,19 @@ from tests.prove import cloud, targets
 from tests.prove.draw import draw
 from tests.prove.history import Result, play
 from tests.prove.machine import machine, real_time
+from tests.prove.minimize import minimized
 from tests.prove.plan import Conditions, Plan
 from tests.prove.promises import Finding
 from tests.prove.stage import Deployed, deployed
 from tests.prove.workflow_promises import WorkflowPromises
 from tests.prove.world import World
+from tests.support.template import ROOT
+
+FAILED = ROOT / ".build" / "prove"
+"""Where minimized plans are kept."""
+
+MOST_SECONDS = 120
+"""After so many, a history's process is ended: a lock of the standard library blocks all of its tasks."""
 
 _current: list[World] = []
 
@@ -66,6 +75,7 @@ def findings_of(plan: Plan, stage: Deployed) -> list[Finding]:
     if child == 0:
         os.close(reading)
         gc.disable()
+        faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
         with os.fdopen(writing, "w") as answer:
             try:
                 with open(os.devnull, "w") as nothing:
@@ -84,6 +94,30 @@ def findings_of(plan: Plan, stage: Deployed) -> list[Finding]:
     return [(each[0], each[1]) for each in json.loads(text or '[["the history can be played", "its process died"]]')]
 
 
+def _report(seed: int, plan: Plan, found: list[Finding], stage: Deployed, minimize_until: float) -> None:
+    """Print what was found, and the smallest plan of which it is true."""
+    print(f"seed {seed}: {len(found)} findings (again: make prove SEED={seed})")
+    for promise, seen in found[:6]:
+        print(f"  {promise}: {seen[:1500]}")
+    if real_time() < minimize_until:
+        promise = found[0][0]
+        small = minimized(
+            plan,
+            lambda each: promise in {name for name, _ in findings_of(each, stage)},
+            lambda: real_time() > minimize_until,
+        )
+        print(f"  {len(plan.operations)} operations and {len(plan.faults)} faults, minimized:")
+        for operation in small.operations:
+            print(f"    at {operation.at}: {operation.what} {operation.job} {json.dumps(operation.more)}")
+        for fault in small.faults:
+            print(f"    {fault}")
+        print(f"    {small.conditions}")
+        FAILED.mkdir(parents=True, exist_ok=True)
+        (FAILED / f"{seed}.json").write_text(small.to_json())
+        print(f"  again: python -m tests.prove --plan {FAILED.relative_to(ROOT) / f'{seed}.json'}")
+    sys.stdout.flush()
+
+
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="make prove")
@@ -94,6 +128,7 @@ def main() -> int:
     )
     parser.add_argument("--plan", type=Path, default=None, help="play the plan of this file")
     parser.add_argument("--go-on", action="store_true", help="do not stop at the first finding")
+    parser.add_argument("--minimize", type=float, default=120, help="seconds to make a failing history smaller")
     given = parser.parse_args()
     stage = prepare()
     if given.plan is not None:
@@ -108,10 +143,7 @@ def main() -> int:
         found = findings_of(draw(seed + played), stage)
         if found:
             failed += 1
-            print(f"seed {seed + played}: {len(found)} findings")
-            for promise, seen in found[:6]:
-                print(f"  {promise}: {seen}")
-            sys.stdout.flush()
+            _report(seed + played, draw(seed + played), found, stage, real_time() + given.minimize)
             if not given.go_on:
                 break
         played += 1

@@ -146,7 +146,12 @@ class Simulation:
             self._end(task, error=error)
 
     def _end(self, task: Task, result: Any = None, error: BaseException | None = None) -> None:
-        task.ended, task.result, task.error = True, result, error
+        task.result, task.error = result, error
+        self.release(task)
+
+    def release(self, task: Task) -> None:
+        """Count a task as ended, and let those that wait for it continue."""
+        task.ended = True
         task.process.tasks.discard(task)
         for waiter in task.waiters:
             self.at(self.now, lambda waiter=waiter: self._resume(waiter))  # type: ignore[misc]

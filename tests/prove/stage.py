@@ -59,18 +59,23 @@ class Rule:
 
 @dataclass(frozen=True)
 class Deployed:
-    """A stage. `tables` are arguments of CreateTable."""
+    """A stage. `tables` are arguments of CreateTable; `routes` functions by route key (`POST /v1/runs/{run_id}/fail`)."""
 
     functions: Mapping[str, Function] = field(default_factory=dict)
     queues: Mapping[str, QueueSettings] = field(default_factory=dict)
     sources: tuple[EventSource, ...] = ()
     rules: tuple[Rule, ...] = ()
+    routes: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Mapping[str, Any], ...] = ()
 
-    def function(self, folder: str) -> Function:
-        """The only function whose handler is in that folder."""
-        (found,) = [each for each in self.functions.values() if each.folder == folder]
-        return found
+    def function(self, method: str, path: str) -> Function:
+        """That to which API Gateway sends a request: the most specific route has it."""
+        for key in sorted(self.routes, key=lambda each: ("+}" in each, -len(each))):
+            verb, _, pattern = key.partition(" ")
+            wanted = re.sub(r"\{\w+\}", "[^/]+", re.sub(r"\{\w+\+\}", ".+", pattern))
+            if verb in ("ANY", method) and re.fullmatch(wanted, path):
+                return self.functions[self.routes[key]]
+        raise ValueError(f"no route has {method} {path}")
 
 
 def queue_url(name: str) -> str:
@@ -154,11 +159,19 @@ def deployed() -> Deployed:
         for properties in of_type("Events::Rule").values()
         for target in properties["Targets"]
     )
+    integrations = {
+        name: properties["IntegrationUri"]["Fn::GetAtt"][0]
+        for name, properties in of_type("ApiGatewayV2::Integration").items()
+    }
+    routes = {
+        properties["RouteKey"]: integrations[properties["Target"]["Fn::Join"][1][1]["Ref"]]
+        for properties in of_type("ApiGatewayV2::Route").values()
+    }
     tables = []
     for name, definition in table_definitions(STAGE).items():
         logical = outputs[f"{name.capitalize()}Table"]["Value"]["Ref"]
         tables.append({**definition, "TableName": logical})
-    return Deployed(functions, queues, sources, rules, tuple(tables))
+    return Deployed(functions, queues, sources, rules, routes, tuple(tables))
 
 
 def _last(arn: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -206,12 +206,10 @@ class World:
 
         def done(invocation: Invocation) -> None:
             ended.append(invocation)
-            answered.ended = True
-            for waiter in answered.waiters:
-                self.simulation.at(self.simulation.now, lambda: self.simulation._resume(waiter))
+            self.simulation.release(answered)
 
         answered = Task(lambda: None, self.simulation.outside)
-        self.functions.invoke(self.deployed.function("api"), event, done)
+        self.functions.invoke(self.deployed.function(method, path), event, done)
         self.simulation.wait(answered)
         answer = ended[0].answer
         status = None if answer is None else int(answer["statusCode"])
