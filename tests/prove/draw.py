@@ -33,10 +33,14 @@ def at(text: str) -> float:
     return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
 
 
-def draw(seed: int) -> Plan:
-    """The plan of a seed."""
+PROFILES = {"plain": 7, "busy": 3, "outage": 3, "callback": 2, "workflow": 10}
+"""Kinds of plans, with their weights."""
+
+
+def draw(seed: int, profile: str | None = None) -> Plan:
+    """The plan of a seed, of one kind or of any."""
     random = Random(f"{seed}/plan")
-    profile = random.choices(("plain", "busy", "outage", "callback", "workflow"), (7, 3, 3, 2, 10))[0]
+    profile = random.choices(list(PROFILES), list(PROFILES.values()))[0] if profile is None else profile
     seconds = {"busy": 100.0, "outage": 320.0}.get(profile) or random.choice((60.0, 100.0, 160.0))
     end = instant(START + seconds + (30 if profile == "busy" else ENDING_SECONDS))
     operations: list[Operation] = []

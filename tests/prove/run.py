@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 
 from tests.prove import cloud, targets
-from tests.prove.draw import draw
+from tests.prove.draw import PROFILES, draw
 from tests.prove.history import Result, play
 from tests.prove.machine import machine, real_time
 from tests.prove.minimize import minimized
@@ -128,6 +128,7 @@ def main() -> int:
     )
     parser.add_argument("--plan", type=Path, default=None, help="play the plan of this file")
     parser.add_argument("--go-on", action="store_true", help="do not stop at the first finding")
+    parser.add_argument("--profile", choices=PROFILES, default=None, help="plans of this kind only")
     parser.add_argument("--minimize", type=float, default=120, help="seconds to make a failing history smaller")
     given = parser.parse_args()
     stage = prepare()
@@ -140,13 +141,15 @@ def main() -> int:
     seed = given.seed if given.seed is not None else int.from_bytes(os.urandom(4))
     histories = given.histories or (None if given.seconds else 1)
     while (histories is None or played < histories) and (given.seconds is None or real_time() - began < given.seconds):
-        found = findings_of(draw(seed + played), stage)
+        plan = draw(seed + played, given.profile)
+        found = findings_of(plan, stage)
         if found:
             failed += 1
-            _report(seed + played, draw(seed + played), found, stage, real_time() + given.minimize)
+            _report(seed + played, plan, found, stage, real_time() + given.minimize)
             if not given.go_on:
                 break
         played += 1
+    played += bool(failed and not given.go_on)
     passed = real_time() - began
     print(f"{played} histories from seed {seed} in {passed:.0f} s, {failed} with findings")
     return 1 if failed else 0
