@@ -2,6 +2,7 @@
 STAGE ?= prod
 FUZZ_SECONDS ?= 600
 PYTHON314 ?= python3.14
+PROVE_SECONDS ?= 600
 # Where this is set, each of the tests' many processes compiles what it imports: seven seconds for the CDK alone.
 export PYTHONDONTWRITEBYTECODE =
 BIN := .venv/bin
@@ -15,7 +16,7 @@ SHORT = "not extended and not fuzz"
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures docs openapi fuzz faults model record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures docs openapi fuzz faults model prove prove-mutants record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -115,6 +116,12 @@ faults: setup ## write docs/faults.md anew: each write of each story meets each 
 
 model: setup ## workflows' protocol: every order of the steps over small graphs, larger ones at random; six minutes
 	$(BIN)/python -m tests.support.workflow_model
+
+prove: setup ## the real handlers against a simulated cloud, histories by chance for ten minutes (PROVE_SECONDS=600, SEED=7: that one alone)
+	$(BIN)/python -m tests.prove $(if $(SEED),--seed $(SEED) --histories 1,--seconds $(PROVE_SECONDS))
+
+prove-mutants: setup ## faults planted into a copy of the package, and by which promise histories detect each; an hour
+	$(BIN)/python -m tests.prove.mutants
 
 record-release: setup ## keep what this release writes, for the next one's tests: make record-release NAME=5-operations
 	$(BIN)/python -m tests.support.record_release $(NAME)

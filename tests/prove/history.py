@@ -22,7 +22,7 @@ in the lane `long` for 930 s."""
 MOST_EXPLAINED = 5
 """Occurrences of a job that are asked for in the end."""
 
-MOST_REQUESTS = 8000
+MOST_REQUESTS = 6000
 """After so many a history is broken off: the busiest need half of them."""
 
 QUIET_SECONDS = 130
@@ -93,19 +93,19 @@ def _read(result: Result) -> None:
     jobs = dict.fromkeys(each.job for each in operations)
     jobs |= dict.fromkeys(name for each in puts for name in each.more["body"]["jobs"])
     for job in jobs:
-        reply = result.world.ask("GET", f"/v1/jobs/{job}")
+        reply = result.world.read(f"/v1/jobs/{job}")
         result.jobs[job] = reply.document if reply.status == 200 else None
         _read_runs(result, job)
         _explain(result, job)
     for run in sorted({call.run for call in result.world.targets.calls} - set(result.runs)):
-        reply = result.world.ask("GET", f"/v1/runs/{run}")
+        reply = result.world.read(f"/v1/runs/{run}")
         if reply.status == 200:
             result.runs[run] = reply.document
     for workflow in dict.fromkeys(each.job for each in puts):
-        reply = result.world.ask("GET", f"/v1/workflows/{workflow}")
+        reply = result.world.read(f"/v1/workflows/{workflow}")
         result.workflows[workflow] = reply.document if reply.status == 200 else None
         for run in [each for each in result.runs if each.startswith(f"{workflow}.")]:
-            reply = result.world.ask("GET", f"/v1/workflows/{workflow}/runs/{run.partition('.')[2]}")
+            reply = result.world.read(f"/v1/workflows/{workflow}/runs/{run.partition('.')[2]}")
             if reply.status == 200:
                 result.graphs[run] = reply.document
 
@@ -114,7 +114,7 @@ def _read_runs(result: Result, job: str) -> None:
     cursor: str | None = ""
     while cursor is not None:
         query = {"limit": "100", "state": ALL_STATES} | ({"cursor": cursor} if cursor else {})
-        page = result.world.ask("GET", f"/v1/jobs/{job}/runs", query=query)
+        page = result.world.read(f"/v1/jobs/{job}/runs", query)
         if page.status != 200:
             if page.status != 404:
                 result.unread.append(f"runs of {job}: {page.status} {page.document}")
@@ -133,7 +133,7 @@ def _explain(result: Result, job: str) -> None:
         return
     missing = [each for each in due(shown) if f"{job}.{compact(each)}" not in result.runs]
     for each in missing[:: max(1, len(missing) // MOST_EXPLAINED)]:
-        reply = result.world.ask("GET", f"/v1/jobs/{job}/explain", query={"at": instant(each)})
+        reply = result.world.read(f"/v1/jobs/{job}/explain", {"at": instant(each)})
         if reply.status == 200:
             result.explained[job, each] = reply.document
 

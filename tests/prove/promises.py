@@ -66,6 +66,8 @@ class Promises:
                     "the API answers",
                     f"{asked.method} {asked.path} {asked.body}: {asked.reply.status} {asked.reply.document}",
                 )
+            if asked.reply.status == 429:
+                yield "no request below the limit is refused", f"{asked.method} {asked.path}: {asked.reply.document}"
         for error in self.world.functions.errors:
             if self.undisturbed or error[1] in ("api", "callbacks"):
                 yield "functions do not fail by themselves", f"at {error[0] - START:.1f} {error[1]}: {error[2]}"

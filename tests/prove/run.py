@@ -7,15 +7,18 @@ import faulthandler
 import gc
 import json
 import os
+import resource
 import sys
 import traceback
 import warnings
+from collections import Counter
 from pathlib import Path
 
 from tests.prove import cloud, targets
 from tests.prove.draw import PROFILES, draw
 from tests.prove.history import Result, play
 from tests.prove.machine import machine, real_time
+from tests.prove.known import KNOWN
 from tests.prove.minimize import minimized
 from tests.prove.plan import Conditions, Plan
 from tests.prove.promises import Finding
@@ -27,8 +30,11 @@ from tests.support.template import ROOT
 FAILED = ROOT / ".build" / "prove"
 """Where minimized plans are kept."""
 
-MOST_SECONDS = 120
-"""After so many, a history's process is ended: a lock of the standard library blocks all of its tasks."""
+MOST_CPU_SECONDS = 90
+"""What a history's process may use; most use one."""
+
+MOST_SECONDS = 900
+"""After so many it is ended: a lock of the standard library blocks all of its tasks."""
 
 _current: list[World] = []
 
@@ -75,6 +81,7 @@ def findings_of(plan: Plan, stage: Deployed) -> list[Finding]:
     if child == 0:
         os.close(reading)
         gc.disable()
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
         faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
         with os.fdopen(writing, "w") as answer:
             try:
@@ -127,6 +134,7 @@ def main() -> int:
         "--seed", type=int, default=None, help="the first seed; without it one that is not known before"
     )
     parser.add_argument("--plan", type=Path, default=None, help="play the plan of this file")
+    parser.add_argument("--all", action="store_true", help="fail for what is known, too")
     parser.add_argument("--go-on", action="store_true", help="do not stop at the first finding")
     parser.add_argument("--profile", choices=PROFILES, default=None, help="plans of this kind only")
     parser.add_argument("--minimize", type=float, default=120, help="seconds to make a failing history smaller")
@@ -137,12 +145,15 @@ def main() -> int:
         for promise, seen in found:
             print(f"  {promise}: {seen}")
         return 1 if found else 0
-    began, played, failed = real_time(), 0, 0
+    began, played, failed, known = real_time(), 0, 0, Counter[str]()
     seed = given.seed if given.seed is not None else int.from_bytes(os.urandom(4))
     histories = given.histories or (None if given.seconds else 1)
     while (histories is None or played < histories) and (given.seconds is None or real_time() - began < given.seconds):
         plan = draw(seed + played, given.profile)
         found = findings_of(plan, stage)
+        for promise in sorted({promise for promise, _ in found if promise in KNOWN}):
+            known[promise] += 1
+        found = [each for each in found if each[0] not in KNOWN or given.all]
         if found:
             failed += 1
             _report(seed + played, plan, found, stage, real_time() + given.minimize)
@@ -151,6 +162,8 @@ def main() -> int:
         played += 1
     played += bool(failed and not given.go_on)
     passed = real_time() - began
+    for promise, count in known.items():
+        print(f"known: {promise} ({count} histories): {KNOWN[promise]}")
     print(f"{played} histories from seed {seed} in {passed:.0f} s, {failed} with findings")
     return 1 if failed else 0
 

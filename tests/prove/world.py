@@ -188,6 +188,15 @@ class World:
 
     # The API.
 
+    def read(self, path: str, query: Mapping[str, str] | None = None) -> Reply:
+        """GET it, as a client that waits where the API asks it to."""
+        for _ in range(10):
+            reply = self.ask("GET", path, query=query)
+            if reply.status not in (429, 503):
+                break
+            self.simulation.sleep(2)
+        return reply
+
     def ask(
         self, method: str, path: str, body: Any = None, *, query: Mapping[str, str] | None = None, token: str = ""
     ) -> Reply:

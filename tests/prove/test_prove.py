@@ -1,0 +1,52 @@
+"""`make prove` in short: the same histories at each run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.prove.mutants import MUTANTS, planted
+from tests.prove.workflow_promises import expected
+from tests.support.template import ROOT
+
+SEED = 1
+HISTORIES = 20
+
+
+def _prove(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.prove", *arguments]
+    environ = {**os.environ, "PYTHONHASHSEED": "0"}
+    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.long
+def test_histories_break_no_promise() -> None:
+    """Time is simulated; that of the machine changes nothing."""
+    played = _prove("--seed", str(SEED), "--histories", str(HISTORIES), "--go-on", "--minimize", "0")
+    assert played.returncode == 0, played.stdout + played.stderr
+
+
+def test_mutants_are_of_the_present_source(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Each fault that `make prove-mutants` plants can be planted."""
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 30
+    for mutant in MUTANTS:
+        planted(mutant, tmp_path_factory.mktemp("mutant"))
+
+
+@pytest.mark.parametrize(
+    ("when", "before", "then"),
+    [
+        ("all_success", ["ok", "failed"], "upstream_failed"),
+        ("all_success", ["ok", "skipped"], "upstream_skipped"),
+        ("all_done", ["failed", "skipped"], "starts"),
+        ("any_success", ["failed", "ok"], "starts"),
+        ("any_failure", ["ok", "skipped"], "not_needed"),
+        ("none_failed", ["skipped", "skipped"], "upstream_skipped"),
+        ("none_failed", ["skipped", "ok"], "starts"),
+    ],
+)
+def test_the_reference_of_rules_is_that_of_the_page(when: str, before: list[str], then: str) -> None:
+    assert expected(when, before) == then
