@@ -63,7 +63,7 @@ class Cloud:
         running = self.simulation.process
         if running.dead:
             raise Killed
-        service = host.split(".")[0]
+        service = host.split(".", maxsplit=1)[0]
         operation = self._operation(service, headers, body)
         self.observed.requests[int(self.simulation.now // 60)] += 1
         self.observed.total += 1

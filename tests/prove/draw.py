@@ -29,7 +29,7 @@ def instant(seconds: float) -> str:
 def at(text: str) -> float:
     """UTC seconds of an instant as the API writes it, or as it is in a run's id."""
     if "-" in text:
-        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+        return datetime.fromisoformat(text).timestamp()
     return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
 
 
@@ -64,7 +64,7 @@ def draw(seed: int, profile: str | None = None) -> Plan:
 def body(random: Random, profile: str, end: str) -> dict[str, Any]:
     """A job, without its id."""
     if profile == "busy":
-        schedule = random.choice(("rate(2 seconds)", "rate(3 seconds)", "rate(4 seconds)"))
+        schedule: str | None = random.choice(("rate(2 seconds)", "rate(3 seconds)", "rate(4 seconds)"))
     else:
         schedule = random.choice(
             ("rate(20 seconds)", "rate(30 seconds)", "rate(45 seconds)", "*/30 * * * * *", "rate(1 minute)", "at", None)

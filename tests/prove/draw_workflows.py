@@ -82,7 +82,7 @@ def operations(random: Random, seconds: float, end: str) -> list[Operation]:
         made.append(Operation(round(begin + random.uniform(2, 8), 1), "run", WORKFLOW, {"pick": 0}))
     for _ in range(random.choice((0, 1, 2, 3, 4, 5))):
         at = round(random.uniform(begin + 4, seconds - 2), 1)
-        pick = {"pick": random.randint(0, 5)}
+        pick: dict[str, Any] = {"pick": random.randint(0, 5)}
         if random.random() < 0.5:
             what = random.choice(ON_WORKFLOWS)
             match what:

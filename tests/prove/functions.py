@@ -1,4 +1,4 @@
-"""Function instances: the real handlers, each instance with its own clock and memory, invoked as Lambda invokes them."""
+"""Function instances: the real handlers, each with its own clock and memory, invoked as Lambda invokes them."""
 
 from __future__ import annotations
 

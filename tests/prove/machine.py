@@ -18,7 +18,7 @@ from tests.prove.simulation import Killed, Simulation, Task
 real_time = time.monotonic
 """The machine's own clock, for budgets."""
 
-_system = {"time": time.time, "monotonic": time.monotonic, "sleep": time.sleep, "urandom": os.urandom}
+_time, _sleep, _urandom = time.time, time.sleep, os.urandom
 
 
 class Machine:
@@ -37,20 +37,20 @@ class Machine:
     def time(self) -> float:
         """UTC seconds, as the clock of the running process shows them."""
         running = self.simulation
-        return _system["time"]() if running is None else running.now + running.process.skew  # type: ignore[return-value]
+        return _time() if running is None else running.now + running.process.skew
 
     def monotonic(self) -> float:
         running = self.simulation
-        return _system["monotonic"]() if running is None else running.now  # type: ignore[return-value]
+        return real_time() if running is None else running.now
 
     def sleep(self, seconds: float) -> None:
         if self.simulation is None or self.simulation.current is None:
-            _system["sleep"](seconds)
+            _sleep(seconds)
         else:
             self.simulation.sleep(seconds)
 
     def urandom(self, size: int) -> bytes:
-        return _system["urandom"](size) if self.simulation is None else self.seeded.randbytes(size)  # type: ignore[return-value]
+        return _urandom(size) if self.simulation is None else self.seeded.randbytes(size)
 
 
 machine = Machine()
@@ -61,7 +61,7 @@ def install() -> Machine:
     time.time, time.monotonic, time.sleep = machine.time, machine.monotonic, machine.sleep  # type: ignore[assignment]
     os.urandom = machine.urandom
     random._urandom = machine.urandom  # type: ignore[attr-defined]
-    os.environ = Environment(os.environ)  # type: ignore[assignment]
+    os.environ = Environment(os.environ)  # type: ignore[assignment]  # noqa: B003 - nothing is to be cleared
     concurrent.futures.ThreadPoolExecutor = Pool  # type: ignore[assignment, misc]
     concurrent.futures.wait = _wait  # type: ignore[assignment]
     return machine

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from typing import Any
 
-from tests.prove.plan import Conditions, Plan
+from tests.prove.plan import Conditions, Operation, Plan
 
 
 def minimized(plan: Plan, fails: Callable[[Plan], bool], enough: Callable[[], bool] = lambda: False) -> Plan:
@@ -32,7 +33,7 @@ def _smaller(plan: Plan) -> Iterator[Plan]:
         yield replace(plan, faults=plan.faults[:number] + plan.faults[number + 1 :])
     for field in fields(Conditions):
         if getattr(plan.conditions, field.name) != field.default:
-            yield replace(plan, conditions=replace(plan.conditions, **{field.name: field.default}))
+            yield replace(plan, conditions=replace(plan.conditions, **_default(field)))
     if len(plan.operations) > 1:
         for number in reversed(range(len(plan.operations))):
             yield replace(plan, operations=plan.operations[:number] + plan.operations[number + 1 :])
@@ -42,7 +43,11 @@ def _smaller(plan: Plan) -> Iterator[Plan]:
                 yield replace(plan, operations=_without(plan, number, name))
 
 
-def _without(plan: Plan, number: int, name: str) -> tuple:  # type: ignore[type-arg]
+def _default(field: Any) -> dict[str, Any]:
+    return {field.name: field.default}
+
+
+def _without(plan: Plan, number: int, name: str) -> tuple[Operation, ...]:
     """The operations, with one job less in the workflow that the `number`-th puts."""
     operation = plan.operations[number]
     jobs = {
@@ -57,7 +62,7 @@ def _without(plan: Plan, number: int, name: str) -> tuple:  # type: ignore[type-
     return (*plan.operations[:number], changed, *plan.operations[number + 1 :])
 
 
-def _rooted(member: dict) -> dict:  # type: ignore[type-arg]
+def _rooted(member: dict[str, Any]) -> dict[str, Any]:
     return (
         {key: value for key, value in member.items() if key not in ("after", "when")}
         if member.get("after") == []

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - the texts are those of the source
 """`python -m tests.prove.mutants`: faults planted into a copy of the package, and whether histories detect each.
 
 A mutant is a text of the package's source and what replaces it; the text must be there exactly once. After the source

@@ -80,7 +80,7 @@ class Plan:
     @staticmethod
     def from_json(text: str) -> Plan:
         given = json.loads(text)
-        conditions = {
+        conditions: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in given["conditions"].items()
         }
         return Plan(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from tests.prove.draw import at
@@ -118,7 +119,7 @@ class Promises:
     def attempts(self) -> Iterator[Finding]:
         """One attempt at a time, each once, as many as allowed, as long after each other as asked."""
         for run, calls in self.calls.items():
-            for before, after in zip(calls, calls[1:], strict=False):
+            for before, after in pairwise(calls):
                 if after.attempt == before.attempt:
                     yield "an attempt is made once", f"{told(before)} and {told(after)}"
                 if after.began < min(before.until, self.alive_until(before)) - SLACK:
@@ -142,7 +143,7 @@ class Promises:
         least = min([each.get("retry", {}).get("min_seconds", 2) for each in definitions], default=0)
         if self.redrives(run) or calls[0].token is not None:
             return
-        for before, after in zip(calls, calls[1:], strict=False):
+        for before, after in pairwise(calls):
             if before.outcome not in ("died", "open") and after.began < before.until + least - 2 * self.skew - SLACK:
                 yield "retries wait", f"{told(before)}, then {told(after)}, though min_seconds is {least}"
 
@@ -212,9 +213,9 @@ class Promises:
                 and run["workflow"] is None
             ):
                 yield "attempts are made", f"{shown(run)} was never called"
-            if self.calm and run["state"] == "SKIPPED" and run["reason"] in ("missed", "superseded"):
-                if "skip" not in run["id"] and not self.changed(run["job_id"]):
-                    yield "nothing is missed in calm times", shown(run)
+            missed = run["state"] == "SKIPPED" and run["reason"] in ("missed", "superseded")
+            if self.calm and missed and not self.changed(run["job_id"]):
+                yield "nothing is missed in calm times", shown(run)
         for name, calls in self.calls.items():
             if name not in self.result.runs and self.result.jobs.get(calls[0].job) is not None:
                 yield "a run that was called has a record", f"{told(calls[0])}"
@@ -272,10 +273,9 @@ class Promises:
                 if stopped & {"delete", "pause"} or done.seen["finished_at"] is None:
                     return
                 if found is not None and found["finished_at"] == done.seen["finished_at"]:
-                    yield (
-                        "an accepted redrive has its effect",
-                        f"asked at {reply.asked - START:.1f}, died at {at(done.seen['finished_at']) - START:.1f}: {shown(found)}",
-                    )
+                    died = at(done.seen["finished_at"]) - START
+                    text = f"asked at {reply.asked - START:.1f}, died at {died:.1f}: {shown(found)}"
+                    yield "an accepted redrive has its effect", text
             case "delete":
                 yield from self._after(done, later, {"create", "replace"}, lambda _: True)
             case "pause":
@@ -365,8 +365,7 @@ class Promises:
         return any(
             done.operation.what
             not in ("create", "run", "redrive", "redrive-many", "cancel", "skip-next", "console-redrive")
-            or done.operation.what == "create"
-            and done.reply.status is None
+            or (done.operation.what == "create" and done.reply.status is None)
             for done in self.done[job]
         )
 

@@ -15,7 +15,8 @@ DEDUPLICATED_SECONDS = 300
 
 @dataclass(eq=False)
 class Message:
-    """A message of a queue. `visible` is UTC seconds; `receipt` that of its last receive; `doubled`: it is, or has, a copy."""
+    """A message of a queue. `visible` is UTC seconds; `receipt` that of its last receive; `doubled`: it is, or has, a
+    copy."""
 
     id: str
     body: str

@@ -17,8 +17,8 @@ from pathlib import Path
 from tests.prove import cloud, targets
 from tests.prove.draw import PROFILES, draw
 from tests.prove.history import Result, play
-from tests.prove.machine import machine, real_time
 from tests.prove.known import KNOWN
+from tests.prove.machine import real_time
 from tests.prove.minimize import minimized
 from tests.prove.plan import Conditions, Plan
 from tests.prove.promises import Finding
@@ -48,7 +48,7 @@ def prepare() -> Deployed:
     for table in stage.tables:
         _dynamodb("CreateTable", table)
     warm = Plan(0, 0, (), [], Conditions(), {})
-    with open(os.devnull, "w") as nothing:
+    with Path(os.devnull).open("w") as nothing:
         before, sys.stdout = sys.stdout, nothing
         _watched(World(warm, stage, begin=-300)).simulation.run(_current[-1].simulation.now + 290)
         sys.stdout = before
@@ -85,11 +85,11 @@ def findings_of(plan: Plan, stage: Deployed) -> list[Finding]:
         faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
         with os.fdopen(writing, "w") as answer:
             try:
-                with open(os.devnull, "w") as nothing:
+                with Path(os.devnull).open("w") as nothing:
                     sys.stdout = nothing
                     result: Result = play(plan, stage, _watched)
                     found = list(WorkflowPromises(result).findings())
-            except BaseException:
+            except BaseException:  # noqa: BLE001 - its parent prints it
                 found = [("the history can be played", traceback.format_exc())]
             answer.write(json.dumps(found))
             answer.flush()
@@ -166,6 +166,3 @@ def main() -> int:
         print(f"known: {promise} ({count} histories): {KNOWN[promise]}")
     print(f"{played} histories from seed {seed} in {passed:.0f} s, {failed} with findings")
     return 1 if failed else 0
-
-
-__all__ = ["main", "machine"]

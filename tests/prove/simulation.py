@@ -142,7 +142,7 @@ class Simulation:
     def _perform(self, task: Task) -> None:
         try:
             self._end(task, result=task.work())
-        except (Exception, Killed) as error:
+        except (Exception, Killed) as error:  # noqa: BLE001 - it belongs to the task
             self._end(task, error=error)
 
     def _end(self, task: Task, result: Any = None, error: BaseException | None = None) -> None:

@@ -59,7 +59,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Deployed:
-    """A stage. `tables` are arguments of CreateTable; `routes` functions by route key (`POST /v1/runs/{run_id}/fail`)."""
+    """A stage. `tables` are arguments of CreateTable; `routes` functions by route (`POST /v1/runs/{run_id}/fail`)."""
 
     functions: Mapping[str, Function] = field(default_factory=dict)
     queues: Mapping[str, QueueSettings] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from email.parser import BytesParser
 from typing import Any
 
 from tests.prove.faults import Faults
-from tests.prove.simulation import Killed, Process, Simulation
+from tests.prove.simulation import Killed, Simulation
 
 ADDRESS = "http://192.0.2.1"
 """Reserved for documentation (RFC 5737)."""
@@ -136,4 +136,4 @@ class Connection:
 
 def connect(current: Callable[[], Targets]) -> None:
     """Let all new connections of the standard library's `socket` go to the simulated targets."""
-    socket.create_connection = lambda *_, **__: Connection(current())  # type: ignore[assignment, misc, return-value]
+    socket.create_connection = lambda *_, **__: Connection(current())  # type: ignore[assignment]

@@ -102,7 +102,7 @@ class WorkflowPromises(Promises):
         if self.result.operator.redriven_messages:
             return True
         return any(
-            done.run in runs and done.operation.what != "rerun" or done.operation.what == "redrive-many"
+            (done.run in runs and done.operation.what != "rerun") or done.operation.what == "redrive-many"
             for each in self.done.values()
             for done in each
         )
@@ -147,7 +147,8 @@ class WorkflowPromises(Promises):
             for other, calls in before.items()
             if any(one.outcome == "succeeds" and one.until <= call.began + SLACK for one in calls)
         ]
-        text = f"{each} ({member['when']}) of {name}: {told(call)}; before it: {[[told(one) for one in calls] for calls in before.values()]}"
+        seen = [[told(one) for one in calls] for calls in before.values()]
+        text = f"{each} ({member['when']}) of {name}: {told(call)}; before it: {seen}"
         given = {other["id"] for other in self.result.graphs[name]["jobs"] if other["given"]}
         if member["when"] == "all_success" and set(before) - set(succeeded) - given:
             yield "no job starts before its condition holds", text
