@@ -22,7 +22,7 @@ in the lane `long` for 930 s."""
 MOST_EXPLAINED = 5
 """Occurrences of a job that are asked for in the end."""
 
-MOST_REQUESTS = 6000
+MOST_REQUESTS = 8000
 """After so many a history is broken off: the busiest need half of them."""
 
 QUIET_SECONDS = 130

@@ -11,6 +11,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from threading import get_ident
 from typing import Any
 
 from tests.prove.simulation import Killed, Simulation, Task
@@ -27,6 +28,7 @@ class Machine:
     def __init__(self) -> None:
         self.simulation: Simulation | None = None
         self.seeded = random.Random(0)
+        self._thread = get_ident()  # emulators have threads of their own, which sleep in real time
 
     def begin(self, simulation: Simulation, seed: int) -> None:
         """From now on time is this simulation's."""
@@ -44,7 +46,7 @@ class Machine:
         return real_time() if running is None else running.now
 
     def sleep(self, seconds: float) -> None:
-        if self.simulation is None or self.simulation.current is None:
+        if self.simulation is None or self.simulation.current is None or get_ident() != self._thread:
             _sleep(seconds)
         else:
             self.simulation.sleep(seconds)

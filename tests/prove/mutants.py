@@ -55,7 +55,7 @@ MUTANTS = (
         "refusals are retried", "return failed.retryable if self.on is None", "return True if self.on is None", "plain"
     ),
     Mutant("forbidden retries are made", "if failed.forbidden or any(", "if any(", "plain"),
-    Mutant("a pause is ignored", 'return skipped(request, job, context, "paused")', "return None", "plain"),
+    Mutant("a pause is ignored", 'return Drop("the schedule changed before this was due")', "return None", "plain"),
     Mutant(
         "an alive holder loses the lock",
         "if holder.state.final:\n        return TakeOver",

@@ -22,7 +22,6 @@ def _prove(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.long
 def test_histories_break_no_promise() -> None:
     """Time is simulated; that of the machine changes nothing."""
     played = _prove("--seed", str(SEED), "--histories", str(HISTORIES), "--go-on", "--minimize", "0")
