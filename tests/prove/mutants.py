@@ -122,12 +122,6 @@ MUTANTS = (
     ),
     Mutant("records are written over", "holds(stand | beat)", "{}", "plain"),
     Mutant(
-        "an error of the store quarantines (issue 25, 0)",
-        "except (ScheduleError, ExclusionError) as problem:\n                    rejected",
-        "except (OSError, ZeroDivisionError) as problem:\n                    rejected",
-        "outage",
-    ),
-    Mutant(
         "cut jobs count as skipped (A.2)", "upstream & (ends.failed | ends.cut)", "upstream & ends.failed", "workflow"
     ),
     Mutant(
@@ -164,18 +158,6 @@ MUTANTS = (
         "a workflow succeeds in spite of failures (A.2)",
         "WorkflowOutcome.FAILED if self.failed else",
         "WorkflowOutcome.FAILED if False else",
-        "workflow",
-    ),
-    Mutant(
-        "the end of a workflow is not evaluated",
-        "if redriven or state.outcome is not WorkflowOutcome.OPEN:",
-        "if redriven:",
-        "workflow",
-    ),
-    Mutant(
-        "jobs downstream are not started",
-        "starts = state.to_start(list(graph.downstream[number]))",
-        "starts = state.to_start(list(graph.downstream[number])[:1])",
         "workflow",
     ),
     Mutant(
