@@ -46,7 +46,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Operation:
-    """What somebody asks of the API `at` so many seconds after START."""
+    """A request to the API, `at` seconds after START."""
 
     at: float
     what: str

@@ -67,7 +67,7 @@ class WorkflowStore(Protocol):
         self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
     ) -> None:
         """Begin these rounds of members (by number), so that their earlier ends do not count any more. Before that
-        `parts` are marked: whoever reads one of them learns that ends were withdrawn (`MemberEnds.again`).
+        `parts` are marked: a read of one of them shows that ends were withdrawn (`MemberEnds.again`).
         """
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
