@@ -57,7 +57,7 @@ class Meddled(MemoryLimits):
 
 @given(
     RULES,
-    st.lists(st.integers(-3, 3), min_size=4, max_size=4),
+    st.lists(st.integers(-5, 5), min_size=4, max_size=4),
     st.lists(st.tuples(st.integers(0, 3), st.floats(0, 2), st.integers(0, 3)), max_size=150),
 )
 def test_instances_let_in_no_more_than_what_was_taken_in_time(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from duecourse.checks.facts import Alarms, StageFigures
 from duecourse.domain.jobs.bucket import Bucket, BucketChange, changed
@@ -30,7 +30,7 @@ class MemoryLimits:
         if written is None:
             return BucketConflict(found)
         self.buckets[tenant] = written
-        return written
+        return replace(written, at=max(written.at, found.at if found is not None else 0))
 
     def jobs(self, tenant: str) -> int:
         return self.counted.get(tenant, 0)

@@ -35,16 +35,24 @@ def test_a_bucket_that_nobody_has_touched_is_not_there(store: TenantLimits) -> N
 
 
 def test_a_bucket_changes_while_its_time_is_within_the_bounds_of_the_change(store: TenantLimits) -> None:
-    full, start = Bucket(AT), Restart(AT, AT - 9 * SECOND, AT + 9 * SECOND)
+    full, start = Bucket(AT, AT - 9 * SECOND), Restart(AT, AT - 9 * SECOND, AT + 9 * SECOND)
     assert store.change_bucket("acme", start) == full
     assert store.change_bucket("acme", start) == BucketConflict(full)
-    assert store.change_bucket("acme", Add(2 * SECOND, AT, AT + SECOND)) == Bucket(AT + 2 * SECOND)
-    assert store.change_bucket("acme", Add(7, AT + 2 * SECOND, AT + 2 * SECOND)) == Bucket(AT + 2 * SECOND + 7)
-    assert store.change_bucket("acme", Add(7, AT, AT + SECOND)) == BucketConflict(Bucket(AT + 2 * SECOND + 7))
-    assert store.change_bucket("acme", Restart(1, AT, AT + SECOND)) == Bucket(1)
-    assert store.change_bucket("acme", Restart(2, AT, AT + SECOND)) == Bucket(2)
-    assert store.bucket("acme") == Bucket(2)
+    assert store.change_bucket("acme", Add(2 * SECOND, AT, AT + SECOND)) == Bucket(AT + 2 * SECOND, AT)
+    later = Bucket(AT + 2 * SECOND + 7, AT + 2 * SECOND)
+    assert store.change_bucket("acme", Add(7, AT + 2 * SECOND, AT + 2 * SECOND)) == later
+    assert store.change_bucket("acme", Add(7, AT, AT + SECOND)) == BucketConflict(later)
+    assert store.change_bucket("acme", Restart(1, AT + 3 * SECOND, AT + 4 * SECOND)) == Bucket(1, AT + 3 * SECOND)
+    assert store.change_bucket("acme", Restart(2, AT + 3 * SECOND, AT + 4 * SECOND)) == Bucket(2, AT + 3 * SECOND)
+    assert store.bucket("acme") == Bucket(2, AT + 3 * SECOND)
     assert store.bucket("other") is None
+
+
+def test_a_bucket_shows_its_writer_that_the_writer_before_was_ahead(store: TenantLimits) -> None:
+    store.change_bucket("acme", Restart(AT, AT, AT + SECOND))
+    assert store.change_bucket("acme", Add(7, AT - SECOND, AT)) == Bucket(AT + 7, AT)
+    assert store.bucket("acme") == Bucket(AT + 7, AT - SECOND)
+    assert store.change_bucket("acme", Restart(1, AT - 2 * SECOND, AT)) == Bucket(1, AT - SECOND)
 
 
 def test_a_bucket_that_is_absent_cannot_be_added_to(store: TenantLimits) -> None:

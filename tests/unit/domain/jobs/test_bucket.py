@@ -9,6 +9,7 @@ from duecourse.domain.jobs.bucket import (
     NANOSECONDS,
     Bucket,
     BucketRules,
+    ahead,
     changed,
     charge,
     retry_after,
@@ -22,7 +23,7 @@ RULES = BucketRules(rate=10, burst=100)
 
 def bucket(tokens: float, *, at: float = NOW) -> Bucket:
     """A bucket that has so many tokens at that time."""
-    return Bucket(round((at + (RULES.burst - tokens) / RULES.rate) * NANOSECONDS))
+    return Bucket(round((at + (RULES.burst - tokens) / RULES.rate) * NANOSECONDS), round(at * NANOSECONDS))
 
 
 def test_a_bucket_without_a_record_is_full() -> None:
@@ -36,6 +37,14 @@ def test_a_bucket_fills_with_time_and_never_beyond_its_burst() -> None:
 
 def test_a_bucket_written_by_a_clock_far_ahead_counts_as_full() -> None:
     assert tokens_left(bucket(0, at=NOW + 3600), RULES, NOW) == 100
+
+
+@pytest.mark.parametrize(
+    ("at", "seconds"), [(-1.0, 0.0), (0.0, 0.0), (4.0, 4.0), (10.0, 10.0), (10.1, 0.0), (3600.0, 0.0)]
+)
+def test_a_bucket_shows_how_far_its_writer_is_ahead_unless_that_clock_is_wrong(at: float, seconds: float) -> None:
+    assert ahead(bucket(50, at=NOW + at), NOW) == seconds
+    assert ahead(None, NOW) == 0
 
 
 @pytest.mark.parametrize(("tokens", "granted"), [(99.0, 20), (80.0, 20), (40.0, 10), (7.9, 1), (1.0, 1)])

@@ -108,7 +108,7 @@ def test_an_instance_whose_writes_all_conflict_refuses_after_five() -> None:
     class Contended(MemoryLimits):
         def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
             self.writes += 1
-            return BucketConflict(Bucket(change.low + self.writes))
+            return BucketConflict(Bucket(change.low + self.writes, change.low))
 
     store = Contended()
     assert limits(store, SettableClock(NOON)).admit("acme") == 1.0
@@ -212,6 +212,53 @@ def test_a_clock_that_was_an_hour_ahead_locks_nobody_out_once_it_is_set_right() 
     clock.set(NOON)
     for instance in (wrong, limits(store, clock)):
         assert instance.admit("acme") is None
+
+
+@pytest.mark.parametrize("skew", [-8.0, -4.0, 4.0, 8.0])
+@pytest.mark.parametrize("alternating", [True, False], ids=["alternating", "after_one_request"])
+def test_requests_below_the_limit_are_admitted_by_instances_with_different_clocks(
+    skew: float, *, alternating: bool
+) -> None:
+    store, clocks = MemoryLimits(), [SettableClock(NOON), SettableClock(NOON + skew)]
+    instances = [limits(store, clock, rate=50, burst=100) for clock in clocks]
+    refused = 0
+    for number in range(900):  # 45 requests a second for 20 s
+        refused += instances[number % 2 if alternating else min(number, 1)].admit("acme") is not None
+        for clock in clocks:
+            clock.advance(1 / 45)
+    assert refused == 0
+
+
+def test_an_instance_learns_from_its_writes_that_another_clock_is_ahead() -> None:
+    store, clocks = MemoryLimits(), [SettableClock(NOON), SettableClock(NOON - 1)]
+    ahead, behind = (limits(store, clock, rate=50, burst=100) for clock in clocks)
+    assert behind.charge("acme", 1) is None
+    assert ahead.charge("acme", 20) is None
+    writes = store.writes
+    # By its own clock, the instance behind sees 30 tokens left; there are 80.
+    assert [behind.charge("acme", 10) for _ in range(8)] == [None] * 8
+    assert store.writes - writes == 8
+
+
+@pytest.mark.parametrize("skew", [-4.0, 4.0])
+def test_a_debt_ends_at_the_same_time_for_instances_with_different_clocks(skew: float) -> None:
+    store, clocks = MemoryLimits(), [SettableClock(NOON), SettableClock(NOON + skew)]
+    one, two = (limits(store, clock) for clock in clocks)
+    assert one.charge("acme", 250) is None
+    if skew < 0:
+        assert two.charge("acme", 1) == pytest.approx(15.0)
+        assert two.left("acme") == 0
+    for clock in clocks:
+        clock.advance(15.2)
+    assert two.charge("acme", 1) is None
+    assert one.charge("acme", 1) is None
+
+
+@pytest.mark.parametrize("skew", [-4.0, -8.0])
+def test_what_is_left_is_computed_by_the_clock_that_is_ahead(skew: float) -> None:
+    store = MemoryLimits()
+    assert limits(store, SettableClock(NOON)).charge("acme", 60) is None
+    assert limits(store, SettableClock(NOON + skew)).left("acme") == 40
 
 
 def test_work_is_paid_by_its_number_and_what_the_bucket_lacks_is_owed() -> None:

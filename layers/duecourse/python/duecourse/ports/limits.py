@@ -24,7 +24,9 @@ class TenantLimits(Protocol):
         """The stored bucket. Strongly consistent."""
 
     def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
-        """Apply the change to the stored bucket in one write and return the new bucket."""
+        """Apply the change to the stored bucket in one write. Return the new bucket; its `at` is the one of the bucket
+        before where that is later, so that the writer learns of a clock that is ahead.
+        """
 
     def jobs(self, tenant: str) -> int:
         """How many jobs the tenant has, as counted with each of their writes."""

@@ -1,8 +1,11 @@
 """A token bucket that limits a tenant's requests. It fills at a steady rate up to its burst.
 
-The bucket is stored as one number, the time at which it is full again, and taking tokens adds to that number. A write
-only requires that enough tokens are left, not that the bucket is unchanged. So instances that take tokens at the same
-moment do not reject each other.
+The bucket is stored as the time at which it is full again, and taking tokens adds to that time. A write only requires
+that enough tokens are left, not that the bucket is unchanged. So instances that take tokens at the same moment do not
+reject each other.
+
+Each write also stores the writer's time. An instance whose clock is behind it adds the difference to its own clock: a
+bucket that fills within 2 s would otherwise seem empty to a clock that is 4 s behind.
 """
 
 from __future__ import annotations
@@ -16,8 +19,10 @@ MAX_TAKEN = 20
 KEPT_FOR_OTHERS = 39
 """The tokens that the first of several simultaneous requests leaves for the others where the burst allows it."""
 
-MAX_AHEAD_SECONDS = 5
-"""The most by which clocks may differ. A bucket that is full later than that allows was written by a wrong clock."""
+MAX_AHEAD_SECONDS = 10
+"""The most by which one clock may be ahead of another: each may differ from the true time by 5 s. A bucket that is full
+later than that allows was written by a wrong clock.
+"""
 
 MAX_DEBT_SECONDS = 60
 """How many seconds of its rate a tenant may owe for the work of one request."""
@@ -27,9 +32,12 @@ NANOSECONDS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """`full_at` (nanoseconds since the epoch, UTC) is when the bucket is full if no token is taken until then."""
+    """`full_at` is when the bucket is full if no token is taken until then, `at` is the time of its last writer
+    (nanoseconds since the epoch, UTC).
+    """
 
     full_at: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,7 @@ class BucketRules:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """Add `by` nanoseconds to `full_at`, provided that `full_at` is between `low` and `high`."""
+    """Add `by` nanoseconds to `full_at`, provided that `full_at` is between `low`, the writer's time, and `high`."""
 
     by: int
     low: int
@@ -59,7 +67,9 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Set `full_at`, provided that there is no bucket or its `full_at` is not between `low` and `high`."""
+    """Set `full_at`, provided that there is no bucket or its `full_at` is not between `low`, the writer's time, and
+    `high`.
+    """
 
     full_at: int
     low: int
@@ -81,13 +91,21 @@ class Taken:
 
 
 def changed(bucket: Bucket | None, change: BucketChange) -> Bucket | None:
-    """The bucket after the change; None if the change's condition does not hold."""
+    """The bucket that the change stores; None if the change's condition does not hold."""
     within = bucket is not None and change.low <= bucket.full_at <= change.high
     match change:
         case Add(by=by):
-            return Bucket(bucket.full_at + by) if bucket is not None and within else None
+            return Bucket(bucket.full_at + by, change.low) if bucket is not None and within else None
         case Restart(full_at=full_at):
-            return None if within else Bucket(full_at)
+            return None if within else Bucket(full_at, change.low)
+
+
+def ahead(bucket: Bucket | None, now: float) -> float:
+    """The seconds by which the bucket's last writer is ahead of a clock that shows `now` (UTC seconds); 0 if it is
+    behind, or so far ahead that its clock is wrong. Whole microseconds, rounded down: rounding up would accumulate.
+    """
+    difference = 0 if bucket is None else bucket.at - _nanoseconds(now)
+    return difference // 1_000 / 1_000_000 if 0 < difference <= MAX_AHEAD_SECONDS * NANOSECONDS else 0.0
 
 
 def tokens_left(bucket: Bucket | None, rules: BucketRules, now: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.bucket import Bucket, BucketChange, changed
 from duecourse.ports import BucketConflict
@@ -30,7 +30,7 @@ class MemoryTenantLimits:
             if written is None:
                 return BucketConflict(found)
             self.items.buckets[tenant] = written
-            return written
+            return replace(written, at=max(written.at, found.at if found is not None else 0))
 
     def jobs(self, tenant: str) -> int:
         with self.items.lock:

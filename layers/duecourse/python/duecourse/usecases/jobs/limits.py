@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from duecourse.domain.jobs.bucket import Bucket, BucketRules, charge, take, tokens_left
+from duecourse.domain.jobs.bucket import Bucket, BucketRules, ahead, charge, take, tokens_left
 from duecourse.ports import Clock, TenantLimits
 
 Charge = Callable[[int], None]
@@ -39,6 +39,8 @@ class _Lease:
     """This instance's tokens of one tenant's bucket: `tokens`, valid until `until`; or none, and the bucket is empty
     until `empty_until`. `seen` is the last state of the bucket that this instance knows, `asked` the time of the last
     request, `served` the number of requests since the last pause of PAUSE_SECONDS.
+    `ahead` is the most by which a clock is known to be ahead of this instance's (seconds): the bucket is computed with
+    that added, all other times are by the own clock.
     """
 
     seen: Bucket | None = None
@@ -47,6 +49,11 @@ class _Lease:
     tokens: int = 0
     until: float = 0.0
     empty_until: float = 0.0
+    ahead: float = 0.0
+
+    def see(self, bucket: Bucket | None, now: float) -> None:
+        """Note the state of the bucket at `now` by the own clock (UTC seconds)."""
+        self.seen, self.ahead = bucket, max(self.ahead, ahead(bucket, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,29 +94,31 @@ class Limits:
             lease.tokens -= cost
             return None
         for _ in range(TRIES):
-            taken = charge(lease.seen, self.rules, cost, now)
+            taken = charge(lease.seen, self.rules, cost, now + lease.ahead)
             # The last known state can only lack the tokens of the time since, which are added; a refusal is decided by
             # the present bucket.
             if taken.change is None:
                 return max(taken.wait, 1.0)
             written = self.store.change_bucket(tenant, taken.change)
             if isinstance(written, Bucket):
-                lease.seen = written
-                if tokens_left(written, self.rules, now) < 0:
+                lease.see(written, now)
+                if tokens_left(written, self.rules, now + lease.ahead) < 0:
                     lease.tokens = 0
                 return None
-            lease.seen = written.found
+            lease.see(written.found, now)
         return 1.0
 
     def left(self, tenant: str) -> int:
         """How many requests the tenant can make now, without the tokens that instances hold."""
-        return max(int(tokens_left(self.store.bucket(tenant), self.rules, self.clock.now())), 0)
+        bucket, now, lease = self.store.bucket(tenant), self.clock.now(), self._lease(tenant)
+        lease.see(bucket, now)
+        return max(int(tokens_left(bucket, self.rules, now + lease.ahead)), 0)
 
     def _take(self, tenant: str, lease: _Lease, now: float) -> float | None:
         lease.tokens = 0
         for number in range(TRIES):
             # As many as it has served: an instance that few requests reach takes few tokens from the others.
-            taken = take(lease.seen, self.rules, now, wanted=lease.served if number < 2 else 1)
+            taken = take(lease.seen, self.rules, now + lease.ahead, wanted=lease.served if number < 2 else 1)
             if taken.change is None:
                 # The state that this instance knows may be old, but other instances only take tokens: if it computes
                 # none, there are none.
@@ -117,10 +126,11 @@ class Limits:
                 return max(taken.wait, 1.0)
             written = self.store.change_bucket(tenant, taken.change)
             if isinstance(written, Bucket):
-                lease.seen, lease.tokens, lease.until = written, taken.granted - 1, now + LEASE_SECONDS
+                lease.see(written, now)
+                lease.tokens, lease.until = taken.granted - 1, now + LEASE_SECONDS
                 lease.served += 1
                 return None
-            lease.seen = written.found
+            lease.see(written.found, now)
         lease.empty_until = now + 1.0
         return 1.0
 

@@ -145,22 +145,22 @@ class DynamoTenantLimits:
     def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
         match change:
             case Add(by=by):
-                update, condition, latest = "#at + :by", "#at BETWEEN :low AND :high", change.high + by
+                update, condition, latest = "#full_at + :by", "#full_at BETWEEN :low AND :high", change.high + by
             case Restart(full_at=by):
                 update, latest = ":by", by
-                condition = "attribute_not_exists(#at) OR NOT #at BETWEEN :low AND :high"
+                condition = "attribute_not_exists(#full_at) OR NOT #full_at BETWEEN :low AND :high"
         expires_at = latest // NANOSECONDS + KEPT_SECONDS
         try:
             answer = self._client.update_item(
                 TableName=self._table,
                 Key=tenant_key(tenant, RATE),
-                UpdateExpression=f"SET #at = {update}, expires_at = :expires",
+                UpdateExpression=f"SET #full_at = {update}, #at = :low, expires_at = :expires",
                 ConditionExpression=condition,
-                ExpressionAttributeNames={"#at": "full_at"},
+                ExpressionAttributeNames={"#full_at": "full_at", "#at": "at"},
                 ExpressionAttributeValues=values.pack(
                     {":by": by, ":low": change.low, ":high": change.high, ":expires": expires_at}
                 ),
-                ReturnValues="UPDATED_NEW",
+                ReturnValues="ALL_OLD",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except ClientError as error:
@@ -168,11 +168,13 @@ class DynamoTenantLimits:
                 raise
             item = found(error)
             return BucketConflict(None if item is None else _bucket(item))
-        return _bucket(answer["Attributes"])
+        before: Item = answer.get("Attributes", {})
+        full_at = by + (values.integer(before, "full_at") if isinstance(change, Add) else 0)
+        return Bucket(full_at, max(change.low, values.optional_integer(before, "at") or 0))
 
     def jobs(self, tenant: str) -> int:
         return total(self._client, self._table, tenant)
 
 
 def _bucket(item: Item) -> Bucket:
-    return Bucket(values.integer(item, "full_at"))
+    return Bucket(values.integer(item, "full_at"), values.integer(item, "at"))
