@@ -112,14 +112,15 @@ class Shared:
                 return self._write(state, run, previous)
             case "lock", (lock, previous):
                 held: Lock | None = values[state.lock]
-                if held is None or held.holder == lock.holder or held == previous:
+                own = held is not None and held.holder == lock.holder and held.rank <= lock.rank
+                if held is None or own or held == previous:
                     return None, state._replace(lock=of(lock))
                 return held, state
             case "locked", ():
                 return values[state.lock], state
-            case "unlock", (holder,):
+            case "unlock", (holder, through):
                 held = values[state.lock]
-                if held is not None and held.holder == holder:
+                if held is not None and held.holder == holder and held.rank <= through:
                     return True, state._replace(lock=0)
                 return held is None, state
             case "enter", (message,):

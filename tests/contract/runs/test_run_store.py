@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from duecourse.adapters.dynamodb.runs.run_item import lock_item
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import Lock
@@ -109,14 +110,48 @@ def test_the_overlap_lock_is_released_by_its_holder_alone(any_tables: Tables, re
     store = any_tables.run_store()
     held = Lock("20261121T120000Z", NOON + 120)
     store.lock("default", "tick-tock", held, None)
-    assert store.unlock("default", "tick-tock", releaser) is free
+    assert store.unlock("default", "tick-tock", releaser, through=0) is free
     assert store.locked("default", "tick-tock") == (None if free else held)
+
+
+def test_the_overlap_lock_is_not_taken_from_a_later_start_of_its_holder(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    first, redriven = Lock("20261121T120000Z", NOON + 120, rank=2), Lock("20261121T120000Z", NOON + 130, rank=5)
+    assert store.lock("default", "tick-tock", first, None) is None
+    assert store.lock("default", "tick-tock", redriven, None) is None
+    assert store.lock("default", "tick-tock", first, None) == redriven
+    assert store.lock("default", "tick-tock", first, first) == redriven
+    assert store.locked("default", "tick-tock") == redriven
+    assert store.lock("default", "tick-tock", first, redriven) is None
+
+
+@pytest.mark.parametrize(("through", "free"), [(4, False), (5, True), (6, True)])
+def test_the_overlap_lock_of_a_later_start_is_not_released(any_tables: Tables, through: int, free: bool) -> None:
+    store = any_tables.run_store()
+    held = Lock("20261121T120000Z", NOON + 120, rank=5)
+    store.lock("default", "tick-tock", held, None)
+    assert store.unlock("default", "tick-tock", "20261121T120000Z", through=through) is free
+    assert store.locked("default", "tick-tock") == (None if free else held)
+
+
+def test_the_overlap_lock_of_a_release_without_ranks_is_its_holders(dynamodb_tables: Tables) -> None:
+    store, item = dynamodb_tables.run_store(), lock_item("default", "tick-tock", Lock("20261121T120000Z", NOON))
+    del item["rank"]
+    later = Lock("20261121T120000Z", NOON + 120, rank=2)
+    for release in (False, True):
+        dynamodb_tables.client.put_item(TableName=dynamodb_tables.runs, Item=item)
+        if release:
+            assert store.unlock("default", "tick-tock", later.holder, through=2)
+        else:
+            assert store.locked("default", "tick-tock") == Lock("20261121T120000Z", NOON)
+            assert store.lock("default", "tick-tock", later, None) is None
+    assert store.locked("default", "tick-tock") is None
 
 
 def test_a_lock_that_nobody_has_is_free_for_whoever_releases_it(any_tables: Tables) -> None:
     store = any_tables.run_store()
     assert store.locked("default", "tick-tock") is None
-    assert store.unlock("default", "tick-tock", "20261121T120000Z")
+    assert store.unlock("default", "tick-tock", "20261121T120000Z", through=0)
 
 
 def test_whether_all_runs_have_ended_is_asked_with_a_strong_read() -> None:

@@ -14,6 +14,8 @@ from duecourse.domain.runs.overlap import (
     TakeOver,
     Yield,
     decide_lock,
+    last_rank_before,
+    rank_of_start,
 )
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
@@ -101,3 +103,30 @@ def test_the_lock_is_taken_from_exactly_the_holder_that_was_judged() -> None:
     decision = decide(run(RunState.SUCCEEDED), now=DUE + 1.0, lock=other)
     assert isinstance(decision, TakeOver)
     assert decision.previous == other
+
+
+def test_the_starts_of_a_run_rank_by_attempt_and_a_redrive_ranks_above_other_starts_of_its_attempt() -> None:
+    queued, dead = run(RunState.QUEUED, attempt=0), run(RunState.DEAD, attempt=0)
+    first, second, retrying = run(attempt=1), run(attempt=2), run(RunState.RETRYING, attempt=1)
+    starts = [
+        (first, None),
+        (first, queued),
+        (first, dead),
+        (second, retrying),
+        (second, run(RunState.DEAD, attempt=1)),
+    ]
+    ranks = [rank_of_start(*start) for start in starts]
+    assert ranks[0] == ranks[1]
+    assert ranks[1:] == sorted(set(ranks))
+
+
+@pytest.mark.parametrize("attempt", [0, 1, 4])
+@pytest.mark.parametrize("state", [state for state in RunState if state.final])
+def test_a_final_record_ends_all_starts_but_those_over_it_and_after_it(state: RunState, attempt: int) -> None:
+    final, following = run(state, attempt=attempt), run(attempt=attempt + 1)
+    retrying = run(RunState.RETRYING, attempt=attempt)
+    assert rank_of_start(run(attempt=max(attempt, 1)), None) <= last_rank_before(final)
+    assert rank_of_start(following, retrying) <= last_rank_before(final)  # its write is refused
+    assert rank_of_start(following, final) > last_rank_before(final)
+    later = rank_of_start(run(attempt=attempt + 2), run(RunState.RETRYING, attempt=attempt + 1))
+    assert later > last_rank_before(final)

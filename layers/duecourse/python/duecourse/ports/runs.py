@@ -69,15 +69,15 @@ class RunStore(Protocol):
         """
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
-        """Take the overlap lock if it is free, already this holder's, or exactly `previous`. None if taken, else the
-        present lock.
+        """Take the overlap lock if it is free, this holder's with no higher rank, or exactly `previous`. None if taken,
+        else the present lock.
         """
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
         """The present lock; None if it is free. Strongly consistent."""
 
-    def unlock(self, tenant: str, job_id: str, holder: str) -> bool:
-        """Release the lock if `holder` has it; whether it is free now."""
+    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int) -> bool:
+        """Release the lock if `holder` has it with a rank up to `through`; whether it is free now."""
 
 
 @dataclass(frozen=True, slots=True)

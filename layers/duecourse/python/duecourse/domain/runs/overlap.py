@@ -35,10 +35,13 @@ LINED = (Overlap.QUEUE, *NEWEST_ONLY)
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """`holder` is the local name of a run (`RunName.local`), `until` the end of the acquiring invocation (UTC s)."""
+    """`holder` is the local name of a run (`RunName.local`), `until` the end of the acquiring invocation (UTC s).
+    `rank` is that of the acquiring start (`rank_of_start`; 0: acquired by a release without ranks).
+    """
 
     holder: str
     until: float
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -136,6 +139,20 @@ def decide_turn(
             return Yield("replaced", f"{last.local} takes its place")
         case _:
             return None
+
+
+def rank_of_start(run: Run, previous: Run | None) -> int:
+    """Orders the starts of one run: by attempt, and a start over a final record (such as a redrive) after the other
+    starts of its attempt. `run` is the record to write over `previous`.
+    """
+    return 2 * run.attempt + (previous is not None and previous.state.final)
+
+
+def last_rank_before(final: Run) -> int:
+    """The highest rank of a start that this final record has ended or prevented. A start over this record has a higher
+    rank, and so have all later ones.
+    """
+    return 2 * (final.attempt + 1)
 
 
 def needs_lock(job: Job) -> bool:

@@ -88,7 +88,8 @@ class MemoryRunStore:
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
         with self.items.lock:
             standing = self.items.locks.get((tenant, job_id))
-            if standing is not None and standing.holder != lock.holder and standing != previous:
+            own = standing is not None and standing.holder == lock.holder and standing.rank <= lock.rank
+            if standing is not None and not own and standing != previous:
                 return standing
             self.items.locks[tenant, job_id] = lock
             return None
@@ -96,12 +97,13 @@ class MemoryRunStore:
     def locked(self, tenant: str, job_id: str) -> Lock | None:
         return self.items.locks.get((tenant, job_id))
 
-    def unlock(self, tenant: str, job_id: str, holder: str) -> bool:
+    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int) -> bool:
         with self.items.lock:
             standing = self.items.locks.get((tenant, job_id))
-            if standing is not None and standing.holder == holder:
-                del self.items.locks[tenant, job_id]
-            return standing is None or standing.holder == holder
+            if standing is not None and (standing.holder != holder or standing.rank > through):
+                return False
+            self.items.locks.pop((tenant, job_id), None)
+            return True
 
 
 def _same(standing: Run, read: Run) -> bool:

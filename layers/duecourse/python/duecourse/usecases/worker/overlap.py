@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.overlap import (
     NEWEST_ONLY,
     Await,
@@ -17,12 +18,14 @@ from duecourse.domain.runs.overlap import (
     Yield,
     decide_lock,
     decide_turn,
+    last_rank_before,
     needs_lock,
+    rank_of_start,
 )
 from duecourse.domain.runs.recreated import own_job
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock, Lines, RunStore
+from duecourse.ports import Clock, Conflict, Lines, RunStore
 
 MAX_TAKE_OVERS = 4
 
@@ -32,8 +35,8 @@ class Held:
     """This run may start."""
 
 
-LockResult = Held | Yield | Await | Wait
-"""The result of a request for the lock."""
+LockResult = Held | Yield | Await | Wait | Conflict
+"""The result of a request for the lock. A Conflict means that the record of the run is already past this start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +47,20 @@ class Overlaps:
     lines: Lines
     clock: Clock
 
-    def take(self, job: Job, run: Run, lease_until: float, *, fresh: bool, again: bool = False) -> LockResult:
-        """Take the lock for `run`, if necessary from a holder that is final or lost. Idempotent for the holder.
-        `fresh`: the run has made no attempt yet; `again`: it has waited for the holder to begin.
+    def take(self, job: Job, start: Start, lease_until: float, *, again: bool = False) -> LockResult:
+        """Take the lock for a start, if necessary from a holder that is final or lost. Idempotent for the holder, but a
+        late message does not take it from a later start of its run. `again`: it has waited for the holder to begin.
         """
+        run, previous = start.run, start.previous
         if not needs_lock(job):
             return Held()
+        fresh = previous is None or previous.state is RunState.QUEUED
         # A run that has begun before (a retry, a redrive) goes before those in line.
         turn = decide_turn(job, position_of(run), **self._ends(job)) if fresh else None
         if turn is not None:
             return turn
-        return self._take(
-            job, Lock(run.name.local, lease_until), LockRequest(run.name.local, job.overlap, fresh, again)
-        )
+        wanted = Lock(run.name.local, lease_until, rank_of_start(run, previous))
+        return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
 
     def is_full(self, job: Job) -> bool:
         """Whether the line has as many runs as `queue_limit` allows."""
@@ -68,8 +72,10 @@ class Overlaps:
         return self.runs.locked(job.tenant, job.id) is None
 
     def release(self, job: Job, run: Run) -> bool:
-        """Release the lock if `run` holds it; whether it is free now."""
-        return needs_lock(job) and self.runs.unlock(job.tenant, job.id, run.name.local)
+        """Release the lock if `run`, by this final record, holds it; whether it is free now. A redrive may have taken
+        it meanwhile: its lock is not released.
+        """
+        return needs_lock(job) and self.runs.unlock(job.tenant, job.id, run.name.local, through=last_rank_before(run))
 
     def _ends(self, job: Job) -> dict[str, LinePosition | None]:
         """The first place of the line, or the last one if only the newest run runs."""
@@ -80,7 +86,7 @@ class Overlaps:
         end = found[0] if found else None
         return {"first": None if newest else end, "last": end if newest else None}
 
-    def _take(self, job: Job, wanted: Lock, asks: LockRequest) -> LockResult:
+    def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None) -> LockResult:
         previous: Lock | None = None
         for _ in range(MAX_TAKE_OVERS):
             held = self.runs.lock(job.tenant, job.id, wanted, previous)
@@ -90,6 +96,11 @@ class Overlaps:
                 continue
             holder = self.runs.get(job.tenant, job.id, held.holder)
             now = self.clock.now()
+            if held.holder == wanted.holder:
+                if holder != record:
+                    return Conflict(holder)
+                previous = held  # left by a run of the same name, whose job and record were deleted
+                continue
             if holder is not None and own_job(job, holder) is None:
                 previous = held  # the lock of a deleted job of the same id, whose runs do not count
                 continue

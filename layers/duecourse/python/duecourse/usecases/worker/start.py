@@ -61,10 +61,11 @@ class Starter:
             decision = replace(decision, run=fitted.run)
         if message.waited:
             effects.line.received(message)  # before the lock is read
-        fresh = decision.previous is None or decision.previous.state is RunState.QUEUED
-        match effects.overlaps.take(job, decision.run, item.context.lease_until, fresh=fresh, again=message.waited):
+        match effects.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
             case Held():
                 pass
+            case Conflict() as past:
+                return past
             case Await(until, reason):
                 waits = replace(item, message=replace(message, waited=True))
                 return self.requeue.defer(waits, decision.previous, until, reason)
@@ -81,7 +82,7 @@ class Starter:
                 return defer(now, "its deadline could not be armed")
         if conflict := effects.runs.write(run, decision.previous):
             if conflict.found is not None and conflict.found.state is RunState.DEAD:
-                effects.overlaps.release(job, run)  # a copy for a dead run: no later step would release it
+                effects.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
             return conflict
         waited = message.waited or (decision.previous is not None and decision.previous.state is RunState.QUEUED)
         # A redriven run may have waited in line, and be started by another message than the one there.

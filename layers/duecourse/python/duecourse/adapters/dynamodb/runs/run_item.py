@@ -122,9 +122,11 @@ def from_item(item: Item) -> Run:
 
 def lock_item(tenant: str, job_id: str, lock: Lock) -> Item:
     """The item of an overlap lock."""
-    return job_key(tenant, job_id, ACTIVE) | values.pack({"holder": lock.holder, "until": lock.until})
+    return job_key(tenant, job_id, ACTIVE) | values.pack(
+        {"holder": lock.holder, "until": lock.until, "rank": lock.rank}
+    )
 
 
 def lock_from_item(item: Item) -> Lock:
     """The lock of its item."""
-    return Lock(values.text(item, "holder"), float(item["until"]["N"]))
+    return Lock(values.text(item, "holder"), float(item["until"]["N"]), values.optional_integer(item, "rank") or 0)

@@ -20,6 +20,9 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.ports import Conflict, StateMark
 
+_UP_TO_RANK = "#holder = :mine AND (attribute_not_exists(#rank) OR #rank <= :rank)"
+"""The lock is this holder's, acquired by no later start. Releases before ranks write none."""
+
 
 class DynamoRunStore:
     """ports.RunStore."""
@@ -140,9 +143,9 @@ class DynamoRunStore:
         return StateIndex(self._client, self._table).newest(tenant, states, limit=limit, before=before, job_id=job_id)
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
-        whose: Item = {":mine": {"S": lock.holder}}
-        names = {"#holder": "holder"}
-        condition = "attribute_not_exists(PK) OR #holder = :mine"
+        whose: Item = {":mine": {"S": lock.holder}, ":rank": values.number(lock.rank)}
+        names = {"#holder": "holder", "#rank": "rank"}
+        condition = f"attribute_not_exists(PK) OR ({_UP_TO_RANK})"
         if previous is not None:
             whose |= {":previous": {"S": previous.holder}, ":until": values.number(previous.until)}
             names["#until"] = "until"
@@ -168,14 +171,14 @@ class DynamoRunStore:
         item = read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
         return None if item is None else run_item.lock_from_item(item)
 
-    def unlock(self, tenant: str, job_id: str, holder: str) -> bool:
+    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int) -> bool:
         try:
             self._client.delete_item(
                 TableName=self._table,
                 Key=job_key(tenant, job_id, ACTIVE),
-                ConditionExpression="#holder = :mine",
-                ExpressionAttributeNames={"#holder": "holder"},
-                ExpressionAttributeValues={":mine": {"S": holder}},
+                ConditionExpression=_UP_TO_RANK,
+                ExpressionAttributeNames={"#holder": "holder", "#rank": "rank"},
+                ExpressionAttributeValues={":mine": {"S": holder}, ":rank": values.number(through)},
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except ClientError as error:

@@ -1,0 +1,179 @@
+"""The lock of a redriven run is not released by a message about the attempt before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Completion, Overlap
+from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import Succeeded
+from duecourse.messages import MessageKind
+from duecourse.ports import RunStore
+from tests.support.jobs import NOON, job
+from tests.support.one_run import ONCE, fail, hand_over, receive, the_run
+from tests.support.tables import Tables
+from tests.support.wheel import Held
+from tests.support.world import World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+@dataclass
+class Interrupted:
+    """ports.RunStore: `then` is executed once, after the first call of `method` was applied and before it returns."""
+
+    store: RunStore
+    method: str
+    then: Callable[[], object]
+    done: list[str] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.store, name)
+
+        def call(*args: Any, **named: Any) -> Any:
+            answer = real(*args, **named)
+            if name == self.method and not self.done:
+                self.done.append(name)
+                self.then()
+            return answer
+
+        return call
+
+
+@dataclass
+class Died:
+    """A run that is DEAD, and the message of its first attempt."""
+
+    world: World
+    run: Run
+    message: Held
+
+    def redrive(self) -> None:
+        """Handle the API's redrive."""
+        self.world.tell(self.world.about(self.run, MessageKind.REDRIVE))
+
+    def late_copy(self) -> None:
+        """Handle a late copy of the message, as the API sends what the dispatcher sends too."""
+        hand_over(self.world, self.world.wheel.put_in(self.message.message.again(nonce="late")))
+
+    def again(self) -> None:
+        """Handle one more delivery of the message itself."""
+        hand_over(self.world, replace(self.message, receives=self.message.receives + 1))
+
+    def interrupted(self, method: str, then: Callable[[], object]) -> None:
+        """Execute `then` after the next call of a method of the table of runs."""
+        self.world.run_store = Interrupted(self.world.run_store, method, then)  # type: ignore[assignment]
+
+
+def died(world: World, overlap: Overlap) -> Died:
+    """A run that died in its first attempt."""
+    world.add(every_minute(overlap))
+    world.clock.set(NOON + 60)
+    held = receive(world)
+    world.caller.answer = fail
+    hand_over(world, held)
+    world.caller.answer = lambda _: Succeeded()
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.DEAD, 1)
+    return Died(world, the_run(world), held)
+
+
+def died_unstarted(world: World, overlap: Overlap) -> Died:
+    """A run whose message became a dead letter before its first attempt."""
+    world.add(every_minute(overlap))
+    (held,) = world.wheel.hold_back(60)
+    world.clock.set(NOON + 60)
+    world.wheel.dead_letters.append(held)
+    world.reconcile()
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.DEAD, 0)
+    return Died(world, the_run(world), held)
+
+
+def every_minute(overlap: Overlap) -> Job:
+    """A job with two runs, each of which lasts until its callback."""
+    made = job("* * * * *", overlap=overlap, completion=Completion.CALLBACK, retry=ONCE, max_runs=2)
+    return replace(made, completion_seconds=600)
+
+
+def copy_before_the_redrive(dead: Died) -> None:
+    dead.interrupted("lock", dead.redrive)
+    dead.late_copy()
+
+
+def copy_between_lock_and_record(dead: Died) -> None:
+    dead.interrupted("lock", dead.late_copy)
+    dead.redrive()
+
+
+def copy_refused_before_the_redrive(dead: Died) -> None:
+    dead.interrupted("write", dead.redrive)
+    dead.late_copy()
+
+
+def copy_after_the_redrive(dead: Died) -> None:
+    dead.redrive()
+    dead.late_copy()
+
+
+def delivery_between_lock_and_record(dead: Died) -> None:
+    dead.interrupted("lock", dead.again)
+    dead.redrive()
+
+
+def delivery_before_the_redrive(dead: Died) -> None:
+    dead.interrupted("get", dead.redrive)
+    dead.again()
+
+
+COPIES = [
+    copy_before_the_redrive,
+    copy_between_lock_and_record,
+    copy_refused_before_the_redrive,
+    copy_after_the_redrive,
+]
+DELIVERIES = [delivery_between_lock_and_record, delivery_before_the_redrive]
+CASES = [
+    *((died, order) for order in (*COPIES, *DELIVERIES)),
+    *((died_unstarted, order) for order in COPIES),
+]
+
+
+@pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.QUEUE, Overlap.NEWEST])
+@pytest.mark.parametrize(("dies", "order"), CASES, ids=lambda each: each.__name__)
+def test_a_redriven_run_keeps_its_lock_when_a_message_about_its_death_is_late(
+    world: World, dies: Callable[[World, Overlap], Died], order: Callable[[Died], None], overlap: Overlap
+) -> None:
+    dead = dies(world, overlap)
+    order(dead)
+    redriven = the_run(world)
+    assert (redriven.state, redriven.attempt) == (RunState.WAITING, dead.run.attempt + 1)
+    held = world.run_store.locked("default", "tick-tock")
+    assert held is not None
+    assert held.holder == redriven.name.local
+    world.until(NOON + 125)
+    assert world.runs("tick-tock")[1].state is (RunState.SKIPPED if overlap is Overlap.SKIP else RunState.QUEUED)
+    world.tell(world.about(redriven, MessageKind.COMPLETE))
+    assert world.runs("tick-tock")[0].state is RunState.SUCCEEDED
+    assert world.runs("tick-tock")[1].state is (RunState.SKIPPED if overlap is Overlap.SKIP else RunState.WAITING)
+
+
+def test_a_copy_of_a_dead_runs_first_message_releases_the_lock_that_it_took(world: World) -> None:
+    dead = died(world, Overlap.NEWEST)
+    dead.late_copy()
+    assert world.run_store.locked("default", "tick-tock") is None
+
+
+def test_a_lock_of_a_deleted_jobs_run_does_not_block_a_run_of_the_same_name(world: World) -> None:
+    world.add(job("* * * * *", overlap=Overlap.NEWEST))
+    left_behind = Lock("20261121T120100Z", NOON - 600, rank=7)
+    assert world.run_store.lock("default", "tick-tock", left_behind, None) is None
+    world.until(NOON + 65)
+    assert world.states("tick-tock") == [(60, RunState.SUCCEEDED)]
