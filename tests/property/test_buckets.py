@@ -81,3 +81,25 @@ def test_instances_let_in_no_more_than_what_was_taken_in_time(
         # What is taken may be spent LEASE_SECONDS later; the fastest clock is ahead of the slowest by `skew`.
         skew = max(skews) - min(skews)
         assert let_in <= rules.rate * (passed + LEASE_SECONDS + skew) + rules.burst + ROUNDING
+
+
+@given(
+    RULES,
+    st.lists(st.floats(-5, 5), min_size=3, max_size=3),
+    st.lists(st.tuples(st.integers(0, 2), st.floats(0, 4)), max_size=15),
+)
+def test_flooded_instances_admit_no_more_than_burst_and_rate_by_clocks_that_differ(
+    rules: BucketRules, skews: list[float], steps: list[tuple[int, float]]
+) -> None:
+    """Each step: the instance that gets requests until it refuses one, and how long after the step before."""
+    store = MemoryLimits()
+    clocks = [SettableClock(START + skew) for skew in skews]
+    instances = [Limits(store, clock, rules) for clock in clocks]
+    passed, admitted = 0.0, 0
+    for who, later in steps:
+        passed += later
+        for clock in clocks:
+            clock.advance(later)
+        while instances[who].admit("acme") is None:
+            admitted += 1
+            assert admitted <= rules.rate * (passed + max(skews) - min(skews)) + rules.burst + ROUNDING
