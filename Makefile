@@ -39,7 +39,8 @@ test: setup ## the checks, and tests of every part: five minutes on two cores
 test-all: setup ## everything that `make test` leaves out (tests/tiers.py): half an hour
 	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "extended and not fuzz"  # files in their order, the long ones first
 	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property
-	@$(MAKE) --no-print-directory model types-314 test-314 wheels-314
+	@$(MAKE) --no-print-directory model MODEL_STATES=300000
+	@$(MAKE) --no-print-directory types-314 test-314 wheels-314
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -114,8 +115,8 @@ fuzz: setup ## by chance: the API against its own document for ten minutes (FUZZ
 faults: setup ## write docs/faults.md anew: each write of each story meets each fault (STORIES="fires retries": those alone)
 	$(BIN)/python -m tests.support.fault_table $(STORIES)
 
-model: setup ## workflows' protocol: every order of the steps over small graphs, larger ones at random; six minutes
-	$(BIN)/python -m tests.support.workflow_model
+model: setup ## workflows' protocol: every order of the steps over small graphs, larger ones at random (MODEL_STATES=300000: so many states of a case)
+	$(BIN)/python -m tests.support.workflow_model $(MODEL_STATES)
 
 prove: setup ## the real handlers against a simulated cloud, histories by chance for ten minutes (PROVE_SECONDS=600, SEED=7: that one alone)
 	$(BIN)/python -m tests.prove $(if $(SEED),--seed $(SEED) --histories 1,--seconds $(PROVE_SECONDS))

@@ -13,6 +13,7 @@ from duecourse.domain.runs.decision import (
     DeadlineCame,
     Decision,
     Ended,
+    Evaluated,
     GivenUp,
     Start,
     StartRequest,
@@ -45,7 +46,7 @@ class Promises:
             assert after.cancel_requested == before.cancel_requested, "a wish that was noted is not forgotten"
         if before is not None and before.state.final:
             self._leaves_the_end(write)
-        if before is not None and before.state is not RunState.DEAD:
+        if before is not None and before.state is not RunState.DEAD and not _goes_on(write):
             self._is_of_this_attempt(write)
         if after.state is RunState.WAITING:
             assert after.deadline is not None
@@ -72,7 +73,7 @@ class Promises:
         assert after.attempt not in self.begun, "an attempt never starts twice"
         assert (after.message_id, after.token) == (context.message_id, context.token)
         if before is not None:
-            assert before.state in (RunState.RUNNING, RunState.RETRYING, RunState.DEAD)
+            assert before.state in (RunState.RUNNING, RunState.RETRYING, RunState.DEAD) or _goes_on(write)
             assert before.cancel_requested is None
             if before.state is RunState.RUNNING:
                 assert before.lease_until is not None
@@ -81,15 +82,20 @@ class Promises:
             if before.state is RunState.RETRYING:
                 assert before.not_before is not None
                 assert now >= before.not_before
-            if before.state is not RunState.DEAD:
+            if not before.state.final:
                 assert after.attempts_allowed == before.attempts_allowed
                 assert write.thought.job.delivery is Delivery.AT_LEAST_ONCE
         self.begun[after.attempt] = write.thought.worker.killed_at
 
     def _leaves_the_end(self, write: Write) -> None:
-        """A final record changes by a redrive only, but for the message that carries a dead run."""
+        """A final record changes by a redrive only, of the run or of a job of its workflow, but for the message that
+        carries a dead run.
+        """
         before, after = write.before, write.after
         assert before is not None
+        if _goes_on(write):
+            assert isinstance(write.thought.decision, Start)
+            return
         assert before.state is RunState.DEAD
         if after.state is RunState.DEAD:
             offered = _offered(write)
@@ -137,6 +143,12 @@ class Promises:
         assert after.error
         assert not after.notified
         assert isinstance(write.thought.job, Job)
+
+
+def _goes_on(write: Write) -> bool:
+    """Whether a run that has succeeded goes on by an evaluation: a dead job of its workflow was redriven."""
+    succeeded = write.before is not None and write.before.state is RunState.SUCCEEDED
+    return succeeded and isinstance(write.thought.event, Evaluated)
 
 
 def _offered(write: Write) -> StartRequest | None:

@@ -11,6 +11,9 @@ from tests.support.workflow_model.values import Broken, Letter, State
 from tests.support.workflow_model.workers import Node
 from tests.support.workflow_model.world import World
 
+MOST = 50_000_000
+"""States of one case."""
+
 
 class Found(NamedTuple):
     """What a search has seen."""
@@ -24,11 +27,17 @@ class BrokenPromiseError(AssertionError):
     """With the shortest way there."""
 
 
+class TooManyStatesError(Exception):
+    """A case has more states than are to be searched."""
+
+
 class Explorer(World):
     """One search."""
 
-    def exhaust(self, limit: int = 50_000_000) -> Found:
-        """All states, breadth first. Raises BrokenPromiseError, also where a state cannot come to rest any more."""
+    def exhaust(self, limit: int = MOST) -> Found:
+        """All states, breadth first. Raises BrokenPromiseError, also where a state cannot come to rest any more, and
+        TooManyStatesError beyond `limit`.
+        """
         first = self.beginning()
         numbers = {hash(first): 0}  # of ints only: the same at each run
         parents, heads, tails = array("l", [-1]), array("l"), array("l")
@@ -53,7 +62,7 @@ class Explorer(World):
                 except Broken as broken:
                     raise BrokenPromiseError(self._told(broken.promise, parents, numbers, number)) from broken
             if len(parents) > limit:
-                raise AssertionError(f"more than {limit:,} states")
+                raise TooManyStatesError(f"more than {limit:,} states")
             level = following
         if (stuck := _never_at_rest(len(parents), heads, tails, at_rest)) is not None:
             raise BrokenPromiseError(self._told("I4 it never comes to rest", parents, numbers, stuck))
