@@ -190,6 +190,9 @@ MUTANTS = {
     ),
     "a redriven success does not have its workflow's run evaluated": _REDRIVEN,
     "a death by members is not looked at once more": _REDRIVEN,
+    "a success is not looked at once more": Case(
+        "chain of 2, the first may fail", MAY_FAIL, Left(failures=1, redrives=1)
+    ),
     "a skipped member stays skipped": _REDRIVEN,
     "who begins a run with nothing to start does not evaluate it": _REDRIVEN,
 }

@@ -185,13 +185,19 @@ class WorkflowSteps:
 
     def _after_run(self, run: Run) -> Generator[Question, Any, list[RunMessage]]:
         """Workflows._after_run."""
-        if run.state not in (RunState.DEAD, RunState.CANCELLED) or run.attempt == 0:
+        if not run.state.final or run.state is RunState.SKIPPED or run.attempt == 0:
             return []
         if run.reason == MEMBERS_FAILED and self.changed == "a death by members is not looked at once more":
             return []
+        succeeded = run.state is RunState.SUCCEEDED
+        if succeeded and not any(member.may_fail for member in self.graph.members):
+            return []
+        if succeeded and self.changed == "a success is not looked at once more":
+            return []
         state = yield from self._known()
-        if run.reason == MEMBERS_FAILED:
-            return [] if state.outcome is WorkflowOutcome.FAILED else [self.messages.evaluate()]
+        if succeeded or run.reason == MEMBERS_FAILED:
+            written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
+            return [] if state.outcome is written else [self.messages.evaluate()]
         if self.changed == "who is due is not cancelled with the workflow's run":
             return []
         due = [each for each in state.to_start() if state.readiness(each) is Readiness.READY]

@@ -170,14 +170,19 @@ class Workflows:
         return sent
 
     def _after_run(self, run: Run, graph: Graph) -> list[RunMessage]:
-        """A run that its members made DEAD is looked at once more: one may have been redriven before that was written.
-        One that ended otherwise takes the members with it that are due or at work.
+        """A run that its members ended is evaluated again if one of them was redriven before the end was written. Only
+        a member that may fail can be dead in a run that has SUCCEEDED. A run that ended otherwise takes the members
+        with it that are due or at work.
         """
-        if run.state not in (RunState.DEAD, RunState.CANCELLED) or run.attempt == 0:
+        if not run.state.final or run.state is RunState.SKIPPED or run.attempt == 0:
+            return []
+        succeeded = run.state is RunState.SUCCEEDED
+        if succeeded and not any(member.may_fail for member in graph.members):
             return []
         state, messages = self._known(run, graph), self._messages(run, graph)
-        if run.reason == MEMBERS_FAILED:
-            return [] if state.outcome is WorkflowOutcome.FAILED else [messages.evaluate()]
+        if succeeded or run.reason == MEMBERS_FAILED:
+            written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
+            return [] if state.outcome is written else [messages.evaluate()]
         due = [each for each in state.to_start() if state.readiness(each) is Readiness.READY]
         return messages.cancellations(due)
 
