@@ -25,7 +25,7 @@ def posted(system: System) -> dict[str, Job]:
     retry = {"max_attempts": 2, "backoff": "fixed", "min_seconds": 1, "max_seconds": 1}
     documents = (
         {"id": "once", "schedule": soon, "target": works, "payload": {"hello": "world"}},
-        {"id": "ticking", "schedule": "rate(10 seconds)", "target": works},
+        {"id": "ticking", "schedule": "rate(10 seconds)", "target": works, "overlap": "allow"},
         {"id": "doomed", **SOON_ONCE, "target": fails, "retry": retry},
     )
     return {job.id: job for job in map(system.client.create_job, documents)}

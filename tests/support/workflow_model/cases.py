@@ -156,6 +156,11 @@ WALKS = (
 )
 """At random."""
 
+KNOWN = {WALKS[1]: "I6 "}
+"""The promise that a walk breaks at present (docs/decisions/015-workflows.md, known gaps): `make model` prints it and
+goes on. Remove an entry with the change that mends it.
+"""
+
 _REDRIVEN = Case("chain of 2", CHAIN, Left(failures=1, redrives=1))
 _BESIDE = Case("join, all_done", joins(Rule.ALL_DONE), Left(failures=1, redrives=1))
 _CRASHED = Case("chain of 2", CHAIN, Left(crashes=1), workers=1)
