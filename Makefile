@@ -77,7 +77,7 @@ synth: setup ## write the prod template to cdk.out (no account needed)
 	@echo "cdk.out/Duecourse-prod.template.json is written"
 
 bench: setup ## measure every budget, write benchmarks/RESULTS.md (BENCH="--only cost": that one alone)
-	$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements-bench.txt
+	$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/bench.txt
 	$(BIN)/python -m benchmarks.results $(BENCH)
 
 numbers: setup ## write benchmarks/RESULTS.md and the marked numbers of README and docs from benchmarks/results; seconds
@@ -104,8 +104,8 @@ bench-hops: setup ## workflows on the local stack: from a job to the next, 1,000
 bench-console: setup ## the console's first page and a list of 10,000 jobs, as a browser loads them; three minutes
 	$(BIN)/python -m benchmarks.console
 
-openapi: setup ## write what is made from the API's code: openapi.json, the copy that is served, docs/api.md, the client's methods
-	$(BIN)/python -m duecourse.api.openapi openapi.json docs/api.md
+openapi: setup ## write what is made from the API's code: openapi.json, docs/api.md, the client's methods
+	$(BIN)/python -m duecourse.api.openapi docs/api.md
 	$(BIN)/python -m scripts.client_code
 
 fuzz: setup ## by chance: the API against its own document for ten minutes (FUZZ_SECONDS=600), all that is drawn elsewhere
@@ -131,15 +131,15 @@ deploy: setup ## deploy to the AWS account of your credentials: make deploy STAG
 	@$(BIN)/python -m scripts.deploy -c stage=$(STAGE) $(SETTINGS)
 
 lock: setup ## resolve the locks anew (LOCK_OPTIONS=--upgrade for newer versions)
-	$(COMPILE) scripts/requirements-uv.in -o scripts/requirements-uv.txt
+	$(COMPILE) requirements/uv.in -o requirements/uv.txt
 	$(COMPILE) layers/dependencies/requirements.in -o layers/dependencies/requirements.txt
-	$(COMPILE) requirements-dev.in -o requirements-dev.txt
-	$(COMPILE) requirements-bench.in -o requirements-bench.txt
-	$(COMPILE) requirements-audit.in -o requirements-audit.txt
+	$(COMPILE) requirements/dev.in -o requirements/dev.txt
+	$(COMPILE) requirements/bench.in -o requirements/bench.txt
+	$(COMPILE) requirements/audit.in -o requirements/audit.txt
 	npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
 	node -e 'const fs = require("fs"), lock = JSON.parse(fs.readFileSync("package-lock.json")); for (const name in lock.packages) delete lock.packages[name].funding; fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n")'
-	@! grep -nE '://' layers/dependencies/requirements.txt requirements-dev.txt requirements-bench.txt \
-		requirements-audit.txt scripts/requirements-uv.txt package-lock.json
+	@! grep -nE '://' layers/dependencies/requirements.txt requirements/dev.txt requirements/bench.txt \
+		requirements/audit.txt requirements/uv.txt package-lock.json
 
 audit-locks: setup ## known vulnerabilities of all locked packages; what cannot be reached is said and skipped
 	@$(BIN)/python -m scripts.audit_locks
@@ -148,15 +148,15 @@ pictures: setup ## the console's pictures in the documentation, made anew
 	DUECOURSE_PICTURES=docs/pictures $(BIN)/pytest -q tests/console/test_pictures.py
 
 docs: setup ## the documentation as a site, in .build/site
-	@$(BIN)/python -m scripts.site_pages .build/pages
-	@$(BIN)/zensical build --clean --strict
+	@$(BIN)/python -m scripts.site_pages .build
+	@$(BIN)/zensical build --clean --strict --config-file .build/zensical.toml
 	@echo "open .build/site/index.html"
 
 sbom: setup ## bills of materials (CycloneDX) of the functions and of the tools, in .build/sbom
-	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements-audit.txt
+	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/audit.txt
 	@mkdir -p .build/sbom
 	@$(SBOM) layers/dependencies/requirements.txt --pyproject pyproject.toml -o .build/sbom/functions.cdx.json
-	@$(SBOM) requirements-dev.txt -o .build/sbom/development.cdx.json
+	@$(SBOM) requirements/dev.txt -o .build/sbom/development.cdx.json
 	@npm sbom --sbom-format cyclonedx --package-lock-only --loglevel=error > .build/sbom/node.cdx.json
 	@echo "in .build/sbom: functions.cdx.json (what is deployed), development.cdx.json, node.cdx.json"
 

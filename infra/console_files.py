@@ -12,7 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 
 from infra.bundling import FUNCTIONS, ROOT, BundlingError, asset, copy_code, digest, digest_of, function_hash, run
 
-SOURCES = ("console", "openapi.json", "package-lock.json")
+SOURCES = ("console", "layers/duecourse/python/duecourse/api/openapi/openapi.json", "package-lock.json")
 """What the files are made from: the page's code, the API's description (its client), and the tools."""
 
 LEFT_OUT = {"dist", "node_modules", "schema.ts"}

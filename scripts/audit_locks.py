@@ -20,13 +20,13 @@ from typing import Any
 from infra.uv import environment, find_uv
 
 ROOT = Path(__file__).resolve().parent.parent
-TOOLS = "requirements-audit.txt"
+TOOLS = "requirements/audit.txt"
 PYTHON_LOCKS = (
     "layers/dependencies/requirements.txt",
-    "requirements-dev.txt",
-    "requirements-bench.txt",
+    "requirements/dev.txt",
+    "requirements/bench.txt",
     TOOLS,
-    "scripts/requirements-uv.txt",
+    "requirements/uv.txt",
 )
 SERVICES = ("pypi", "osv")
 MAX_SECONDS = 600

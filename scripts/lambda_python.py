@@ -38,7 +38,7 @@ def run_tests(name: str) -> int:
         print(f"test-314: skipped: {name} was not found; install it, for example with `uv python install 3.14`")
         return 0
     folder = ROOT / ".build" / f"venv-{Path(name).name}"
-    packages = f"{python} {digest('requirements-dev.txt')}"
+    packages = f"{python} {digest('requirements/dev.txt')}"
     project = f"{packages} {digest('pyproject.toml')}"
     with one_at_a_time():
         step(f"{folder.name}-packages", packages, folder, lambda: make_environment(folder, python))

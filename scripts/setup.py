@@ -92,7 +92,7 @@ def find_or_bring_uv() -> str:
 
 def install_uv(folder: Path, python: str) -> Path:
     """uv's binary, installed from its hashed lock into `folder` with the standard library's venv, or with pip alone."""
-    wanted = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", "scripts/requirements-uv.txt"]
+    wanted = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", "requirements/uv.txt"]
     failure = "uv could not be installed"
     if works([python, "-m", "venv", str(folder)]):
         run([str(folder / "bin" / "python"), *wanted], failure, downloads="pip")
@@ -117,7 +117,7 @@ def make_environment(folder: Path, python: str) -> None:
         run([uv, "venv", "--quiet", "--python", python, str(folder)], failure, env)
         made.write_text(python)
     say("installing the locked Python packages ...")
-    install = [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(its_python), "requirements-dev.txt"]
+    install = [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(its_python), "requirements/dev.txt"]
     run(install, "the Python packages could not be installed", env, "uv")
 
 
@@ -180,7 +180,7 @@ def setup() -> None:
     """All steps; what is missing on the machine is said before anything is downloaded."""
     began = time.monotonic()
     with one_at_a_time():
-        python_wanted = f"{base_python()} {digest('requirements-dev.txt')}"
+        python_wanted = f"{base_python()} {digest('requirements/dev.txt')}"
         project_wanted = f"{python_wanted} {digest('pyproject.toml')}"
         node_wanted = digest("package-lock.json")
         if not (TOOLS / "node.stamp").exists() or not shutil.which("node"):

@@ -1,5 +1,5 @@
-"""`python -m scripts.site_pages FOLDER`: the pages of the site. Those under docs/, those of the repository's root, and
-those made from the code.
+"""`python -m scripts.site_pages FOLDER`: the configuration of the site and its pages: those under docs/, those of
+the repository's root, and those made from the code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from typing import Any
 
 import click
 
+from duecourse.api.openapi.served import FILE
+
 ROOT = Path(__file__).resolve().parents[1]
+CONFIGURATION = ROOT / "docs" / "zensical.toml"
 ROOT_PAGES = {"README.md": "index.md"} | {
     name: name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 }
@@ -62,18 +65,20 @@ def _linked(page: Path, inside: str, sources: Mapping[Path, str]) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write the pages, and what they show, into an empty folder."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Write the configuration into a folder, and the pages with their pictures into its folder `pages`."""
+    inside = folder / "pages"
+    shutil.rmtree(inside, ignore_errors=True)
     for name, text in pages().items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+        (inside / name).parent.mkdir(parents=True, exist_ok=True)
+        (inside / name).write_text(text, encoding="utf-8")
     for name, path in pictures().items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, folder / name)
+        (inside / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, inside / name)
+    shutil.copyfile(CONFIGURATION, folder / CONFIGURATION.name)
 
 
 def _schemas() -> Mapping[str, Any]:
-    document = json.loads((ROOT / "openapi.json").read_text(encoding="utf-8"))
+    document = json.loads(FILE.read_bytes())
     schemas: Mapping[str, Any] = document["components"]["schemas"]
     return schemas
 

@@ -82,7 +82,7 @@ def _turns(repeats: int, environment: dict[str, str]) -> dict[str, list[Start]]:
 def _environment(compiled: Path) -> dict[str, str]:
     """Nothing of this process's but what finds programs; compiled modules are kept in `compiled`.
 
-    Lambda has no awscrt, which the command line brings (requirements-dev.in), and botocore imports it where it is.
+    Lambda has no awscrt, which the command line brings (requirements/dev.in), and botocore imports it where it is.
     """
     lacking = compiled.with_name("lacking")
     lacking.mkdir(exist_ok=True)

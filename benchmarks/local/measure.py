@@ -137,7 +137,7 @@ class _Measurement:
         """Start a rival, or note why not."""
         options = {"name": side.name, **common}
         if side.missing:
-            self._note(f"{side.name} is left out: not installed: {', '.join(side.missing)} (requirements-bench.txt)")
+            self._note(f"{side.name} is left out: not installed: {', '.join(side.missing)} (requirements/bench.txt)")
             return False
         module = "apscheduler_side"
         try:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from duecourse.api.openapi.served import FILE
 from scripts.client_code.bodies import bodies
 from scripts.client_code.document import Document
 from scripts.client_code.methods import methods
@@ -19,7 +20,7 @@ FILES = ("models.py", "bodies.py", "methods.py", "async_methods.py")
 
 def written() -> dict[str, str]:
     """The files' contents by name, formatted as the repository's code is."""
-    document = Document(json.loads((ROOT / "openapi.json").read_text(encoding="utf-8")))
+    document = Document(json.loads(FILE.read_bytes()))
     made = (
         models(document),
         bodies(document),

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from duecourse.api.openapi.served import FILE
 from duecourse.api.routes.table import ROUTES
 from duecourse.cli.local.demo.receiver import OK_PATH
 from tests.support.api import HTTP_TARGET
@@ -36,7 +37,7 @@ def http(system: System) -> Iterator[httpx.Client]:
 
 
 def test_the_stack_serves_its_document_and_each_route_keeps_to_it(system: System, http: httpx.Client) -> None:
-    assert http.get("/v1/openapi.json").json() == json.loads((ROOT / "openapi.json").read_text())
+    assert http.get("/v1/openapi.json").json() == json.loads(FILE.read_bytes())
     routes = [(method, path) for method, path, *_ in ROUTES]
     made = ("PUT", "/v1/jobs/<job_id>"), ("PUT", "/v1/workflows/<workflow_id>")
     answers = {}

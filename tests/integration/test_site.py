@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.site_pages import pages, write
-from tests.support.template import ROOT
+from scripts.site_pages import CONFIGURATION, pages, write
 
 LOADED = re.compile(r'<(?:script|img|iframe|link)[^>]+(?:src|href)="(https?:)?//')
 
@@ -19,10 +18,7 @@ LOADED = re.compile(r'<(?:script|img|iframe|link)[^>]+(?:src|href)="(https?:)?//
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    write(folder / "pages")
-    config = (ROOT / "zensical.toml").read_text()
-    config = config.replace('".build/pages"', '"pages"').replace('".build/site"', '"site"')
-    (folder / "zensical.toml").write_text(config)
+    write(folder)
     command = [str(Path(sys.executable).with_name("zensical")), "build", "--strict"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -44,8 +40,8 @@ def test_dollars_are_no_mathematics_and_marks_of_numbers_are_not_shown(site: Pat
 
 
 def test_every_page_is_in_the_menu_but_decisions_which_have_a_list() -> None:
-    menu = set(re.findall(r'"([^"]+\.md)"', (ROOT / "zensical.toml").read_text()))
-    assert tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["site_name"] == "Duecourse"
+    menu = set(re.findall(r'"([^"]+\.md)"', CONFIGURATION.read_text()))
+    assert tomllib.loads(CONFIGURATION.read_text())["project"]["site_name"] == "Duecourse"
     others = {name for name in pages() if not name.startswith("decisions/")}
     assert others - menu == {"SECURITY.md"}
     assert menu <= set(pages())

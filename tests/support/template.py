@@ -16,7 +16,7 @@ from tests.support.shared import filled_once
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / ".build" / "synthesised"
-MADE_FROM = ("infra", "functions", "layers", "console", "openapi.json", "package-lock.json")
+MADE_FROM = ("infra", "functions", "layers", "console", "package-lock.json")
 NOT_READ = {"__pycache__", "dist", "node_modules", "schema.ts"}
 TABLE_ARGUMENTS = (
     "KeySchema",
@@ -96,7 +96,7 @@ def table_definitions(stage: str = "local") -> dict[str, dict[str, Any]]:
 def _fingerprint(made_from: tuple[str, ...], more: str) -> str:
     """A hash of the names and contents of all that a template is made from."""
     whole = hashlib.sha256(f"{sys.version}\0{more}\0".encode())
-    files = [ROOT / "cdk.json", ROOT / "requirements-dev.txt"]
+    files = [ROOT / "cdk.json", ROOT / "requirements/dev.txt"]
     for name in made_from:
         tops = [ROOT / name, *(ROOT / name).rglob("*")]
         files += [path for path in tops if path.is_file() and not NOT_READ.intersection(path.parts)]

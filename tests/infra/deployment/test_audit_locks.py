@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import Any
 
@@ -82,7 +83,5 @@ def test_every_lock_is_audited() -> None:
     from scripts.audit_locks import PYTHON_LOCKS
 
     told: Any = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    locks = {
-        name for name in told.splitlines() if name.split("/")[-1].startswith("requirements") and name.endswith(".txt")
-    }
+    locks = {name for name in told.splitlines() if re.search(r"(^|/)requirements(/\w+)?\.txt$", name)}
     assert set(PYTHON_LOCKS) == locks

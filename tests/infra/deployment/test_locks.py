@@ -12,10 +12,10 @@ from tests.support.template import ROOT
 
 PYTHON_LOCKS = (
     "layers/dependencies/requirements.txt",
-    "requirements-dev.txt",
-    "requirements-bench.txt",
-    "requirements-audit.txt",
-    "scripts/requirements-uv.txt",
+    "requirements/dev.txt",
+    "requirements/bench.txt",
+    "requirements/audit.txt",
+    "requirements/uv.txt",
 )
 
 
@@ -38,7 +38,7 @@ def test_every_locked_package_has_hashes(lock: str) -> None:
 
 
 def test_what_is_tested_is_what_runs() -> None:
-    assert versions("layers/dependencies/requirements.txt").items() <= versions("requirements-dev.txt").items()
+    assert versions("layers/dependencies/requirements.txt").items() <= versions("requirements/dev.txt").items()
 
 
 def test_the_extra_server_is_what_the_functions_install() -> None:
@@ -50,9 +50,9 @@ def test_the_extra_server_is_what_the_functions_install() -> None:
     assert set(project["optional-dependencies"]["server"]) == layer - base
 
 
-@pytest.mark.parametrize("lock", ["requirements-bench.txt", "requirements-audit.txt"])
+@pytest.mark.parametrize("lock", ["requirements/bench.txt", "requirements/audit.txt"])
 def test_what_is_added_for_a_while_changes_no_version_of_the_environment(lock: str) -> None:
-    tested, added = versions("requirements-dev.txt"), versions(lock)
+    tested, added = versions("requirements/dev.txt"), versions(lock)
     assert {name: tested[name] for name in tested.keys() & added.keys()}.items() <= added.items()
 
 

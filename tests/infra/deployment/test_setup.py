@@ -22,7 +22,8 @@ def checkout(tmp_path: Path) -> Path:
     folder = tmp_path / "a checkout, für Tests"
     for name in ("scripts", "infra"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("requirements-dev.txt", "pyproject.toml", "package.json", "package-lock.json"):
+    (folder / "requirements").mkdir()
+    for name in ("requirements/dev.txt", "pyproject.toml", "package.json", "package-lock.json"):
         shutil.copy(ROOT / name, folder / name)
     return folder
 

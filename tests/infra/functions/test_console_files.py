@@ -67,7 +67,7 @@ def test_sources_are_the_pages_code_the_apis_description_and_the_lock(tmp_path: 
         "console/src/distance.ts",
         "console/src/main.tsx",
         "console/vite.config.ts",
-        "openapi.json",
+        "layers/duecourse/python/duecourse/api/openapi/openapi.json",
         "package-lock.json",
     ]
     made = ["console/node_modules/part/index.js", "console/dist/index.html", "console/src/api/schema.ts"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from duecourse.api.openapi.served import FILE
 from duecourse.client import AsyncClient, Client
 from scripts.client_code.document import NOT_METHODS
 from scripts.client_code.names import snake
 from scripts.client_code.written import CLIENT, written
-from tests.support.template import ROOT
 
 
 @pytest.mark.parametrize(("name", "code"), written().items(), ids=list(written()))
@@ -21,7 +21,7 @@ def test_the_code_is_what_openapi_json_makes_of_it(name: str, code: str) -> None
 
 
 def test_every_operation_is_a_method_of_both_clients_with_the_same_arguments() -> None:
-    paths: dict[str, dict[str, Any]] = json.loads((ROOT / "openapi.json").read_text())["paths"]
+    paths: dict[str, dict[str, Any]] = json.loads(FILE.read_bytes())["paths"]
     operations = {each["operationId"] for path in paths.values() for each in path.values() if "operationId" in each}
     for name in map(snake, sorted(operations - NOT_METHODS)):
         plain, asynchronous = (inspect.signature(getattr(kind, name)) for kind in (Client, AsyncClient))

@@ -12,9 +12,10 @@ from duecourse.cli.local.project import digest
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    for name in ("app.py", "cdk.json", "openapi.json", "package-lock.json", "requirements-dev.txt", "README.md"):
+    for name in ("app.py", "cdk.json", "package-lock.json", "README.md"):
         (tmp_path / name).write_text(name)
     for name in (
+        "requirements/dev.txt",
         "infra/stack.py",
         "functions/tick/handler.py",
         "layers/core/python/core.py",
@@ -34,9 +35,8 @@ def checkout(tmp_path: Path) -> Path:
         "app.py",
         "cdk.json",
         "console/src/page.ts",
-        "openapi.json",
         "package-lock.json",
-        "requirements-dev.txt",
+        "requirements/dev.txt",
         "infra/stack.py",
         "functions/tick/handler.py",
     ],

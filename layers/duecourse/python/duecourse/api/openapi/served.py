@@ -13,14 +13,14 @@ from duecourse.api.answers import OpenApiDocument
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.request import Request
 
-FILE = "openapi.json"
-"""The document, beside this module."""
+FILE = Path(__file__).with_name("openapi.json")
+"""The document. The functions serve it; the client, the console and the documentation are generated from it."""
 
 
 @lru_cache(maxsize=1)
 def document() -> dict[str, Any]:
     """The document that is served. Not to be changed by who gets it."""
-    read: dict[str, Any] = json.loads(Path(__file__).with_name(FILE).read_bytes())
+    read: dict[str, Any] = json.loads(FILE.read_bytes())
     return read
 
 

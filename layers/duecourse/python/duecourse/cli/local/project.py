@@ -21,9 +21,8 @@ OLDEST_NODE = (20, 19)
 """What Vite asks for, which builds the console."""
 
 SOURCES = (
-    *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "settings"),
-    *("package-lock.json", "requirements-dev.txt"),  # the CDK itself
-    *("console", "openapi.json"),  # the web page
+    *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "console", "settings"),
+    *("package-lock.json", "requirements/dev.txt"),  # the CDK itself
 )
 """Files and folders of a checkout; those that are not there count as such."""
 
