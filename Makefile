@@ -124,7 +124,7 @@ prove: setup ## the real handlers against a simulated cloud, histories by chance
 prove-mutants: setup ## faults planted into a copy of the package, and by which promise histories detect each; an hour
 	$(BIN)/python -m tests.prove.mutants
 
-record-release: setup ## keep what this release writes, for the next one's tests: make record-release NAME=5-operations
+record-release: setup ## keep what this release writes, for the next one's tests: make record-release NAME=next
 	$(BIN)/python -m tests.support.record_release $(NAME)
 
 deploy: setup ## deploy to the AWS account of your credentials: make deploy STAGE=prod; settings/prod.json has what it sets

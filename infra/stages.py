@@ -52,7 +52,6 @@ STAGES: Mapping[str, StageConfig] = {
         log_retention_days=7,
         allowed_targets=AllowedTargetsConfig(actions=("dynamodb:PutItem", "s3:PutObject", "sqs:SendMessage")),
         runs_on_this_machine=True,
-        workflows="on",
         bucket_access_logs=False,  # the emulator writes none
         alarms=AlarmsConfig(metric_math=False),
     ),
@@ -102,7 +101,6 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     put tokens of that issuer in the place of the stage's own kind, `auth=iam` signatures; `tenant_claim` names the
     claim that holds the tenant, `console_client` the public client by which people log in to the console at such an
     issuer, and `console_scope` what it asks for. `encryption_key` is `own`, `none` or the ARN of a KMS key.
-    `workflows=on` opens their routes; in a file, once every function runs a release that knows them.
     `deployment=all_at_once` puts new code in place without a canary. `deletion_protection=off` lets the stage be
     deleted, and taken back where it is being made; it is for one deployment and cannot be kept.
     """
@@ -114,8 +112,6 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
         config = replace(config, docs_url=str(url).rstrip("/"))
     if deployment := context("deployment"):
         config = replace(config, deployment=str(deployment))
-    if workflows := context("workflows"):
-        config = replace(config, workflows=str(workflows))
     if key := context("encryption_key"):
         config = replace(config, encryption_key=None if key == "none" else str(key))
     protection = context("deletion_protection")

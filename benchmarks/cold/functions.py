@@ -25,7 +25,6 @@ ENVIRONMENT: Mapping[str, str] = {
     "DUECOURSE_BURST": "100",
     "DUECOURSE_SMALLEST_INTERVAL_SECONDS": "1",
     "DUECOURSE_BACKFILL_LIMIT": "1000",
-    "DUECOURSE_WORKFLOWS": "on",
     **{f"DUECOURSE_SEAT_{lane}": "30" for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
 }
 

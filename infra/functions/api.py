@@ -99,7 +99,6 @@ class HttpApi(Construct):
                 "DUECOURSE_AUTH": config.auth.setting,
                 "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,
                 "DUECOURSE_REGION": Aws.REGION,
-                "DUECOURSE_WORKFLOWS": config.workflows,
                 **config.limits.environment,
                 **{f"DUECOURSE_SEAT_{name.upper()}": str(lane.seats) for name, lane in config.lanes.items()},
                 **lanes.environment,

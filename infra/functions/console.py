@@ -45,7 +45,6 @@ class Console(Construct):
                         "issuer": None if login is None else login.issuer,
                         "client_id": None if login is None else login.client_id,
                         "scope": None if login is None else login.scope,
-                        "workflows": config.workflows,
                         "docs_url": config.docs_url,
                         "logs": logs,
                         "traces": config.tracing,

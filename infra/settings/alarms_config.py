@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -10,9 +9,6 @@ from duecourse.limits import LANES, SHARD_RETENTION_SECONDS
 
 USUAL_WATERMARK_SECONDS = 3 * 3600
 """How old a shard's first bucket may be in health: two hours behind, and up to one more until its hour is over."""
-
-
-RETIRED = ("failure_percent", "failure_least", "function_errors", "table_throttles", "composite")
 
 
 def _lateness() -> dict[str, int]:
@@ -45,22 +41,6 @@ class AlarmsConfig:
     metric_math: bool = True
     """Alarms over several metrics. The emulator cannot deploy them: there each metric has an alarm of its own."""
     dashboards: bool = True
-    failure_percent: int | None = None
-    failure_least: int | None = None
-    function_errors: int | None = None
-    table_throttles: int | None = None
-    composite: bool | None = None
-    """These five are of alarms on causes, which are no more: they are ignored, and go with the next release."""
-
-    def __post_init__(self) -> None:
-        """Warn of what has no effect any more."""
-        ignored = [name for name in RETIRED if getattr(self, name) is not None]
-        if ignored:
-            warnings.warn(
-                f"alarms.{', alarms.'.join(ignored)}: no alarm has this threshold any more; leave it out",
-                FutureWarning,
-                stacklevel=3,
-            )
 
     def problems(self, visibility: Mapping[str, int], *, on_this_machine: bool) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right. `visibility`: by lane, after how many seconds a message comes

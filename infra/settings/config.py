@@ -19,7 +19,6 @@ from infra.settings.targets_config import AllowedTargetsConfig, task_problems
 from infra.settings.throughput_config import ThroughputConfig
 
 SECRET_STORES = ("parameters", "secrets_manager")
-SWITCH = ("on", "off")
 DEPLOYMENTS = ("all_at_once", "canary")
 LOG_RETENTION_DAYS = (7, 14, 30, 90)
 STAGE_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
@@ -108,8 +107,6 @@ class StageConfig:
     """
     throughput: ThroughputConfig = field(default_factory=ThroughputConfig)
     """What the tables take at once, for bursts that do not build up; costs when it is raised, nothing by the month."""
-    workflows: str = "off"
-    """`on` opens the API's routes of workflows: once every function of the stage runs a release that knows them."""
     deployment: str = "all_at_once"
     """How new code takes over in dispatch and execute: `all_at_once`, or as a `canary` (functions/live_alias.py)."""
     alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
@@ -191,7 +188,6 @@ class StageConfig:
             ),
             ("completed_job_retention_days", self.completed_job_retention_days >= 1, "must be at least 1"),
             ("max_receive_count", self.max_receive_count >= 3, "must be at least 3, as throttling counts too"),
-            ("workflows", self.workflows in SWITCH, f"must be {' or '.join(SWITCH)}"),
             ("deployment", self.deployment in DEPLOYMENTS, f"must be {' or '.join(DEPLOYMENTS)}"),
             ("trace_clock", self.tracing or not self.trace_clock, "must be False where tracing is"),
             ("sweep_minutes", 1 <= self.sweep_minutes <= 60, "must lie between 1 and 60"),

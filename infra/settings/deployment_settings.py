@@ -26,7 +26,6 @@ DEPLOYMENT_SETTINGS = (
     "issuer",
     "reserved_concurrency",
     "tenant_claim",
-    "workflows",
 )
 """What `infra.stages.from_context` reads beside the stage's name and `deletion_protection`, which would leave a stage
 without protection for good if it were kept.

@@ -58,7 +58,7 @@ def test_the_page_learns_of_which_stage_it_is_and_that_nobody_has_to_log_in(syst
     response, body = sent(system, "/settings.json")
     assert response.status_code == 200, body
     told = json.loads(body)
-    assert (told["stage"], told["auth"], told["issuer"], told["workflows"]) == ("local", "none", None, "on")
+    assert (told["stage"], told["auth"], told["issuer"]) == ("local", "none", None)
     assert told["logs"]["api"]
     assert len(told["logs"]["execute"]) == 4
 

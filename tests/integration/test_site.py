@@ -52,4 +52,4 @@ def test_the_reference_has_every_field_command_and_setting() -> None:
     assert "| `schedule` (needed) |" in made["reference/job.md"]
     assert "| `max_attempts` | integer | `4` | at least 1, at most 100 |" in made["reference/job.md"]
     assert "## duecourse runs list" in made["reference/commands.md"]
-    assert '| `workflows` | `"off"` |' in made["reference/settings.md"]
+    assert '| `deployment` | `"all_at_once"` |' in made["reference/settings.md"]

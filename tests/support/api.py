@@ -89,7 +89,6 @@ def api_settings(**changes: Any) -> ApiSettings:
         "smallest_interval_seconds": 1,
         "backfill_limit": 1_000,
         "seats": dict.fromkeys(Lane, 30),
-        "workflows": "on",
     }
     return ApiSettings(**(values | changes))
 

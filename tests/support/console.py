@@ -30,7 +30,6 @@ SETTINGS = {
     "version": VERSION,
     "region": "eu-central-1",
     "auth": "none",
-    "workflows": "on",
     "docs_url": None,
     "logs": {"api": "/aws/lambda/api", "execute": ["/aws/lambda/execute"]},
     "traces": True,

@@ -19,37 +19,15 @@ LEFT_OUT = {"api", "__pycache__"}
 """The API's models play no part in what lies in tables and queues."""
 SUPPORT = (
     "world", "wheel", "workers", "told", "inputs", "by_hand", "tables", "template", "emulators", "clock", "jobs",
-    "waiting", "varied",
+    "shared", "varied", "waiting",
 )  # fmt: skip
 """The parts of tests/support that make a world, of the same release as the code."""
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The same code gives the same archive, whenever it was packed."""
 
-MOVED = {
-    "duecourse.adapters.aws.clients": "duecourse.adapters.aws",
-    "duecourse.adapters.dynamodb.cursors.cursor_item": "duecourse.adapters.dynamodb.cursor_item",
-    "duecourse.adapters.dynamodb.cursors.tick_mark": "duecourse.adapters.dynamodb.tick_mark",
-    "duecourse.adapters.dynamodb.cursors.timers": "duecourse.adapters.dynamodb.wakes",
-    "duecourse.adapters.dynamodb.jobs.job_item": "duecourse.adapters.dynamodb.job_item",
-    "duecourse.adapters.dynamodb.runs.inputs": "duecourse.adapters.dynamodb.inputs",
-    "duecourse.adapters.dynamodb.runs.run_item": "duecourse.adapters.dynamodb.run_item",
-    "duecourse.domain.jobs.backfill": "duecourse.domain.backfill",
-    "duecourse.domain.jobs.job": "duecourse.domain.job",
-    "duecourse.domain.jobs.policies": "duecourse.domain.job",
-    "duecourse.domain.jobs.retry": "duecourse.domain.retry",
-    "duecourse.domain.targets.targets": "duecourse.domain.targets",
-}
-"""Modules that `release` and `in_process` import, and what releases up to 5 call them."""
-
 _BESIDE = """
-import json, runpy, sys
-from importlib import import_module
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
-for now, before in json.loads(sys.argv[2]).items() if find_spec("duecourse.domain.job") else ():
-    try:
-        sys.modules[now] = import_module(before)
-    except ModuleNotFoundError:
-        pass
+import runpy, sys
+from importlib.util import module_from_spec, spec_from_file_location
 for name, file in (("release", "release/__init__.py"), ("in_process", "in_process.py")):
     name = f"tests.support.{name}"
     spec = spec_from_file_location(name, f"{sys.argv[1]}/{file}")
@@ -57,9 +35,7 @@ for name, file in (("release", "release/__init__.py"), ("in_process", "in_proces
     spec.loader.exec_module(sys.modules[name])
 runpy.run_module("tests.support.release.__main__", run_name="__main__")
 """
-"""Puts the present `release` and `in_process` beside the older parts of tests/support, and nothing else of now. They
-find moved modules by their present names.
-"""
+"""Puts the present `release` and `in_process` beside the older parts of tests/support, and nothing else of now."""
 
 
 def pack(tree: Path, archive: Path) -> None:
@@ -81,7 +57,7 @@ def pack(tree: Path, archive: Path) -> None:
 def ask(archive: Path, what: str, **asked: Any) -> Any:
     """Let a release's code play a scene, carry one on, or read its items (see release/__main__.py)."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    command = [sys.executable, "-P", "-c", _BESIDE, str(Path(__file__).parent), json.dumps(MOVED)]
+    command = [sys.executable, "-P", "-c", _BESIDE, str(Path(__file__).parent)]
     answer = subprocess.run(
         command,
         input=json.dumps({"what": what, **asked}),

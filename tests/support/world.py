@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock as ThreadLock
@@ -204,7 +205,8 @@ class World:
     def work(self) -> None:
         """Hand every visible message to a worker of its lane, one at a time."""
         while (held := self.wheel.receive()) is not None:
-            batch = self.worker(held.message.lane)([self.wheel.received(held)], self.clock.now() + self.lease_seconds)
+            lane = Lane(json.loads(held.body)["lane"])  # read so, since a worker may be unable to read the message
+            batch = self.worker(lane)([self.wheel.received(held)], self.clock.now() + self.lease_seconds)
             self.reports.append(batch.report)
             if batch.retained:
                 self.wheel.put_back(held)

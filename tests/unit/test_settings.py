@@ -73,7 +73,6 @@ API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS
     "DUECOURSE_BURST": "100",
     "DUECOURSE_SMALLEST_INTERVAL_SECONDS": "10",
     "DUECOURSE_BACKFILL_LIMIT": "1000",
-    "DUECOURSE_WORKFLOWS": "on",
     **{f"DUECOURSE_SEAT_{lane.name}": str(seats) for lane, seats in zip(Lane, (30, 30, 6, 15), strict=True)},
 }
 SWEEP = {
@@ -252,7 +251,7 @@ def test_an_api_that_anybody_may_call_is_refused_outside_the_local_stage() -> No
 
 @each
 def test_every_text_must_say_something(settings: Any, environ: dict[str, str]) -> None:
-    words = ("private_targets", "secret_store", "auth", "workflows")
+    words = ("private_targets", "secret_store", "auth")
     texts = [field.name for field in fields(settings) if field.type == "str" and field.name not in words]
     assert texts
     for name in texts:

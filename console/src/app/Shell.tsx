@@ -72,11 +72,10 @@ function Frame() {
   const { pathname } = useLocation();
   const notices = useNotices();
   const [open, setOpen] = useState(() => matchMedia("(min-width: 688px)").matches);
-  const menu = MENU.filter((each) => settings.workflows === "on" || each.href !== "#/workflows");
   const trail = trailOf(pathname);
-  const active = menu.findLast((each) => `#${pathname}`.startsWith(each.href))?.href ?? "#/";
+  const active = MENU.findLast((each) => `#${pathname}`.startsWith(each.href))?.href ?? "#/";
   useEffect(() => {
-    const place = menu.find((each) => each.href === active)?.text ?? "";
+    const place = MENU.find((each) => each.href === active)?.text ?? "";
     document.title = [trail[1]?.text, place, `Duecourse ${settings.stage}`].filter(Boolean).join(" · ");
   });
   return (
@@ -85,7 +84,7 @@ function Frame() {
       navigation={
         <SideNavigation
           activeHref={active}
-          items={menu.map((each) => ({ type: "link", ...each }))}
+          items={MENU.map((each) => ({ type: "link", ...each }))}
           header={{ href: "#/", text: session.tenant === null ? "Duecourse" : `Tenant ${session.tenant}` }}
         />
       }

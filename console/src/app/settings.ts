@@ -7,7 +7,6 @@ export interface Settings {
   issuer?: string;
   client_id?: string;
   scope?: string;
-  workflows: "on" | "off";
   docs_url: string | null;
   logs: Record<string, string | string[]>;
   traces: boolean;

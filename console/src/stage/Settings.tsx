@@ -17,7 +17,6 @@ export function Settings({ stage }: { stage: Schemas["Stage"] | undefined }) {
     ["Stage", settings.stage],
     ["Region", settings.region],
     ["Release of this page", settings.version],
-    ["Workflows", settings.workflows],
     ...(stage === undefined
       ? []
       : ([

@@ -3,7 +3,6 @@ import Link from "@cloudscape-design/components/link";
 import TextFilter from "@cloudscape-design/components/text-filter";
 import { useState } from "react";
 import { fetcher } from "../api/client";
-import { useStage } from "../app/context";
 import { to } from "../app/routes";
 import { Time } from "../shared/Instant";
 import { PagedTable } from "../shared/PagedTable";
@@ -13,7 +12,6 @@ import { usePages } from "../shared/usePages";
 
 /** All workflows. */
 export default function WorkflowsPage() {
-  const { settings } = useStage();
   const [filters, change] = useFilters(["prefix", "tag", "state", "owner"]);
   const [prefix, setPrefix] = useState(filters.prefix ?? "");
   const pages = usePages(["workflows", filters], async (cursor, signal) => {
@@ -65,9 +63,7 @@ export default function WorkflowsPage() {
       empty={
         filtered
           ? "No workflow is so. Change the filter."
-          : settings.workflows === "off"
-            ? "Workflows are switched off on this stage; its operator turns them on (setting workflows)."
-            : "There are no workflows yet. Make one by the command: duecourse workflows put."
+          : "There are no workflows yet. Make one by the command: duecourse workflows put."
       }
     />
   );

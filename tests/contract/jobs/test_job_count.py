@@ -35,17 +35,6 @@ def taken(tables: Tables, sort: str = "LIMITS", name: str = "jobs") -> int:
     return int(item.get("Item", {}).get(name, {"N": "0"})["N"])
 
 
-def earlier(tables: Tables, more: int, quota: int = 1_000_000) -> None:
-    """What a release of before there were sub-counters writes for each creation and deletion."""
-    tables.client.update_item(
-        TableName=tables.jobs,
-        Key=tenant_key("default", "LIMITS"),
-        UpdateExpression="ADD jobs :more",
-        ConditionExpression="attribute_not_exists(jobs) OR jobs < :quota",
-        ExpressionAttributeValues={":more": {"N": str(more)}, ":quota": {"N": str(quota)}},
-    )
-
-
 @pytest.mark.parametrize("quota", [1, 3, 25])
 def test_exactly_as_many_jobs_as_the_quota_allows_can_be_created(any_tables: Tables, quota: int) -> None:
     store = any_tables.job_store(SettableClock(NOON))
@@ -76,7 +65,7 @@ def test_creations_of_a_tenant_seldom_write_the_same_item(dynamodb_tables: Table
     assert taken(dynamodb_tables) - sum(free) == 3 * PARTS
 
 
-def test_a_full_stock_is_given_back_so_that_the_count_of_earlier_releases_falls_too(tables: Tables) -> None:
+def test_a_full_stock_is_given_back_so_that_the_count_falls_too(tables: Tables) -> None:
     store = tables.job_store(SettableClock(NOON))
     same = [of for of in jobs(2_000) if part_of(of) == 3][: 3 * PORTION]
     for of in same:
@@ -86,40 +75,6 @@ def test_a_full_stock_is_given_back_so_that_the_count_of_earlier_releases_falls_
 
     assert taken(tables) <= 2 * PORTION
     assert tables.limits().jobs("default") == 0
-
-
-def test_jobs_that_an_earlier_release_counted_are_in_the_quota(dynamodb_tables: Tables) -> None:
-    earlier(dynamodb_tables, 5)
-    store = dynamodb_tables.job_store(SettableClock(NOON))
-    made = [of for of in jobs(4) if create(store, of, 7)]
-
-    assert len(made) == 2
-    assert dynamodb_tables.limits().jobs("default") == 7
-
-
-def test_a_job_that_an_earlier_release_created_and_this_one_deletes_makes_room(dynamodb_tables: Tables) -> None:
-    store = dynamodb_tables.job_store(SettableClock(NOON))
-    (old, new) = jobs(2)
-    assert store.create(old, cursor(old), quota=1)
-    assert store.delete(old, deleted_at=NOON)
-
-    assert create(store, new, 1)
-    assert dynamodb_tables.limits().jobs("default") == 1
-
-
-def test_side_by_side_neither_release_lets_the_quota_be_exceeded(dynamodb_tables: Tables) -> None:
-    store = dynamodb_tables.job_store(SettableClock(NOON))
-    count = 0
-    for of in jobs(12):
-        count += create(store, of, 6)
-        try:
-            earlier(dynamodb_tables, 1, 6)
-        except dynamodb_tables.client.exceptions.ConditionalCheckFailedException:
-            continue
-        count += 1
-
-    assert count == 6
-    assert dynamodb_tables.limits().jobs("default") == 6
 
 
 def test_creations_at_once_fill_the_quota_and_no_more(any_tables: Tables) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import part_of, total
+from duecourse.adapters.dynamodb.jobs.tenant_limits import total
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
@@ -35,22 +35,6 @@ def count(tables: Tables) -> int:
 
 def tagged(store: JobStore, tag: str) -> list[str]:
     return [of.id for of, _ in store.page_tag("default", tag, limit=10, after=None).items]
-
-
-def age(tables: Tables, of: Job) -> None:
-    """Make the job one of before there were revisions, markers and counts."""
-    where = {"PK": {"S": f"JOB#default#{of.id}"}, "SK": {"S": "JOB"}}
-    tables.client.update_item(
-        TableName=tables.jobs,
-        Key=where,
-        UpdateExpression="REMOVE #revision, #hash",
-        ExpressionAttributeNames={"#revision": "revision", "#hash": "payload_hash"},
-    )
-    for tag in of.tags:
-        marker = {"PK": {"S": f"TAG#default#{tag}"}, "SK": {"S": f"JOB#{of.id}"}}
-        tables.client.delete_item(TableName=tables.jobs, Key=marker)
-    for sort in ("LIMITS", f"LIMITS#{part_of(of):02}"):
-        tables.client.delete_item(TableName=tables.jobs, Key={"PK": {"S": "TENANT#default"}, "SK": {"S": sort}})
 
 
 def test_an_edit_is_written_over_the_revision_that_was_read_and_no_other(any_tables: Tables) -> None:
@@ -82,39 +66,6 @@ def test_an_edit_beside_the_schedule_keeps_no_job_from_ending(any_tables: Tables
     added(store, made)
     assert store.change(made, cursor(made), edited(made, name="x"), cursor(made))
     assert store.complete(made, at=NOON + 1)
-
-
-@pytest.mark.parametrize("ended", [False, True])
-def test_a_job_of_before_there_were_revisions_is_edited_ended_and_deleted(dynamodb_tables: Tables, ended: bool) -> None:
-    store = dynamodb_tables.job_store(SettableClock(NOON))
-    made = job(tags=("old",), payload="x" * 5000)
-    added(store, made)
-    age(dynamodb_tables, made)
-    found = store.get("default", made.id)
-    assert found == replace(made, revision=0)
-    if ended:
-        assert store.complete(found, at=NOON + 1)
-        assert not store.change(found, cursor(made), edited(found, name="x"), cursor(made))
-        found = store.get("default", made.id)
-        assert found is not None
-    changed = edited(found, name="new")
-    assert store.change(found, cursor(made), changed, cursor(made))
-    assert store.get("default", made.id) == changed
-    assert (tagged(store, "old"), count(dynamodb_tables)) == ([made.id], 1)
-    assert store.delete(changed, deleted_at=NOON + 1)
-    assert (tagged(store, "old"), count(dynamodb_tables)) == ([], 0)
-
-
-def test_an_old_job_that_was_never_counted_is_not_counted_down(dynamodb_tables: Tables) -> None:
-    store = dynamodb_tables.job_store(SettableClock(NOON))
-    old, new = job(id="old"), job(id="new")
-    added(store, old)
-    age(dynamodb_tables, old)
-    added(store, new)
-    found = store.get("default", "old")
-    assert found is not None
-    assert store.delete(found, deleted_at=NOON + 1)
-    assert count(dynamodb_tables) == 1
 
 
 def test_jobs_are_found_by_tag_as_long_as_they_have_it(any_tables: Tables) -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.runs.lines import sort_key
 from duecourse.domain.instants import to_basic
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import LinePosition
@@ -88,13 +87,6 @@ def test_a_run_that_waits_for_a_later_attempt_stays_in_line(any_tables: Tables) 
     assert lines.leave(*JOB, place(third), through=3)
     assert lines.leave(*JOB, place(message(60)), through=1)
     assert lines.waiting(*JOB, limit=10) == []
-
-
-def test_an_entry_of_a_release_without_attempts_is_removed(dynamodb_tables: Tables) -> None:
-    stand(dynamodb_tables, message(0))
-    key = {"PK": {"S": "JOB#default#tick-tock"}, "SK": {"S": sort_key(place(message(0)))}}
-    dynamodb_tables.client.update_item(TableName=dynamodb_tables.runs, Key=key, UpdateExpression="REMOVE attempt")
-    assert dynamodb_tables.lines().leave(*JOB, place(message(0)), through=0)
 
 
 @pytest.mark.parametrize(("limit", "found"), [(1, 1), (3, 3), (5, 3)])

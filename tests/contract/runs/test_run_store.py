@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.runs.run_item import lock_item
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import Lock
@@ -132,20 +131,6 @@ def test_the_overlap_lock_of_a_later_start_is_not_released(any_tables: Tables, t
     store.lock("default", "tick-tock", held, None)
     assert store.unlock("default", "tick-tock", "20261121T120000Z", through=through) is free
     assert store.locked("default", "tick-tock") == (None if free else held)
-
-
-def test_the_overlap_lock_of_a_release_without_ranks_is_its_holders(dynamodb_tables: Tables) -> None:
-    store, item = dynamodb_tables.run_store(), lock_item("default", "tick-tock", Lock("20261121T120000Z", NOON))
-    del item["rank"]
-    later = Lock("20261121T120000Z", NOON + 120, rank=2)
-    for release in (False, True):
-        dynamodb_tables.client.put_item(TableName=dynamodb_tables.runs, Item=item)
-        if release:
-            assert store.unlock("default", "tick-tock", later.holder, through=2)
-        else:
-            assert store.locked("default", "tick-tock") == Lock("20261121T120000Z", NOON)
-            assert store.lock("default", "tick-tock", later, None) is None
-    assert store.locked("default", "tick-tock") is None
 
 
 def test_a_lock_that_nobody_has_is_free_for_whoever_releases_it(any_tables: Tables) -> None:

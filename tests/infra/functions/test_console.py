@@ -7,7 +7,6 @@ from typing import Any
 
 from duecourse.api.identity import SCOPES
 from duecourse.version import VERSION
-from infra.stages import STAGES
 from tests.infra.conftest import Stack
 from tests.support.policies import written
 from tests.support.template import template
@@ -46,7 +45,7 @@ def test_people_log_in_to_the_console_at_the_user_pool_by_a_code_and_come_back_t
         "stage": aws_stack.stage, "version": VERSION, "region": "{Region}", "auth": "oidc",
         "issuer": f"{{{users}.ProviderURL}}", "client_id": f"{{{name}}}",
         "scope": "openid duecourse/jobs:read duecourse/jobs:write duecourse/ops",
-        "workflows": STAGES[aws_stack.stage].workflows, "docs_url": None, "traces": True,
+        "docs_url": None, "traces": True,
         "logs": {
             "api": [logs_of(aws_stack, f"{name}Function") for name in ("Api", "Callbacks")],
             "execute": [logs_of(aws_stack, f"Execute{lane}Function") for lane in ("High", "Normal", "Low", "Long")],

@@ -35,12 +35,6 @@ def test_what_the_emulator_cannot_deploy_is_refused_on_this_machine() -> None:
         replace(STAGES["local"], alarms=replace(STAGES["local"].alarms, metric_math=True))
 
 
-@pytest.mark.parametrize("field", ["failure_percent", "failure_least", "function_errors", "table_throttles"])
-def test_a_threshold_of_an_alarm_that_is_no_more_is_ignored_with_a_warning(field: str) -> None:
-    with pytest.warns(FutureWarning, match=rf"alarms\.{field}: no alarm has this threshold any more"):
-        AlarmsConfig(**{field: 7})
-
-
 def test_a_message_whose_worker_died_is_not_too_old_for_that_alone() -> None:
     patience = {**AlarmsConfig().patience_seconds, "long": 900}
     with pytest.raises(ConfigError, match=r"alarms\.patience_seconds\.long must be at least 930"):

@@ -64,14 +64,6 @@ def test_the_file_of_one_stage_says_nothing_of_another(folder: Path) -> None:
     assert configured(folder, stage="dev") == STAGES["dev"]
 
 
-def test_workflows_are_off_in_aws_until_a_deployment_turns_them_on(folder: Path) -> None:
-    assert {name: stage.workflows for name, stage in STAGES.items()} == {"local": "on", "dev": "off", "prod": "off"}
-    keep(folder, "prod", {"workflows": "on"})
-    assert configured(folder, stage="prod").workflows == "on"
-    with pytest.raises(ConfigError, match="workflows must be on or off"):
-        configured(folder, stage="dev", workflows="yes")
-
-
 def test_what_the_command_line_says_wins_for_once(folder: Path) -> None:
     keep(folder, "prod", OF_PROD | {"deployment": "canary"})
     config = configured(folder, stage="prod", deployment="all_at_once", alarm_email="me@example.com")

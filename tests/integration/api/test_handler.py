@@ -49,7 +49,6 @@ SETTINGS = {
     "BURST": "100",
     "SMALLEST_INTERVAL_SECONDS": "1",
     "BACKFILL_LIMIT": "1000",
-    "WORKFLOWS": "on",
 }
 
 

@@ -12,7 +12,7 @@ from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.ports import Call
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
-from tests.support.api_events import api_event, json_event, jwt_caller
+from tests.support.api_events import json_event, jwt_caller
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.world import World
@@ -528,21 +528,3 @@ def test_tenants_see_their_own_workflows_only(desk: Desk, tables: Tables) -> Non
     answer = theirs.put(NIGHTLY | {"jobs": {"extract": {}}})
     assert "there is no job extract" in answer.errors["/jobs/extract"]
     assert theirs.put().status == 201
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/v1/workflows"),
-        ("GET", PATH),
-        ("PUT", PATH),
-        ("GET", f"{PATH}/runs/20261121T120100Z"),
-        ("POST", f"/v1/runs/{RUN}/rerun"),
-    ],
-)
-def test_a_stage_without_workflows_says_how_to_turn_them_on(tables: Tables, method: str, path: str) -> None:
-    api = Desk(tables, workflows="off").api
-    body = {"PUT": NIGHTLY, "POST": {"from": ["a"]}}.get(method)
-    answer = api.send(api_event(method, path, content_type=None) if body is None else json_event(method, path, body))
-    assert (answer.status, kind(answer)) == (404, "workflows-off")
-    assert "settings/<stage>.json" in answer.json["detail"]

@@ -124,30 +124,6 @@ def test_a_run_that_an_older_version_began_keeps_its_key_though_its_job_was_rena
     assert keys.given == [NAMED, NAMED]
 
 
-@dataclass
-class WithoutTenant:
-    """ports.RunStore of a release whose default key was the run's id, which it kept as nothing."""
-
-    store: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        answer: Conflict | None = self.store.write(replace(run, idempotency_key=""), previous)
-        return answer
-
-
-def test_a_run_that_began_with_its_id_as_its_key_keeps_it(world: World, keys: Keys) -> None:
-    world.add(job(HOURLY, retry=LATER))
-    present = world.run_store
-    world.run_store = WithoutTenant(present)  # type: ignore[assignment]
-    world.until(DUE + 10)
-    world.run_store = present
-    world.until(DUE + 100)
-    assert keys.given[1] == "tick-tock.20261121T123000Z"
-
-
 def test_the_next_run_has_the_new_key(world: World, keys: Keys) -> None:
     keys.outcome = Succeeded()
     world.add(job(HOURLY, idempotency_key="{{occurrence}}"))

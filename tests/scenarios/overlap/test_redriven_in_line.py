@@ -94,9 +94,8 @@ def in_line(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize("redriven_by", ["the API", "the console"])
-@pytest.mark.parametrize("release", ["this release", "the release before"])
 def test_a_redriven_run_waits_on_when_the_deadline_of_the_attempt_that_died_comes(
-    world: World, redriven_by: str, release: str
+    world: World, redriven_by: str
 ) -> None:
     dead = died_after_it_waited(world)
     deadline = next(
@@ -111,7 +110,7 @@ def test_a_redriven_run_waits_on_when_the_deadline_of_the_attempt_that_died_come
         world.work()
         assert world.wheel.dead_letters == []
     assert in_line(world) == [dead.name.local]
-    world.tell(replace(deadline, waited=deadline.waited or release == "the release before"))
+    world.tell(deadline)
     assert in_line(world) == [dead.name.local]
     world.tell(world.about(world.runs("tick-tock")[2], MessageKind.COMPLETE))
     assert world.runs("tick-tock")[1].state is RunState.WAITING

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any
 
+from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
+from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Lane, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.policies import Completion, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
-from duecourse.ports import Call
+from duecourse.messages import MessageKind
+from duecourse.ports import Call, Outgoing
+from duecourse.usecases.runs.manual import OwnPayload
+from tests.support import by_hand
 from tests.support.jobs import NOON, job
 from tests.support.wheel import Held
 from tests.support.world import Killed, World
@@ -21,8 +25,6 @@ MOMENT = NOON + 290.0
 ONCE = RetryPolicy(max_attempts=1)
 TEN_MINUTES = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
 AN_HOUR = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=3600, max_seconds=3600)
-
-HAS_CALLBACKS = "completion" in {field.name for field in fields(Job)}
 
 
 def answer(call: Call) -> Outcome:
@@ -52,23 +54,16 @@ def play(world: World) -> None:
     world.caller.answer = Killing()
     for made in _jobs():
         world.add(made)
-    if HAS_CALLBACKS:
-        _wait(world)
+    _wait(world)
     _until(world, NOON + 60)
-    by_hand = _optional("tests.support.by_hand")
-    if by_hand is not None:
-        _ask(world, by_hand)
+    _ask(world)
     _until(world, MOMENT)
-    if HAS_CALLBACKS:
-        _tell(world)
-    if by_hand is not None:
-        by_hand.ByHand(world).run(_payload(by_hand, "on its way"), key="another-key")
+    _tell(world)
+    by_hand.ByHand(world).run(OwnPayload({"given": "on its way"}), key="another-key")
     doomed = world.jobs.get("default", "deleted")
     assert doomed is not None
     assert world.jobs.delete(doomed, deleted_at=world.clock.now())
-    marks = _optional("duecourse.adapters.dynamodb.cursors.tick_mark")
-    if marks is not None:
-        marks.DynamoTickMark(world.tables.client, world.tables.jobs).mark(world.clock.now())
+    DynamoTickMark(world.tables.client, world.tables.jobs).mark(world.clock.now())
 
 
 def _jobs() -> list[Job]:
@@ -106,8 +101,6 @@ def _jobs() -> list[Job]:
 
 def _wait(world: World) -> None:
     """Runs whose work goes on elsewhere."""
-    from duecourse.domain.jobs.policies import Completion  # not in every release
-
     soon = "at(2026-11-21T12:01:{:02d})".format
     waits: dict[str, Any] = {"completion": Completion.CALLBACK, "completion_seconds": 3600}
     for second, name in enumerate(("waits", "is-completed", "is-given-up", "is-cancelled", "was-cancelled"), 10):
@@ -118,25 +111,20 @@ def _wait(world: World) -> None:
     world.add(job("rate(1 minute)", id="queues", overlap=Overlap.QUEUE, max_runs=3, retry=ONCE, **queues))
 
 
-def _ask(world: World, by_hand: Any) -> None:
+def _ask(world: World) -> None:
     """What people ask for: a run now with a payload of its own, a backfill that takes its time, a pause."""
-    from duecourse.domain.jobs.backfill import Backfill
-
     world.add(job("0 * * * *", id="tick-tock", overlap=Overlap.ALLOW))
     anna = by_hand.ByHand(world)
-    anna.run(_payload(by_hand, "by hand"), key="a-key")
+    anna.run(OwnPayload({"given": "by hand"}), key="a-key")
     anna.backfill(Backfill(int(NOON) - 4 * 3600, int(NOON), 1200, False))
     anna.pause()
 
 
 def _tell(world: World) -> None:
     """Messages of every kind that the API sends: some were worked on, some are on their way at MOMENT."""
-    from duecourse.messages import MessageKind
 
     def about(job_id: str, kind: MessageKind, **said: Any) -> Any:
         return world.about(world.runs(job_id)[0], kind, **said)
-
-    from duecourse.ports import Outgoing
 
     world.tell(about("was-cancelled", MessageKind.CANCEL, reason="no longer wanted"))
     for message in (
@@ -169,17 +157,3 @@ def _until(world: World, instant: float) -> None:
             return
         finally:
             del world.wheel.receive  # the class's own again
-
-
-def _optional(name: str) -> Any:
-    """A module, or None in a release that does not have it."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        return None
-
-
-def _payload(by_hand: Any, given: str) -> Any:
-    """A payload of a run by hand; releases up to 5 have another name for it."""
-    kind = by_hand.OwnPayload if hasattr(by_hand, "OwnPayload") else by_hand.Given
-    return kind({"given": given})

@@ -92,7 +92,7 @@ class RunMessage(OfRun):
             if (value := read(self)) is not None and (name in _SAID or not _is_empty(value))
         }
         if self.kind is MessageKind.START:
-            del body["kind"]  # START has no kind, as in all releases
+            del body["kind"]  # most messages are starts
         return orjson.dumps(body).decode()
 
     def to_start(self, attempt: int, *, nonce: str, not_before: float) -> RunMessage:

@@ -1,147 +1,21 @@
-"""Items that an earlier release wrote still read, and what it must still be able to read is written as it was."""
+"""Jobs and runs come back from their items as they were."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Delivery, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.target_document import type_of
-from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, Target
+from duecourse.domain.targets.targets import Target
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, job
 from tests.support.varied import varied
-
-# Written by the code of commit 9b74d4e, the last before issue 4.
-DEFINITION = (
-    '{"name":"Nightly","schedule":{"expression":"0 9 * * 1","timezone":"America/New_York","dst_gap":"next",'
-    '"dst_fold":"first","anchor":null,"start":null,"end":null},"target":TARGET,"priority":"high","timeout_seconds":60,'
-    '"retry":{"max_attempts":7,"backoff":"linear","min_seconds":0.5,"max_seconds":60},"missed":{"mode":"run_all",'
-    '"grace_seconds":30,"max_missed":100},"overlap":"allow","precision":"exact","delivery":"at_most_once",'
-    '"idempotency_key":"{{week}}","tags":["billing"],"exclude":["2027-12-24"],"jitter_seconds":5,"max_runs":9}'
-)
-HTTP = '{"type":"http","url":"https://example.com/r","method":"PUT","headers":[["X-B","2"],["X-A","1"]]}'
-LAMBDA = '{"type":"lambda","function":"duecourse-target-a"}'
-JOB_ITEM = {
-    "PK": {"S": "JOB#default#nightly"},
-    "SK": {"S": "JOB"},
-    "tenant": {"S": "default"},
-    "job_id": {"S": "nightly"},
-    "state": {"S": "PAUSED"},
-    "generation": {"N": "1795262400001"},
-    "created_generation": {"N": "1795262400000"},
-    "created_at": {"N": "1795262400.125"},
-    "updated_at": {"N": "1795262460.5"},
-    "changed_at": {"N": "1795262460.5"},
-    "paused_at": {"N": "1795262460.5"},
-    "payload": {"S": '{"a":[1,null]}'},
-}
-RUN_ITEM = {
-    "PK": {"S": "JOB#default#nightly"},
-    "SK": {"S": "RUN#20261121T120000Z"},
-    "due": {"N": "1795262405"},
-    "generation": {"N": "5"},
-    "state": {"S": "DEAD"},
-    "lane": {"S": "high"},
-    "reason": {"S": "attempts used up"},
-    "attempt": {"N": "2"},
-    "attempts_allowed": {"N": "2"},
-    "token": {"S": "t"},
-    "message_id": {"S": "m"},
-    "nonce": {"S": "n"},
-    "first_started_at": {"N": "1795262405.25"},
-    "started_at": {"N": "1795262415.5"},
-    "finished_at": {"N": "1795262416.0"},
-    "error": {"S": "503"},
-    "result": {"S": '{"status":503}'},
-    "notified": {"BOOL": True},
-    "expires_at": {"N": "1803038400"},
-    "dead_key": {"S": "default#2"},
-    "died_at": {"N": "1795262416.0"},
-}
-
-
-@pytest.mark.parametrize(
-    ("document", "target"),
-    [
-        (HTTP, HttpTarget("https://example.com/r", "PUT", (("X-B", "2"), ("X-A", "1")))),
-        (LAMBDA, LambdaTarget("duecourse-target-a")),
-    ],
-)
-def test_a_job_of_the_release_before_reads_with_defaults(document: str, target: Target) -> None:
-    item: dict[str, Any] = JOB_ITEM | {"definition": {"S": DEFINITION.replace("TARGET", document)}}
-    assert job_item.from_item(item) == Job(
-        tenant="default",
-        id="nightly",
-        schedule=ScheduleSpec("0 9 * * 1", "America/New_York"),
-        target=target,
-        generation=1795262400001,
-        created_at=1795262400.125,
-        updated_at=1795262460.5,
-        changed_at=1795262460.5,
-        created_generation=1795262400000,
-        name="Nightly",
-        payload={"a": [1, None]},
-        state=JobState.PAUSED,
-        priority=Lane.HIGH,
-        timeout_seconds=60,
-        retry=RetryPolicy(7, Backoff.LINEAR, 0.5, 60),
-        missed=MissedPolicy(MissedMode.RUN_ALL, 30, 100),
-        overlap=Overlap.ALLOW,
-        precision=Precision.EXACT,
-        delivery=Delivery.AT_MOST_ONCE,
-        idempotency_key="{{week}}",
-        tags=("billing",),
-        exclude=("2027-12-24",),
-        jitter_seconds=5,
-        max_runs=9,
-        paused_at=1795262460.5,
-    )
-
-
-def test_a_run_of_the_release_before_reads_with_defaults_and_is_written_as_it_was() -> None:
-    run = run_item.from_item(RUN_ITEM)
-    assert run == Run(
-        RunIdentity(tenant="default", job_id="nightly", occurrence=1795262400, due=1795262405, generation=5),
-        state=RunState.DEAD,
-        lane=Lane.HIGH,
-        reason="attempts used up",
-        attempt=2,
-        attempts_allowed=2,
-        token="t",
-        message_id="m",
-        nonce="n",
-        first_started_at=1795262405.25,
-        started_at=1795262415.5,
-        finished_at=1795262416.0,
-        error="503",
-        result={"status": 503},
-        notified=True,
-        expires_at=1803038400,
-    )
-    assert run_item.to_item(run) == RUN_ITEM
-
-
-def test_headers_are_stored_as_the_pairs_that_the_release_before_reads() -> None:
-    item, _ = job_item.to_item(job(target=HttpTarget("https://a.example/", headers=(("X-A", "1"), ("X-B", "2")))))
-    assert json.loads(item["definition"]["S"])["target"]["headers"] == [["X-A", "1"], ["X-B", "2"]]
-
-
-def test_only_a_job_whose_calls_are_signed_has_what_the_release_before_cannot_read() -> None:
-    plain, _ = job_item.to_item(job(target=HttpTarget("https://a.example/")))
-    assert "sign" not in json.loads(plain["definition"]["S"])["target"]
-    signed, _ = job_item.to_item(job(target=HttpTarget("https://a.example/", sign="hook")))
-    assert json.loads(signed["definition"]["S"])["target"]["sign"] == {"secret": "hook"}
 
 
 @pytest.mark.parametrize("target", EVERY_TARGET, ids=type_of)

@@ -119,6 +119,23 @@ def test_less_than_nine_in_ten_within_a_second_fail() -> None:
     assert failures(judge(EXPECTED, seen([slow, *TICKS[1:], ONCE, DEAD]))) == ["in time (run records)"]
 
 
+def test_lateness_is_not_judged_where_programs_wait_for_a_core() -> None:
+    observed = seen([replace(TICKS[0], lateness_seconds=1.2), *TICKS[1:], ONCE, DEAD])
+
+    result = judge(EXPECTED, replace(observed, load=1.4))
+
+    assert result.passed
+    details = {check.name: check.detail for check in result.checks}
+    assert details["in time (run records)"].endswith("not judged: this machine is busy (load of 1.4 for each core)")
+    assert not judge(EXPECTED, replace(observed, load=1.0)).passed
+
+
+def test_an_early_start_fails_on_a_busy_machine_too() -> None:
+    observed = seen([replace(TICKS[0], lateness_seconds=-0.1), *TICKS[1:], ONCE, DEAD])
+
+    assert failures(judge(EXPECTED, replace(observed, load=9.0))) == ["never early (run records)"]
+
+
 def test_a_death_that_is_not_announced_or_not_in_the_queue_fails() -> None:
     assert failures(judge(EXPECTED, seen(died=False))) == ["dead-letter queue", "notice of the death (SNS)"]
 

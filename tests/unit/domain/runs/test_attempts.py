@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.attempt import Attempt, AttemptOutcome
 from duecourse.domain.runs.attempts import LOST, LOST_ERROR, MAX_ATTEMPTS, MAX_ERROR, attempts_of
@@ -111,9 +109,3 @@ def test_the_last_twenty_are_kept_with_the_beginning_of_their_errors() -> None:
     assert [each.number for each in attempts_of(run)] == list(range(12, 32))
     assert len(attempts_of(run)) == MAX_ATTEMPTS
     assert {len(each.error or "") for each in run.earlier} == {MAX_ERROR}
-
-
-@pytest.mark.parametrize("state", [RunState.RETRYING, RunState.DEAD])
-def test_a_record_of_an_earlier_release_shows_its_last_attempt(state: RunState) -> None:
-    old = replace(ended(started(None, 0), 1), state=state, attempt=3, error="no, 3")
-    assert attempts_of(old) == (failed(3, 0, 1),)

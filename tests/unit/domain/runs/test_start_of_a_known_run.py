@@ -140,14 +140,6 @@ def test_a_redrive_is_about_one_death_and_not_about_the_one_it_has_led_to() -> N
     assert decide(died_again, another, by=context("message-s")) == Drop("a copy for a dead run")
 
 
-def test_a_redrive_of_before_it_could_say_that_nothing_had_begun_is_granted_once() -> None:
-    asked = start_request(nonce="nonce-r", attempt=2, redrive=True)
-    begun = decide(run(RunState.DEAD, attempt=0), asked, by=context("message-r"))
-    assert isinstance(begun, Start)
-    died_again = replace(begun.run, state=RunState.DEAD)
-    assert decide(died_again, asked, by=context("message-r")) == FollowUp(died_again, "dead")
-
-
 def test_a_redrive_tells_from_when_on_its_age_counts() -> None:
     dead = run(RunState.DEAD, attempt=4)
     assert dead.age_from == DUE

@@ -281,11 +281,6 @@ def test_what_a_resumed_job_catches_up_on_is_no_part_of_the_pause_that_is_over()
     assert decide(edited_since, now=DUE + 311) == Drop("the schedule changed before this was due")
 
 
-def test_a_job_paused_and_resumed_by_the_release_before_still_drops_what_its_pause_took_back() -> None:
-    resumed = job(generation=EDITED, changed_at=DUE + 30, paused_at=DUE - 30.0)
-    assert decide(resumed, now=DUE + 31) == Drop("the schedule changed before this was due")
-
-
 def test_definitions_are_forgotten_when_no_message_can_be_of_them_any_more() -> None:
     fortnight = 15 * 86_400
     assert len(changes(*(NOON + hour for hour in range(50))).earlier) == 20

@@ -637,7 +637,6 @@ class Stage(Answer):
     region: str
     auth: Literal["none", "iam", "jwt"]
     """How callers are known."""
-    workflows: Literal["on", "off"]
     default_precision: Literal["second", "exact"]
     shards: int
     checks: tuple[Check, ...]

@@ -115,8 +115,7 @@ class CallbackSettings(_Tables):
 class ApiSettings(_Rounds):
     """The HTTP API. `auth`: its authorizer; `none` only on the local stack. Limits are per tenant: at most `job_quota`
     jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than `smallest_interval_seconds`,
-    at most `backfill_limit` runs per backfill, `seats` in each lane (domain.jobs.seats). `workflows`: whether it has
-    their routes (`on` or `off`).
+    at most `backfill_limit` runs per backfill, `seats` in each lane (domain.jobs.seats).
     """
 
     default_precision: Precision
@@ -132,4 +131,3 @@ class ApiSettings(_Rounds):
     smallest_interval_seconds: int
     backfill_limit: int
     seats: Mapping[Lane, int]
-    workflows: str

@@ -85,7 +85,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "patrol_hours": _integer(1, 168),
     "completed_job_retention_days": _integer(1, 36_500),
     "audit_segments": _integer(1, 168),
-    "workflows": _one_of("on", "off"),
 }
 
 

@@ -77,7 +77,6 @@ def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
         smallest_interval_seconds=1,
         backfill_limit=10_000,
         seats=dict.fromkeys(Lane, 30),
-        workflows="on",
     )
 
 

@@ -31,39 +31,30 @@ def standing(cursor: Cursor) -> dict[str, Any]:
 
 def unchanged(job: Job) -> dict[str, Any]:
     """The condition that nobody has written the definition since it was read."""
-    stand: dict[str, object] = {"generation": job.generation, "state": job.state}
-    if job.revision > 0:
-        return holds(stand | {"revision": job.revision})
-    unmarked = "(attribute_not_exists(#revision) OR #revision = :revision)"
-    return holds(stand, unmarked, {"revision": 0})
+    return holds({"generation": job.generation, "state": job.state, "revision": job.revision})
 
 
 def completion(job: Job, at: float) -> dict[str, Any]:
     """The update of a job that ends at `at` (UTC seconds), if it is ACTIVE and still of that generation."""
-    change = "SET #state = :completed, #updated = :at"
-    names = {"#state": "state", "#updated": "updated_at", "#generation": "generation"}
-    stand = {":completed": "COMPLETED", ":active": "ACTIVE", ":at": at, ":generation": job.generation}
-    if job.revision > 0:  # one of before there were revisions keeps having none until an edit counts and marks it
-        change += " ADD #revision :one"
-        names["#revision"], stand[":one"] = "revision", 1
+    stand = {":completed": "COMPLETED", ":active": "ACTIVE", ":at": at, ":generation": job.generation, ":one": 1}
+    names = ("state", "updated_at", "generation", "revision")
     return {
-        "UpdateExpression": change,
+        "UpdateExpression": "SET #state = :completed, #updated_at = :at ADD #revision :one",
         "ConditionExpression": "#generation = :generation AND #state = :active",
-        "ExpressionAttributeNames": names,
+        "ExpressionAttributeNames": {f"#{name}": name for name in names},
         "ExpressionAttributeValues": values.pack(stand),
     }
 
 
-def holds(stand: Mapping[str, object], also: str = "", others: Mapping[str, object] | None = None) -> dict[str, Any]:
-    """The condition that attributes have these values (None: are not there), and `also`, which names the `others`."""
-    named = {**stand, **(others or {})}
+def holds(stand: Mapping[str, object]) -> dict[str, Any]:
+    """The condition that attributes have these values (None: are not there)."""
     conditions = [
         f"#{name} = :{name}" if stand[name] is not None else f"attribute_not_exists(#{name})" for name in stand
     ]
     return {
-        "ConditionExpression": " AND ".join(conditions + ([also] if also else [])),
-        "ExpressionAttributeNames": {f"#{name}": name for name in named},
-        "ExpressionAttributeValues": values.pack({f":{name}": value for name, value in named.items()}),
+        "ConditionExpression": " AND ".join(conditions),
+        "ExpressionAttributeNames": {f"#{name}": name for name in stand},
+        "ExpressionAttributeValues": values.pack({f":{name}": value for name, value in stand.items()}),
     }
 
 

@@ -9,7 +9,6 @@ STAGE: Document = {
     "version": "0.1.0",
     "region": "eu-central-1",
     "auth": "jwt",
-    "workflows": "on",
     "default_precision": "second",
     "shards": 4,
     "checks": [

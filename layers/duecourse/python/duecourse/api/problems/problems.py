@@ -11,7 +11,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.BAD_REQUEST: ("malformed-body", "bad-parameter", "bad-header"),
     HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token"),
     HTTPStatus.FORBIDDEN: ("scope-missing", "bad-tenant", "job-quota"),
-    HTTPStatus.NOT_FOUND: ("unknown-path", "unknown-job", "unknown-run", "unknown-workflow", "workflows-off"),
+    HTTPStatus.NOT_FOUND: ("unknown-path", "unknown-job", "unknown-run", "unknown-workflow"),
     HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
     HTTPStatus.CONFLICT: (
         "job-exists", "job-changed", "job-unreadable", "idempotency-key-spent", "nothing-to-skip",

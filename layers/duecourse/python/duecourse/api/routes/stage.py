@@ -59,7 +59,6 @@ class StageAnswer(TypedDict):
     version: str
     region: str
     auth: Annotated[Literal["none", "iam", "jwt"], Field(description="How callers are known.")]
-    workflows: Literal["on", "off"]
     default_precision: Precision
     shards: Count
     checks: Annotated[list[CheckAnswer], Field(description="In the order in which a run is made.")]
@@ -82,7 +81,6 @@ def get_stage(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
         "version": VERSION,
         "region": settings.region,
         "auth": cast(Literal["none", "iam", "jwt"], settings.auth),
-        "workflows": cast(Literal["on", "off"], settings.workflows),
         "default_precision": settings.default_precision,
         "shards": settings.shards,
         "checks": [

@@ -29,7 +29,7 @@ from duecourse.api.bodies.workflow_body import JobName, WorkflowBody
 from duecourse.api.bodies.workflow_reading import read_workflow
 from duecourse.api.headers import etag_of, read_absent, read_expected, read_key
 from duecourse.api.narrowing import check_member, check_released
-from duecourse.api.problems.problems import Problem, unknown_workflow
+from duecourse.api.problems.problems import unknown_workflow
 from duecourse.api.request import Request
 from duecourse.api.routes.dry_run import dry_run_in
 from duecourse.api.routes.job_pages import FILTERS, job_page
@@ -47,7 +47,7 @@ PAYLOAD_REQUESTS = 2
 MEMBERS_A_REQUEST = 20
 """Jobs of a workflow that are only named and together count as one request."""
 
-_PROBLEMS = ("workflows-off", "graph-missing")
+_PROBLEMS = ("graph-missing",)
 
 
 class RerunBody(Body):
@@ -69,7 +69,7 @@ class RerunBody(Body):
     query=("dry_run",),
     headers=("If-Match", "If-None-Match"),
     problems=(
-        *("workflows-off", "invalid-workflow", "workflow-conflict", "invalid-job", "tasks-unavailable", "job-changed"),
+        *("invalid-workflow", "workflow-conflict", "invalid-job", "tasks-unavailable", "job-changed"),
         *("busy", "job-quota", "job-unreadable"),
     ),
     checks_tags=True,
@@ -85,7 +85,6 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     that is defined here counts as a request, and so do 20 that are only named, and each named one with a payload above
     4 KB counts as two; `dry_run` costs the same.
     """
-    _on(api)
     dry = dry_run_in(request)
     workflow_id, value = workflow_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
@@ -122,7 +121,6 @@ def list_workflows(api: Api, request: Request, _parameters: Mapping[str, str]) -
 
     The tenant's workflows without their jobs, ordered by id. A page may be short and yet have a next.
     """
-    _on(api)
     return job_page(api, request, "workflows_listed", summary_document, workflows=True)
 
 
@@ -132,7 +130,6 @@ def get_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 
     The workflow as it is kept, with its next occurrence.
     """
-    _on(api)
     found = api.workflows.get(request.tenant, workflow_id_in(parameters))
     headers, facts = {"etag": etag_of(found.job)}, {"workflow_id": found.job.id}
     return Answer(HTTPStatus.OK, "workflow_read", workflow_document(found.view, found.graph), headers, facts)
@@ -150,7 +147,6 @@ def get_workflow_run(api: Api, request: Request, parameters: Mapping[str, str]) 
 
     Its jobs with their states, each read at a moment of its own. The runs themselves are at /v1/runs/<id>.
     """
-    _on(api)
     run_id = f"{workflow_id_in(parameters)}.{unquote(parameters['instant'])}"
     view = api.workflow_runs.look(api.runs.get(request.tenant, run_id))
     return Answer(HTTPStatus.OK, "workflow_run_read", run_view_document(view), facts={"run_id": run_id})
@@ -176,7 +172,6 @@ def rerun(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     makes the new run dead, unless it may fail. With an `Idempotency-Key` the same request is the
     same run.
     """
-    _on(api)
     run_id = run_id_in(parameters)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
     start = read_body(request, RerunBody).start
@@ -211,16 +206,6 @@ def _cost(value: Any) -> int:
     members = list(jobs.values()) if isinstance(jobs, dict) else []
     defined = sum(isinstance(member, dict) and "job" in member for member in members)
     return 1 + defined + (len(members) - defined) // MEMBERS_A_REQUEST
-
-
-def _on(api: Api) -> None:
-    """Raises Problem (404) where the stage has no workflows yet."""
-    if api.settings.workflows != "on":
-        raise Problem(
-            "workflows-off",
-            "This stage has no workflows yet: have the operator turn them on (workflows in settings/<stage>.json) once "
-            "every function runs this release.",
-        )
 
 
 def _put(action: str, put: WorkflowPut, *, dry: bool = False) -> Answer:

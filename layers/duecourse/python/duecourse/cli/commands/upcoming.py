@@ -34,7 +34,7 @@ class Named:
     jobs: list[str] = field(default_factory=list)
 
     def add(self, count: int | None, jobs: Iterable[str] | None) -> None:
-        """Those of a page; a release of before names none."""
+        """Add those of a page."""
         self.count += count or 0
         self.jobs += jobs or ()
 

@@ -101,7 +101,7 @@ class Job(JobDefinition):
     """A job as stored. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
 
     `changed_at` is when the generation last grew; `created_generation` distinguishes a re-created job from an edited
-    one. `revision` grows with every write, and is 0 for a job of a release without revisions. `paused_at` is when it
+    one. `revision` grows with every write. `paused_at` is when it
     was last paused, `paused_by` by whom, `paused_because` why; `resumed_at` is when that pause ended, if the schedule
     was changed since (None: `changed_at` was that moment). `seated`: whether it has a seat in its lane
     (domain.jobs.seats); None for a job of a release without seats. `earlier` are the definitions before the present
@@ -121,7 +121,7 @@ class Job(JobDefinition):
     paused_because: str | None = None
     paused_by: str | None = None
     resumed_at: float | None = None
-    revision: int = 0
+    revision: int = 1
     seated: bool | None = None
     earlier: tuple[Definition, ...] = ()
     workflow: str | None = None
@@ -144,10 +144,7 @@ class Job(JobDefinition):
         """Until when (UTC seconds) a definition held; None for the present one. What it had enqueued for later was
         taken back then.
         """
-        earlier = self.earlier
-        if not earlier and self.paused_at is not None:  # written before definitions were remembered
-            earlier = (Definition(int(self.paused_at * 1000), self.paused_at),)
-        later = (*earlier, Definition(self.generation, self.changed_at))
+        later = (*self.earlier, Definition(self.generation, self.changed_at))
         return min((each.since for each in later if each.generation > generation), default=None)
 
     @property

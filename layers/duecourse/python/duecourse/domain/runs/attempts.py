@@ -20,9 +20,7 @@ LOST_ERROR = "the worker vanished during the attempt"
 
 
 def attempts_of(run: Run) -> tuple[Attempt, ...]:
-    """The attempts of a run, oldest first, MAX_ATTEMPTS at most. Missing are those before a write of an older release,
-    which keeps no list, and those for which the record had no room.
-    """
+    """The attempts of a run, oldest first, MAX_ATTEMPTS at most. Missing are those for which the record had no room."""
     if run.attempt == 0 or _is_listed(run):
         return run.earlier
     return (*run.earlier, _last(run))[-MAX_ATTEMPTS:]

@@ -36,7 +36,7 @@ LINED = (Overlap.QUEUE, *NEWEST_ONLY)
 @dataclass(frozen=True, slots=True)
 class Lock:
     """`holder` is the local name of a run (`RunName.local`), `until` the end of the acquiring invocation (UTC s).
-    `rank` is that of the acquiring start (`rank_of_start`; 0: acquired by a release without ranks).
+    `rank` is that of the acquiring start (`rank_of_start`).
     """
 
     holder: str

@@ -97,11 +97,10 @@ def idempotency_key(run: Run, job: Job) -> str:
     rendered template, or `<tenant>/<run id>`. Raises TemplateError.
     """
     if run.idempotency_key is not None:
-        return run.idempotency_key or str(run.name)
+        return run.idempotency_key
     if job.idempotency_key is not None:
         return _rendered_key(job.idempotency_key, values_for(run, job))
-    begun_before_keys_were_kept = run.attempt > 1
-    return str(run.name) if begun_before_keys_were_kept else _default_key(run.tenant, str(run.name))
+    return _default_key(run.tenant, str(run.name))
 
 
 def check_document_size(value: Any, values: Mapping[str, str]) -> None:

@@ -121,7 +121,7 @@ def _newest_due(request: StartRequest, job: Job) -> int:
 
 def _following(request: StartRequest, job: Job) -> int | None:
     """When the next occurrence is due by the definition that enqueued this one; None if there is none, or if the
-    message has no `following` (older releases) and its definition is no longer known.
+    message does not name it and its definition is no longer known.
     """
     if request.following is not None or request.final:
         return request.following
@@ -185,11 +185,8 @@ def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
 
 
 def asked_again(request: StartRequest, run: Run) -> bool:
-    """Whether the API's redrive is for this death, and not for an earlier one or one after that redrive.
-
-    Redrives of releases without `RunMessage.unstarted` name attempt 1 for a run that had not begun.
-    """
-    return request.redrive and run.nonce != request.nonce and run.attempt in (0, request.attempt - 1)
+    """Whether the API's redrive is for this death, and not for an earlier one or one after that redrive."""
+    return request.redrive and run.nonce != request.nonce and run.attempt == request.attempt - 1
 
 
 def _retry(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:

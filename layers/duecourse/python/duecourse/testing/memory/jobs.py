@@ -133,7 +133,7 @@ class MemoryJobStore:
             standing = self.get(job.tenant, job.id)
             if standing is None or (standing.generation, standing.state) != (job.generation, JobState.ACTIVE):
                 return False
-            revision = standing.revision + (1 if job.revision else 0)
+            revision = standing.revision + 1
             done = replace(standing, state=JobState.COMPLETED, updated_at=at, revision=revision)
             self._items.jobs[job.tenant, job.id] = done
             return True

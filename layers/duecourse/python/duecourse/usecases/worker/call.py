@@ -57,7 +57,7 @@ class Calls:
             job, key = prepared.job, idempotency_key(run, prepared.job)
             timeout = min(float(job.timeout_seconds), spare)
             outcome = self.caller.call(Call(job, run, key, timeout, token, prepared.taken))
-        except TemplateError as problem:  # a job of a release without templates or their limits
+        except TemplateError as problem:
             return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code=problem.code)
         except Exception as problem:  # noqa: BLE001 - any error in the call ends the attempt, not its worker
             return _broken(item, problem)

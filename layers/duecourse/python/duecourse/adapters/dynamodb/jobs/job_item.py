@@ -14,7 +14,6 @@ from duecourse.domain.jobs.job import Definition, Job, JobDefinition
 from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.target_document import target_document, target_of
-from duecourse.domain.targets.targets import HttpTarget, Target
 
 INLINE_PAYLOAD_BYTES = 4096
 """A larger payload lives in an item of its own, so that listing jobs does not drag it along."""
@@ -34,10 +33,7 @@ def to_item(job: Job) -> tuple[Item, str | None]:
     payload = values.document(job.payload)
     inline = len(payload.encode()) <= INLINE_PAYLOAD_BYTES
     definition = part_of(job, _DEFINITION) | {
-        "target": _target_document(job.target),
-        # The release before knows no `newest`: it queues all of them meanwhile.
-        "overlap": Overlap.QUEUE if job.overlap is Overlap.NEWEST else job.overlap,
-        "overlap_rule": job.overlap,
+        "target": target_document(job.target),
     }
     item = job_key(job.tenant, job.id, JOB) | values.pack(
         {
@@ -83,11 +79,8 @@ def has_own_payload(item: Item) -> bool:
 
 
 def belongs(payload: Item | None, item: Item) -> bool:
-    """Whether a payload's item is the one that a job's was written with: an edit may come between two reads. Items of
-    before there were edits have no hash.
-    """
-    wanted = values.optional_text(item, "payload_hash")
-    return wanted is None or (payload is not None and values.optional_text(payload, "hash") == wanted)
+    """Whether a payload's item is the one that a job's was written with: an edit may come between two reads."""
+    return payload is not None and values.text(payload, "hash") == values.text(item, "payload_hash")
 
 
 def hash_of(payload: str) -> str:
@@ -107,7 +100,7 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         definition,
         schedule=ScheduleSpec(**definition["schedule"]),
         target=target_of(definition["target"]),
-        overlap=Overlap(definition.get("overlap_rule", definition["overlap"])),
+        overlap=Overlap(definition["overlap"]),
         payload=None if stored is None else values.parse(stored),
     )
     return Job(
@@ -124,21 +117,12 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         paused_because=values.optional_text(item, "paused_because"),
         paused_by=values.optional_text(item, "paused_by"),
         resumed_at=values.optional_float(item, "resumed_at"),
-        revision=values.optional_integer(item, "revision") or 0,
+        revision=values.integer(item, "revision"),
         seated=item["seated"]["BOOL"] if "seated" in item else None,
         workflow=values.optional_text(item, "workflow"),
         claimed_at=values.optional_float(item, "claimed_at"),
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
     )
-
-
-def _target_document(target: Target) -> dict[str, Any]:
-    document = target_document(target)
-    if isinstance(target, HttpTarget):
-        document["headers"] = target.headers  # pairs: functions of the release before read nothing else
-        if target.sign is None:
-            del document["sign"]  # which they do not know; a call that is to be signed they must not make
-    return document
 
 
 class JobMissingError(ValueError):

@@ -170,12 +170,10 @@ class DynamoJobStore:
             *(run_item.put_new(run, self._runs_table) for run in records),
             *taken(seats, self._table),
         ]
-        if payload is not None and (payload != had or job.revision == 0):
+        if payload is not None and payload != had:
             writes.append(self._put(job_item.payload_item(changed, payload)))
         if payload is None and had is not None:
             writes.append({"Delete": self._key(job, PAYLOAD)})
-        if job.revision == 0:
-            writes.append(self._count.uncounted(job.tenant))
         return self._writing.written(job, writes, lambda standing: standing == changed)
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
@@ -186,12 +184,10 @@ class DynamoJobStore:
             self._put(job_item.gone_item(job, deleted_at)),
             *tags_removed(job, job.tags, self._table),
             *self._noted(record),
+            self._count.put(job.tenant, part_of(job)),
         ]
-        counted = job.revision > 0
-        if counted:
-            writes.append(self._count.put(job.tenant, part_of(job)))
         return self._writing.written(
-            job, writes, lambda standing: standing == Gone(deleted_at, job.generation), counted
+            job, writes, lambda standing: standing == Gone(deleted_at, job.generation), counted=True
         )
 
     def complete(self, job: Job, *, at: float) -> bool:

@@ -23,10 +23,9 @@ def tags_removed(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, 
 
 
 def tags_changed(job: Job, now: Job, table: str) -> list[dict[str, Any]]:
-    """The writes that turn the markers of `job` into those of `now`. A job of before there were markers has none."""
-    had = () if job.revision == 0 else job.tags
+    """The writes that turn the markers of `job` into those of `now`."""
     gone = tuple(tag for tag in job.tags if tag not in now.tags)
-    fresh = tuple(tag for tag in now.tags if tag not in had)
+    fresh = tuple(tag for tag in now.tags if tag not in job.tags)
     return [*tags_removed(job, gone, table), *tags_added(now, fresh, table)]
 
 

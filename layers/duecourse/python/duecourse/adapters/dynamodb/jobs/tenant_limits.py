@@ -3,7 +3,7 @@
 `TENANT#…/LIMITS` counts the places of the quota that are taken: by jobs, and by sub-counters that hold some `free` ones
 in stock, `LIMITS#00` to `LIMITS#15`. A creation takes a place from one of them, a deletion puts one there; only a stock
 that is empty or full moves a portion from or to `LIMITS`. So creations side by side seldom write the same item, and
-`LIMITS` is never above the quota. Releases of before there were sub-counters write `LIMITS` alone: both agree.
+`LIMITS` is never above the quota.
 """
 
 from __future__ import annotations
@@ -64,10 +64,6 @@ class JobCount:
     def put(self, tenant: str, part: int) -> dict[str, Any]:
         """Put a place back, refused where the stock is full."""
         return self._add(tenant, _sort(part), "free", 1, "attribute_not_exists(#free) OR #free < :bound", 2 * PORTION)
-
-    def uncounted(self, tenant: str) -> dict[str, Any]:
-        """Count a job that is there and was never counted, whatever the quota."""
-        return self._add(tenant, LIMITS, "jobs", 1)
 
     def stocked(self, tenant: str, part: int, quota: int | None) -> int | None:
         """A sub-counter with a place to take: `part` with a portion of what is left of the quota, or another one that

@@ -49,8 +49,7 @@ class DynamoLines:
         condition: dict[str, Any] = {"ConditionExpression": there}
         if through is not None:
             condition = {
-                # An item of a release before 6 has no attempt.
-                "ConditionExpression": f"{there} AND (attribute_not_exists(attempt) OR attempt <= :through)",
+                "ConditionExpression": f"{there} AND attempt <= :through",
                 "ExpressionAttributeValues": values.pack({":through": through}),
             }
         key = job_key(tenant, job_id, sort_key(place))

@@ -83,8 +83,8 @@ def state_key(tenant: str, state: RunState, job_id: str) -> str:
 
 
 def partition_key(tenant: str, state: RunState, number: int) -> str:
-    """`acme#RETRYING#3`. Keys of dead runs lack the state: earlier releases, which know no other keys, read them."""
-    return f"{tenant}#{number}" if state is RunState.DEAD else f"{tenant}#{state}#{number}"
+    """`acme#RETRYING#3`."""
+    return f"{tenant}#{state}#{number}"
 
 
 def from_item(item: Item) -> Run:
@@ -129,4 +129,4 @@ def lock_item(tenant: str, job_id: str, lock: Lock) -> Item:
 
 def lock_from_item(item: Item) -> Lock:
     """The lock of its item."""
-    return Lock(values.text(item, "holder"), float(item["until"]["N"]), values.optional_integer(item, "rank") or 0)
+    return Lock(values.text(item, "holder"), float(item["until"]["N"]), values.integer(item, "rank"))

@@ -20,8 +20,8 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.ports import Conflict, StateMark
 
-_UP_TO_RANK = "#holder = :mine AND (attribute_not_exists(#rank) OR #rank <= :rank)"
-"""The lock is this holder's, acquired by no later start. Releases before ranks write none."""
+_UP_TO_RANK = "#holder = :mine AND #rank <= :rank"
+"""The lock is this holder's, acquired by no later start."""
 
 
 class DynamoRunStore:

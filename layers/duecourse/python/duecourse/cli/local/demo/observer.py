@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -89,6 +90,7 @@ class Observer:
             calls=self.log.calls,
             dead_letter_jobs=frozenset(self._dead_letter_jobs),
             noticed_runs=frozenset(dead_run_ids(self.log.notices, self.topics.deaths)),
+            load=os.getloadavg()[0] / (os.cpu_count() or 1),
         )
 
     def _trouble(self, subject: str, error: Exception) -> None:
