@@ -53,7 +53,9 @@ def measure(body: dict[str, Any], *, seated: bool, keyed: bool) -> dict[str, flo
     """Write units of one creation, and of which kinds of items."""
     api, client = _api(seats=SEATS if seated else 1)
     for batch in range(BEFORE // BATCH):
-        _batch(api, DAILY | {"overlap": "allow"}, batch)  # these take no seats
+        _batch(
+            api, DAILY | {"schedule": "* 2 * * *", "timeout_seconds": 60, "overlap": "allow"}, batch
+        )  # without seats
     client.clear()
     for number in range(COUNTED):
         headers = {HEADER: f"key-{number}"} if keyed else {}

@@ -78,7 +78,7 @@ MUTANTS = (
     Mutant("deadlines change nothing", "if now < run.deadline:\n", "if True:\n", "callback"),
     Mutant(
         "completions of callbacks are dropped",
-        "return carried(succeed(run, result, now), request, context)",
+        "return carried(_during_call(succeed(run, result, now)), request, context)",
         "return Drop('lost')",
         "callback",
     ),

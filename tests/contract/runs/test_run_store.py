@@ -133,6 +133,23 @@ def test_the_overlap_lock_of_a_later_start_is_not_released(any_tables: Tables, t
     assert store.locked("default", "tick-tock") == (None if free else held)
 
 
+def test_the_overlap_lock_that_is_released_with_calls_at_work_is_free_and_says_so(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    first, second = Lock("20261121T120000Z", NOON + 120), Lock("20261121T120010Z", NOON + 130)
+    free = Lock("", NOON + 5, called_until=NOON + 4)
+    store.lock("default", "tick-tock", first, None)
+    assert not store.unlock("default", "tick-tock", second.holder, through=0, free=free)
+    assert store.unlock("default", "tick-tock", first.holder, through=0, free=free)
+    assert store.unlock("default", "tick-tock", first.holder, through=0, free=free)
+    assert store.locked("default", "tick-tock") is None
+    assert store.lock("default", "tick-tock", second, None) == free
+    told = replace(second, called_until=NOON + 4)
+    assert store.lock("default", "tick-tock", told, free) is None
+    assert store.lock("default", "tick-tock", told, None) == told, "its start reads again what the lock says of calls"
+    assert store.lock("default", "tick-tock", told, told) is None
+    assert store.locked("default", "tick-tock") == told
+
+
 def test_a_lock_that_nobody_has_is_free_for_whoever_releases_it(any_tables: Tables) -> None:
     store = any_tables.run_store()
     assert store.locked("default", "tick-tock") is None

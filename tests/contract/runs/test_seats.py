@@ -79,10 +79,19 @@ def test_the_first_jobs_of_a_lane_have_seats_and_the_others_go_through_bulk(any_
     assert (desk.holders(), desk.holders(Lane.HIGH), desk.holders(Lane.LONG)) == (("a", "b"), ("d",), ("e",))
 
 
-def test_a_job_that_allows_overlap_takes_no_seat(any_tables: Tables) -> None:
+def test_a_job_that_allows_overlap_takes_a_seat_if_its_runs_end_before_the_next_one_is_due(any_tables: Tables) -> None:
     desk = Desk(any_tables)
-    desk.create("a", overlap=Overlap.ALLOW)
+    desk.create("a", "rate(10 seconds)", overlap=Overlap.ALLOW)
     assert (desk.stands("a"), desk.holders()) == (BULK, ())
+    desk.create("b", "0 0 1 1 *", overlap=Overlap.ALLOW)
+    assert (desk.stands("b"), desk.holders()) == (SEAT, ("b",))
+
+
+def test_a_job_without_a_schedule_takes_a_seat_when_a_workflow_defines_it(any_tables: Tables) -> None:
+    desk = Desk(any_tables)
+    alone = desk.jobs.create(_draft(job(""), id="a", overlap=Overlap.ALLOW))
+    member = desk.jobs.create(_draft(job(""), id="b", overlap=Overlap.ALLOW), member=True)
+    assert (alone.view.job.seated, member.view.job.seated, desk.holders()) == (False, True, ("b",))
 
 
 def test_who_finds_all_taken_takes_the_seat_of_a_job_that_has_left_once_its_call_must_have_ended(

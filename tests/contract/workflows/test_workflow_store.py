@@ -75,7 +75,7 @@ def test_members_are_claimed_as_they_were_read(any_tables: Tables, store: Workfl
     now = store.jobs("default", list(read))
     assert {name for name, each in now.items() if each.workflow == "nightly"} == read.keys() - {"job-7"}
     assert now["job-7"].workflow == "hourly"
-    store.free([now["job-8"]], "nightly", None)
+    store.free([now["job-8"]], "nightly", None, at=NOON)
     freed = jobs.get("default", "job-8")
     assert freed is not None
     assert freed.workflow is None

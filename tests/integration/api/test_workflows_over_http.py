@@ -112,6 +112,19 @@ def test_a_workflow_is_created_with_its_jobs(desk: Desk) -> None:
     assert (job["workflow"], job["schedule"], job["overlap"]) == ("nightly", None, "allow")
 
 
+def test_jobs_that_a_workflow_defines_take_seats_and_give_them_up_when_they_leave_it(desk: Desk) -> None:
+    desk.put()
+    members = {name: desk.world.jobs.get("default", name) for name in DIAMOND}
+    assert [None if job is None else (job.seated, job.workflow) for job in members.values()] == [(True, "nightly")] * 4
+    desk.world.until(NOON + 90)
+    assert len(desk.world.caller.runs) == 4
+    assert not any(each.message.bulk for each in desk.world.wheel.sent)
+    desk.put(NIGHTLY | {"jobs": {name: DIAMOND[name] for name in ("extract", "eu")}})
+    left = desk.world.jobs.get("default", "us")
+    assert left is not None
+    assert (left.seated, left.workflow) == (False, None)
+
+
 def test_its_own_job_is_shown_with_its_graph(desk: Desk) -> None:
     desk.put()
     job = desk.api.get("/v1/jobs/nightly").json

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import JobState, Lane, Overlap
-from duecourse.domain.jobs.seats import Seats, has_left, has_seat, keeps_seat, loses_seat, may_have_seat
+from duecourse.domain.jobs.policies import Completion, JobState, Lane, Overlap
+from duecourse.domain.jobs.seats import (
+    Seats,
+    Starting,
+    has_left,
+    has_seat,
+    keeps_seat,
+    loses_seat,
+    may_have_seat,
+    moved,
+)
 from tests.support.jobs import NOON, job
 
 RECURRING = job(seated=True)
@@ -18,9 +28,44 @@ LATER = NOON + 131
 """A call that had begun at NOON has ended, whatever the clocks say: 120 s and a margin of 10."""
 
 
+ALLOWS = job("rate(1 minute)", overlap=Overlap.ALLOW, seated=True, timeout_seconds=30)
+MEMBER = job("", overlap=Overlap.ALLOW, seated=True, workflow="nightly")
+
+
 @pytest.mark.parametrize("overlap", Overlap)
-def test_only_jobs_whose_runs_may_overlap_can_have_no_seat(overlap: Overlap) -> None:
+def test_a_job_that_forbids_overlap_may_have_a_seat(overlap: Overlap) -> None:
     assert may_have_seat(job(overlap=overlap)) is (overlap is not Overlap.ALLOW)
+
+
+@pytest.mark.parametrize(
+    ("expression", "changes", "may"),
+    [
+        ("rate(1 minute)", {}, True),
+        ("rate(1 minute)", {"jitter_seconds": 20}, False),
+        ("rate(40 seconds)", {}, False),  # 30 s, a margin of 10 s, and 5 s for a late start
+        ("rate(1 minute)", {"timeout_seconds": 50}, False),
+        ("0 9 * * *", {"timeout_seconds": 900}, True),
+        ("*/30 9 * * *", {"timeout_seconds": 900}, True),
+        ("at(2026-11-21T12:01:00)", {}, False),
+    ],
+)
+def test_a_job_that_allows_overlap_may_have_a_seat_if_its_occurrences_are_far_enough_apart(
+    expression: str, changes: dict[str, object], may: bool
+) -> None:
+    assert may_have_seat(job(expression, overlap=Overlap.ALLOW, **({"timeout_seconds": 30} | changes))) is may
+
+
+@pytest.mark.parametrize(
+    ("of", "member", "may"),
+    [
+        (MEMBER, True, True),
+        (MEMBER, False, False),  # it runs on request only, any number of runs at once
+        (replace(MEMBER, completion=Completion.CALLBACK), True, False),
+        (replace(MEMBER, overlap=Overlap.QUEUE), False, True),
+    ],
+)
+def test_a_member_of_a_workflow_may_have_a_seat(of: Job, member: bool, may: bool) -> None:
+    assert may_have_seat(of, member=member) is may
 
 
 @pytest.mark.parametrize(
@@ -44,7 +89,66 @@ def test_only_jobs_whose_runs_may_overlap_can_have_no_seat(overlap: Overlap) -> 
 def test_a_run_starts_among_the_seats_where_its_job_has_one_and_no_second_run_can(
     of: Job, lane: Lane, generation: int, manual: bool, seated: bool
 ) -> None:
-    assert has_seat(of, lane, generation, manual=manual) is seated
+    assert has_seat(of, lane, Starting(generation, NOON, manual=manual)) is seated
+
+
+@pytest.mark.parametrize(
+    ("start", "seated"),
+    [
+        ({"following": int(NOON) + 40}, True),
+        ({"following": int(NOON) + 39}, False),  # it may still be at work when the next one is due
+        ({"following": None}, False),
+        ({"following": None, "last": True}, True),
+        ({"following": int(NOON) + 40, "manual": True}, False),
+        ({"following": int(NOON) + 40, "generation": ALLOWS.generation - 1}, False),
+        ({"following": int(NOON) + 40, "called_until": NOON - 60}, False),
+    ],
+)
+def test_a_run_of_a_job_that_allows_overlap_has_a_seat_if_it_ends_before_the_next_one_is_due(
+    start: dict[str, Any], seated: bool
+) -> None:
+    assert has_seat(ALLOWS, Lane.NORMAL, Starting(**{"generation": ALLOWS.generation, "now": NOON} | start)) is seated
+
+
+def test_a_run_of_a_job_that_allows_overlap_has_no_seat_just_after_an_edit() -> None:
+    edited = replace(ALLOWS, updated_at=NOON + 1)
+    for now, seated in ((NOON + 130, False), (NOON + 131, True)):
+        start = Starting(edited.generation, now, following=int(now) + 60)
+        assert has_seat(edited, Lane.NORMAL, start) is seated
+
+
+@pytest.mark.parametrize(
+    ("first", "in_workflow", "seated"),
+    [
+        (True, 0.0, True),
+        (True, None, False),  # the workflow has no lock, or its run has ended
+        (True, NOON - 129, False),  # a call of the run before may be at work
+        (True, NOON - 130, True),
+        (False, 0.0, False),  # a retry or a redrive
+    ],
+)
+def test_a_member_has_a_seat_if_its_workflow_keeps_its_runs_apart(
+    first: bool, in_workflow: float | None, seated: bool
+) -> None:
+    start = Starting(MEMBER.generation, NOON, first=first, in_workflow=in_workflow)
+    assert has_seat(MEMBER, Lane.NORMAL, start) is seated
+
+
+def test_a_call_that_goes_on_after_its_run_has_ended_leaves_no_seat_to_the_next_run() -> None:
+    for now, seated in ((NOON + 129, False), (NOON + 130, True)):
+        assert has_seat(RECURRING, Lane.NORMAL, Starting(1, now, called_until=NOON)) is seated
+
+
+def test_a_member_that_leaves_its_workflow_gives_up_its_seat() -> None:
+    left = moved(MEMBER, None, NEW)
+    assert (left.seated, left.updated_at, left.workflow) == (False, NEW, None)
+    assert not has_left(Lane.NORMAL, left, now=NEW + 130)
+    assert has_left(Lane.NORMAL, left, now=NEW + 131)
+
+
+def test_a_job_that_joins_a_workflow_keeps_its_seat_and_so_does_one_with_a_lock_that_leaves() -> None:
+    assert moved(replace(MEMBER, workflow=None), "nightly", NEW).seated is True
+    assert moved(replace(MEMBER, overlap=Overlap.QUEUE), None, NEW).seated is True
 
 
 @pytest.mark.parametrize(
@@ -109,6 +213,9 @@ def rescheduled(of: Job, expression: str) -> Job:
     [
         (RECURRING, replace(RECURRING, name="x"), DUE, False),
         (RECURRING, replace(RECURRING, overlap=Overlap.ALLOW), DUE, True),
+        (ALLOWS, replace(ALLOWS, overlap=Overlap.SKIP), DUE, True),  # a run without the lock may be at work
+        (ALLOWS, replace(ALLOWS, name="x"), DUE, False),
+        (ALLOWS, replace(ALLOWS, timeout_seconds=60), DUE, True),
         (RECURRING, rescheduled(RECURRING, "rate(20 seconds)"), DUE, False),  # both take the lock
         (RECURRING, rescheduled(RECURRING, "at(2026-11-21T13:00:00)"), DUE, True),  # the new one takes none
         (RECURRING, rescheduled(RECURRING, ""), DUE, False),

@@ -129,6 +129,13 @@ def test_a_completed_run_has_succeeded_even_before_its_call_has_returned(state: 
     assert in_hand(ended) == (BY.token, "message-c", "nonce-c", BY.expires_at)
 
 
+@pytest.mark.parametrize("event", [completed(), given_up()], ids=["completed", "given up"])
+def test_a_run_that_its_callback_ends_says_that_its_call_may_be_at_work_if_it_has_not_returned(event: Command) -> None:
+    calling = waiting_run(RunState.RUNNING)
+    assert settled(event, calling).called_until == calling.started_at is not None
+    assert settled(event, waiting_run()).called_until is None
+
+
 @pytest.mark.parametrize("of", [GONE, None, ANEW], ids=["deleted", "unknown", "anew"])
 def test_work_that_was_done_counts_though_its_job_is_gone(of: JobSnapshot) -> None:
     assert settled(completed(), waiting_run(), of).state is RunState.SUCCEEDED

@@ -70,14 +70,16 @@ class RunStore(Protocol):
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
         """Take the overlap lock if it is free, this holder's with no higher rank, or exactly `previous`. None if taken,
-        else the present lock.
+        else the present lock. A lock with `called_until` is taken only as `previous`.
         """
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
         """The present lock; None if it is free. Strongly consistent."""
 
-    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int) -> bool:
-        """Release the lock if `holder` has it with a rank up to `through`; whether it is free now."""
+    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int, free: Lock | None = None) -> bool:
+        """Release the lock if `holder` has it with a rank up to `through`; whether it is free now. `free` is a lock
+        without a holder that the next one takes over, if that one must know of calls.
+        """
 
 
 @dataclass(frozen=True, slots=True)

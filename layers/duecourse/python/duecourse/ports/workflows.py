@@ -51,9 +51,9 @@ class WorkflowStore(Protocol):
         any more, which stay as they are.
         """
 
-    def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:
-        """Make the jobs nobody's members, as far as they are as they were read, and while the workflow's own job is
-        so too (None: while there is none).
+    def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None, *, at: float) -> None:
+        """Make the jobs nobody's members, `at` now (UTC seconds), as far as they are as they were read, and while the
+        workflow's own job is so too (None: while there is none).
         """
 
     def record_end(

@@ -23,6 +23,7 @@ from duecourse.adapters.dynamodb.writing import transact
 from duecourse.domain.documents import from_document, to_document
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import UNREAD, Job
+from duecourse.domain.jobs.seats import moved
 from duecourse.domain.runs.run import Run
 from duecourse.domain.workflows.ends import End, MemberEnds, ends_in, entry
 from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
@@ -95,10 +96,10 @@ class DynamoWorkflows:
     def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
         return self._claimed_by(jobs, workflow, at, [])
 
-    def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:
+    def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None, *, at: float) -> None:
         if not jobs:
             return
-        self._claimed_by(jobs, None, None, [self._own_job(jobs[0].tenant, workflow, standing)])
+        self._claimed_by(jobs, None, at, [self._own_job(jobs[0].tenant, workflow, standing)])
 
     def _own_job(self, tenant: str, workflow: str, standing: Job | None) -> dict[str, Any]:
         """The check that a workflow's own job is as it was read."""
@@ -107,7 +108,7 @@ class DynamoWorkflows:
         return {"ConditionCheck": {"TableName": self._jobs_table, "Key": key, **condition}}
 
     def _claimed_by(
-        self, jobs: Sequence[Job], workflow: str | None, at: float | None, checks: list[dict[str, Any]]
+        self, jobs: Sequence[Job], workflow: str | None, at: float, checks: list[dict[str, Any]]
     ) -> list[str]:
         """As many jobs a transaction as there may be, side by side; those that were not written."""
         size = TRANSACTION - len(checks)
@@ -115,9 +116,7 @@ class DynamoWorkflows:
         refused = self._executor.map(lambda batch: self._claimed(batch, workflow, at, checks), batches)
         return [job_id for batch in refused for job_id in batch]
 
-    def _claimed(
-        self, jobs: Sequence[Job], workflow: str | None, at: float | None, checks: list[dict[str, Any]]
-    ) -> list[str]:
+    def _claimed(self, jobs: Sequence[Job], workflow: str | None, at: float, checks: list[dict[str, Any]]) -> list[str]:
         """Those of a transaction that stand otherwise now; the others are written then, without these. All of them
         where a check fails.
         """
@@ -129,23 +128,22 @@ class DynamoWorkflows:
         refused = [jobs[index].id for index in failed]
         return [*refused, *self._claimed(rest, workflow, at, checks)] if failed and rest else refused
 
-    def _claim_of(self, job: Job, workflow: str | None, at: float | None) -> dict[str, Any]:
-        condition = conditions.unchanged(job)
-        names = condition.get("ExpressionAttributeNames", {}) | {"#workflow": "workflow", "#revision": "revision"}
-        stand = {":next": job.revision + 1, ":workflow": workflow, ":at": at}
-        known = condition["ExpressionAttributeValues"] | values.pack(stand)
-        how = (
-            "#workflow = :workflow, claimed_at = :at" if workflow else "#revision = :next REMOVE #workflow, claimed_at"
-        )
-        noted = f"SET #revision = :next, {how}" if workflow else f"SET {how}"
+    def _claim_of(self, job: Job, workflow: str | None, at: float) -> dict[str, Any]:
+        condition, after = conditions.unchanged(job), moved(job, workflow, at)
+        fields = ("workflow", "claimed_at", "revision", "seated", "updated_at")
+        changed = {name: getattr(after, name) for name in fields if getattr(after, name) != getattr(job, name)}
+        removed = [name for name, value in changed.items() if value is None]
+        known = {f":new_{name}": value for name, value in changed.items() if value is not None}
+        how = "SET " + ", ".join(f"#{name} = :new_{name}" for name in changed if name not in removed)
         return {
             "Update": {
                 "TableName": self._jobs_table,
                 "Key": job_key(job.tenant, job.id, JOB),
-                "UpdateExpression": noted,
+                "UpdateExpression": how + (" REMOVE " + ", ".join(f"#{name}" for name in removed) if removed else ""),
                 **condition,
-                "ExpressionAttributeNames": names,
-                "ExpressionAttributeValues": known,
+                "ExpressionAttributeNames": condition.get("ExpressionAttributeNames", {})
+                | {f"#{name}": name for name in changed},
+                "ExpressionAttributeValues": condition["ExpressionAttributeValues"] | values.pack(known),
             }
         }
 

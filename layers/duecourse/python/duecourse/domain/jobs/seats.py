@@ -1,24 +1,33 @@
 """Seats: how many workers of a lane one tenant can occupy.
 
 Each lane has two queues, each with its own workers: one for jobs that have a seat, and the bulk queue for all others. A
-tenant has a bounded number of seats in each lane, assigned when a job is created or edited, and a job with a seat has
-at most one run that calls its target. So a tenant cannot occupy more of the seats' workers than it has seats, however
-slow its targets are. The start of a run reads and writes nothing for seats.
+tenant has a bounded number of seats in each lane, assigned when a job is created or edited, and of a job with a seat at
+most one run calls its target on the seats' workers. So a tenant cannot occupy more of them than it has seats, however
+slow its targets are. The start of a run reads and writes nothing for seats. What keeps its runs apart depends on the
+job (`Apart`); a run that might call beside another one goes through the bulk queue.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum, auto
+from itertools import pairwise
 
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import JobState, Lane, Overlap
+from duecourse.domain.jobs.policies import Completion, JobState, Lane, Overlap
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.limits import WORKER_SECONDS
 
 CLOCK_MARGIN_SECONDS = 10
 """Clocks of an API function and a worker may differ by seconds."""
+
+LATE_SECONDS = 5
+"""How late a run usually starts at most."""
+
+LOOKED_AHEAD = 4
+"""By how many coming occurrences it is judged how far a schedule's are apart."""
 
 LOOK_SECONDS = 60
 """How often a full set of seats is checked for holders that have left."""
@@ -63,9 +72,47 @@ def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
             return not sits and snapshot.updated_at < gone_at
 
 
-def may_have_seat(job: Job) -> bool:
-    """Whether at most one run of the job can be at work at once."""
-    return job.overlap is not Overlap.ALLOW
+class Apart(Enum):
+    """What keeps two runs of a job from calling its target at once: the LOCK of a job that forbids overlap (or that it
+    runs once); the SCHEDULE, if each run ends before the next one is due; or, for a member, the lock of its WORKFLOW.
+    """
+
+    LOCK = auto()
+    SCHEDULE = auto()
+    WORKFLOW = auto()
+
+
+def kept_apart(job: Job) -> Apart:
+    """What would have to keep the runs of the job apart."""
+    if job.overlap is not Overlap.ALLOW:
+        return Apart.LOCK
+    return Apart.SCHEDULE if job.scheduled else Apart.WORKFLOW
+
+
+def may_have_seat(job: Job, *, member: bool = False) -> bool:
+    """Whether a seat is of use to the job. `member`: it is one of a workflow, or is about to be.
+
+    Whether its occurrences are far enough apart is judged by the next few; each run is checked again when it starts.
+    """
+    match kept_apart(job):
+        case Apart.LOCK:
+            return True
+        case Apart.WORKFLOW:
+            # A callback may end a run whose call is at work, and nothing would tell the workflow's next run.
+            return member and job.completion is Completion.RESPONSE
+        case Apart.SCHEDULE:
+            apart = job.timeout_seconds + CLOCK_MARGIN_SECONDS + LATE_SECONDS + job.jitter_seconds
+            return job.recurring and all(later - earlier >= apart for earlier, later in pairwise(_coming(job)))
+
+
+def _coming(job: Job) -> Iterator[int]:
+    """Its next few occurrences."""
+    occurrences, at = job.occurrences(), job.following(int(job.updated_at))
+    for _ in range(LOOKED_AHEAD):
+        if at is None:
+            return
+        yield at
+        at = occurrences.next(at)
 
 
 def keeps_seat(job: Job, changed: Job) -> bool:
@@ -73,13 +120,26 @@ def keeps_seat(job: Job, changed: Job) -> bool:
     return job.seated is True and job.state is not JobState.COMPLETED and job.lane is changed.lane
 
 
-def loses_seat(job: Job, changed: Job, due: int | None, *, now: float) -> bool:
-    """Whether an edit could let a run of `changed` start beside one of `job`: overlap is allowed, or a one-off is
-    rescheduled after it came due (a one-off takes no lock). `due` is when the next occurrence of `job` is due.
+def moved(job: Job, workflow: str | None, at: float) -> Job:
+    """The job as it joins a workflow, or leaves one (None), `at` this time (UTC seconds). If its workflow kept its runs
+    apart, it gives up its seat: that workflow's run may be at work.
     """
-    if not may_have_seat(changed):
+    gives_up = job.workflow is not None and job.seated is True and kept_apart(job) is Apart.WORKFLOW
+    stays = replace(job, seated=False, updated_at=at) if gives_up else job
+    return replace(stays, workflow=workflow, claimed_at=None if workflow is None else at, revision=job.revision + 1)
+
+
+def loses_seat(job: Job, changed: Job, due: int | None, *, now: float, member: bool = False) -> bool:
+    """Whether an edit could let a run of `changed` start beside one of `job`: overlap is allowed, other rules keep its
+    runs apart now, or a one-off is rescheduled after it came due (a one-off takes no lock). `due` is when the next
+    occurrence of `job` is due.
+    """
+    if not may_have_seat(changed, member=member):
         return True
-    if changed.generation == job.generation or job.state is JobState.COMPLETED:
+    apart = kept_apart(changed)
+    if job.seated is not False and kept_apart(job) is not apart:
+        return True
+    if apart is not Apart.LOCK or changed.generation == job.generation or job.state is JobState.COMPLETED:
         return False
     try:
         was_recurring = job.recurring
@@ -90,12 +150,50 @@ def loses_seat(job: Job, changed: Job, due: int | None, *, now: float) -> bool:
     return was_recurring or due is None or due <= now
 
 
-def has_seat(job: Job, lane: Lane, generation: int, *, manual: bool) -> bool:
-    """Whether a run may start on the workers of `lane` that are for seats. `generation` is that of the definition that
-    enqueued it; `manual`: it is a run on request. Jobs of releases without seats may, until an edit.
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """A run that is about to start at `now` (UTC seconds), by a definition of its job.
+
+    `manual`: it is a run on request. `first`: it has no record that is final, and no earlier attempt. `following`: when
+    the next occurrence is due, `last`: there is none. `called_until`: until when calls of the same job began that may
+    be at work; `in_workflow`: the same as its workflow's run knows it, None if that run may have others beside it.
     """
+
+    generation: int
+    now: float
+    manual: bool = False
+    first: bool = False
+    following: int | None = None
+    last: bool = False
+    called_until: float | None = None
+    in_workflow: float | None = None
+
+
+def has_seat(job: Job, lane: Lane, start: Starting) -> bool:
+    """Whether a run may start on the workers of `lane` that are for seats. Jobs of releases without seats may, until an
+    edit.
+    """
+    if not calls_are_over(start.called_until, lane, start.now):
+        return False
     if job.seated is None:
         return True
     if not job.seated or job.lane is not lane or job.state is JobState.COMPLETED:
         return False
-    return job.recurring or (not manual and generation == job.generation)
+    match kept_apart(job):
+        case Apart.LOCK:
+            return job.recurring or (not start.manual and start.generation == job.generation)
+        case Apart.SCHEDULE:
+            if start.manual or start.generation != job.generation:
+                return False
+            edited_at = None if job.updated_at == job.created_at else job.updated_at
+            over_at = start.now + job.timeout_seconds + CLOCK_MARGIN_SECONDS
+            fits = start.last if start.following is None else over_at <= start.following
+            return fits and calls_are_over(edited_at, lane, start.now)
+        case Apart.WORKFLOW:
+            alone = start.in_workflow is not None and calls_are_over(start.in_workflow, lane, start.now)
+            return start.first and alone
+
+
+def calls_are_over(called_until: float | None, lane: Lane, now: float) -> bool:
+    """Whether calls in `lane` that began until then have ended at `now` (UTC seconds)."""
+    return called_until is None or now >= called_until + WORKER_SECONDS[lane] + CLOCK_MARGIN_SECONDS

@@ -68,13 +68,21 @@ def _alive(
     """The attempt is RUNNING (its call has not returned yet) or WAITING."""
     match event:
         case Completed(request, result):
-            return carried(succeed(run, result, now), request, context)
+            return carried(_during_call(succeed(run, result, now)), request, context)
         case GivenUp(request, failed, draw):
-            return carried(decide_finish(run, job, failed, now=now, draw=draw), request, context)
+            return carried(_during_call(decide_finish(run, job, failed, now=now, draw=draw)), request, context)
         case DeadlineCame():
             return _deadline(event, job, run, context, now)
         case other:
             assert_never(other)
+
+
+def _during_call(transition: Transition) -> Transition:
+    """The same; a call that has not returned stays at work beside what follows."""
+    before = transition.previous
+    if before is None or before.state is not RunState.RUNNING:
+        return transition
+    return replace(transition, run=replace(transition.run, called_until=before.started_at))
 
 
 def _deadline(event: DeadlineCame, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.runs.member import MEMBERS_FAILED
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 
@@ -35,13 +36,15 @@ LINED = (Overlap.QUEUE, *NEWEST_ONLY)
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """`holder` is the local name of a run (`RunName.local`), `until` the end of the acquiring invocation (UTC s).
-    `rank` is that of the acquiring start (`rank_of_start`).
+    """`holder` is the local name of a run (`RunName.local`; empty: none), `until` the end of the acquiring invocation
+    (UTC s). `rank` is that of the acquiring start (`rank_of_start`).
+    `called_until`: until when calls of earlier runs began that may still be at work (UTC s).
     """
 
     holder: str
     until: float
     rank: int = 0
+    called_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -153,6 +156,31 @@ def last_rank_before(final: Run) -> int:
     rank, and so have all later ones.
     """
     return 2 * (final.attempt + 1)
+
+
+def called_until(run: Run, now: float) -> float | None:
+    """Until when calls began that may still be at work, although the run has ended, or has lost its lock: of a
+    workflow's run that its members did not end, until now, since members that read it before may have begun. Such a
+    call ends within an invocation (WORKER_SECONDS). None: no call is known of.
+    """
+    left = run.is_workflow and run.attempt > 0 and run.state is not RunState.SUCCEEDED and run.reason != MEMBERS_FAILED
+    return latest(run.called_until, now) if left else run.called_until
+
+
+def called_in_workflow(workflow: Run | None, now: float) -> float | None:
+    """Until when calls began that may be at work beside the members of a workflow's run; None if other runs of the
+    workflow may be at work, because this one has no lock, or may count as lost.
+    """
+    match workflow:
+        case Run(state=RunState.RUNNING, lease_until=until) | Run(state=RunState.WAITING, waiting_until=until):
+            return workflow.called_until if until is not None and now < until else None
+        case _:
+            return None
+
+
+def latest(*instants: float | None) -> float | None:
+    """The last of those that are known."""
+    return max((each for each in instants if each is not None), default=None)
 
 
 def needs_lock(job: Job) -> bool:

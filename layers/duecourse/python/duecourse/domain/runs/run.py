@@ -52,7 +52,8 @@ class Run(OfRun):
     default. `redriven_at` is when it was last redriven. `code` is the kind of its last failure. A large result is in
     the store of results under `result_key`. `caught_up`: it was enqueued because the occurrences that it covers were
     missed. `requested_by` in its identity is also who requested that it is skipped. `earlier` are attempts before the
-    one that the record describes (domain.runs.attempts), oldest first.
+    one that the record describes (domain.runs.attempts), oldest first. `called_until`: until when calls began that may
+    still be at work beside it (UTC seconds; domain.runs.overlap). None: there are none; of a workflow's run: no lock.
     """
 
     identity: RunIdentity
@@ -91,6 +92,7 @@ class Run(OfRun):
     expires_at: int | None = None
     earlier: tuple[Attempt, ...] = ()
     round: int = 0
+    called_until: float | None = None
 
     @property
     def deadline(self) -> float | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 
 from duecourse.domain.documents import to_document
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.seats import moved
 from duecourse.domain.runs.run import Run
 from duecourse.domain.workflows.ends import End, MemberEnds, ends_in, entry
 from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
@@ -50,21 +51,20 @@ class MemoryWorkflows:
         with self.items.lock:
             return [job.id for job in jobs if not self._belongs(job, workflow, at)]
 
-    def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:
+    def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None, *, at: float) -> None:
         with self.items.lock:
             if not jobs:
                 return
             absent = (jobs[0].tenant, workflow) not in self.items.jobs
             if absent if standing is None else unchanged(self.items, standing):
                 for job in jobs:
-                    self._belongs(job, None, None)
+                    self._belongs(job, None, at)
 
-    def _belongs(self, job: Job, workflow: str | None, at: float | None) -> bool:
+    def _belongs(self, job: Job, workflow: str | None, at: float) -> bool:
         if not unchanged(self.items, job):
             return False
         where = job.tenant, job.id
-        standing = self.items.jobs[where]
-        self.items.jobs[where] = replace(standing, workflow=workflow, claimed_at=at, revision=standing.revision + 1)
+        self.items.jobs[where] = moved(self.items.jobs[where], workflow, at)
         return True
 
     def record_end(

@@ -87,9 +87,10 @@ class EditJobs:
         correlation_id: str | None = None,
         *,
         by: str | None = None,
+        member: bool = False,
     ) -> Edited:
         """Create the job, or replace it; nothing is written if it is unchanged. `correlation_id` is that of the
-        request, for messages that are sent at once; `by`: the caller.
+        request, for messages that are sent at once; `by`: the caller; `member`: it will be one of a workflow.
 
         Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule without a future
         occurrence; MemberError for a schedule given to a workflow's member; what `draft_for` and `Jobs.create` raise.
@@ -100,8 +101,10 @@ class EditJobs:
             draft = draft_for(job)
             try:
                 if job is None:
-                    return Edited(self.jobs.create(draft, correlation_id=correlation_id, by=by), created=True)
-                edited = self._edit(job, draft, correlation_id, by)
+                    return Edited(
+                        self.jobs.create(draft, correlation_id=correlation_id, by=by, member=member), created=True
+                    )
+                edited = self._edit(job, draft, correlation_id, by, member=member)
             except JobExistsError:
                 continue  # another request created it in between: replace that job
             if edited is not None:
@@ -149,7 +152,9 @@ class EditJobs:
                 return edited
         raise JobChangedError(job_id)
 
-    def _edit(self, job: Job, draft: Draft, correlation_id: str | None, by: str | None) -> Edited | None:
+    def _edit(
+        self, job: Job, draft: Draft, correlation_id: str | None, by: str | None, *, member: bool = False
+    ) -> Edited | None:
         """Write the change; None if the job, its cursor or a run changed meanwhile. Raises JobUnreadableError."""
         cursor = self.store.get_cursor(job.tenant, job.id)
         if cursor is None:
@@ -160,7 +165,7 @@ class EditJobs:
         change = self._change(job, cursor, draft, now)
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
-        change, seats = self.jobs.seating.of_changed(job, change, cursor.due)
+        change, seats = self.jobs.seating.of_changed(job, change, cursor.due, member=member)
         records = self.skipping.records(cursor, change.skipped)
         record = changed(ChangeAction.EDITED, job, change.job, by)
         if not self.store.change(job, cursor, change.job, change.cursor, records, record, seats):

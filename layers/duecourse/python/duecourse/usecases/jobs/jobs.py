@@ -109,9 +109,11 @@ class Jobs:
         correlation_id: str | None = None,
         *,
         by: str | None = None,
+        member: bool = False,
     ) -> Created:
-        """Write the job, then send what is due soon; `key` is used up; `by`: the caller. Nothing is written if it
-        raises JobExistsError, ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
+        """Write the job, then send what is due soon; `key` is used up; `by`: the caller; `member`: it will be one of a
+        workflow. Nothing is written if it raises JobExistsError, ScheduleError, ExclusionError, JobQuotaError,
+        KeyUsedError or StoreBusyError.
         """
         now = self.clock.now()
         gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
@@ -121,7 +123,9 @@ class Jobs:
             check_to_come(cursor.occurrence, job.schedule, job.exclude, now)
             used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
             quota, record = self.limits.quota, created(job, by)
-            made = self.seating.create(self.store, job, cursor, quota=quota, key=used, after=gone, record=record)
+            made = self.seating.create(
+                self.store, job, cursor, quota=quota, key=used, after=gone, record=record, member=member
+            )
             if made is not None:
                 return self.send_soon(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
             if draft.id is not None:

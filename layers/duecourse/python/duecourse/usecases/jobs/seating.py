@@ -37,10 +37,13 @@ class Seating:
         key: UsedKey | None,
         after: Gone | None,
         record: ChangeRecord,
+        member: bool = False,
     ) -> PauseChange | None:
-        """Write a new job, with a seat if one is free; None if its id is taken. Raises as JobStore.create."""
+        """Write a new job, with a seat if one is free; None if its id is taken. `member`: it will be one of a workflow.
+        Raises as JobStore.create.
+        """
         for left in reversed(range(TRIES)):
-            seats = self._with(job) if left and may_have_seat(job) else None
+            seats = self._with(job) if left and may_have_seat(job, member=member) else None
             made = _placed(PauseChange(job, cursor), seated=seats is not None)
             try:
                 written = store.create(
@@ -58,11 +61,13 @@ class Seating:
             return made if written else None
         raise AssertionError("the last try takes no seat")
 
-    def of_changed(self, job: Job, change: PauseChange, due: int | None) -> tuple[PauseChange, Seats | None]:
+    def of_changed(
+        self, job: Job, change: PauseChange, due: int | None, *, member: bool = False
+    ) -> tuple[PauseChange, Seats | None]:
         """The change to write for an edit, and the seats to write with it; `due` is when the next occurrence was
-        due.
+        due. `member`: as in `create`.
         """
-        if loses_seat(job, change.job, due, now=self.clock.now()):
+        if loses_seat(job, change.job, due, now=self.clock.now(), member=member or job.workflow is not None):
             return _placed(change, seated=False), None
         if keeps_seat(job, change.job):
             return change, None

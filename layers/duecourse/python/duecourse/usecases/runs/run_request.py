@@ -10,7 +10,7 @@ import orjson
 
 from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.seats import has_seat
+from duecourse.domain.jobs.seats import Starting, has_seat
 from duecourse.domain.runs.run import Run
 from duecourse.messages import RunMessage
 from duecourse.ports import Input
@@ -75,7 +75,7 @@ def message_of(job: Job, run: Run, nonce: str) -> RunMessage:
     return RunMessage(
         run.identity,
         lane=run.lane,
-        bulk=not has_seat(job, run.lane, run.generation, manual=True),
+        bulk=not has_seat(job, run.lane, Starting(run.generation, float(run.due), manual=True)),
         not_before=float(run.due),
         nonce=nonce,
     )

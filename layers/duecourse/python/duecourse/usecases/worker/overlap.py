@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.jobs.policies import Lane, Overlap
+from duecourse.domain.jobs.seats import calls_are_over
 from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.overlap import (
     NEWEST_ONLY,
@@ -16,9 +17,11 @@ from duecourse.domain.runs.overlap import (
     TakeOver,
     Wait,
     Yield,
+    called_until,
     decide_lock,
     decide_turn,
     last_rank_before,
+    latest,
     needs_lock,
     rank_of_start,
 )
@@ -32,7 +35,9 @@ MAX_TAKE_OVERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """This run may start."""
+    """This run may start. `called_until`: until when calls of earlier runs began that may still be at work."""
+
+    called_until: float | None = None
 
 
 LockResult = Held | Yield | Await | Wait | Conflict
@@ -60,6 +65,8 @@ class Overlaps:
         if turn is not None:
             return turn
         wanted = Lock(run.name.local, lease_until, rank_of_start(run, previous))
+        if previous is not None and previous.state.final:
+            wanted = self._after(wanted, previous)
         return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
 
     def is_full(self, job: Job) -> bool:
@@ -75,7 +82,18 @@ class Overlaps:
         """Release the lock if `run`, by this final record, holds it; whether it is free now. A redrive may have taken
         it meanwhile: its lock is not released.
         """
-        return needs_lock(job) and self.runs.unlock(job.tenant, job.id, run.name.local, through=last_rank_before(run))
+        if not needs_lock(job):
+            return False
+        free = self._after(Lock("", self.clock.now()), run)
+        noted = None if free.called_until is None else free
+        return self.runs.unlock(job.tenant, job.id, run.name.local, through=last_rank_before(run), free=noted)
+
+    def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
+        """The lock after this run, or after the one that held it, with the calls of them that may be at work."""
+        now, earlier = self.clock.now(), None if held is None else held.called_until
+        lane = Lane.LONG if run is None or run.is_workflow else run.lane  # its members are in any lane
+        until = latest(wanted.called_until, earlier, None if run is None else called_until(run, now))
+        return replace(wanted, called_until=None if calls_are_over(until, lane, now) else until)
 
     def _ends(self, job: Job) -> dict[str, LinePosition | None]:
         """The first place of the line, or the last one if only the newest run runs."""
@@ -91,22 +109,25 @@ class Overlaps:
         for _ in range(MAX_TAKE_OVERS):
             held = self.runs.lock(job.tenant, job.id, wanted, previous)
             if held is None:
-                return Held()
-            if not held.holder:
+                return Held(wanted.called_until)
+            if not held.holder:  # free; calls of earlier runs may be at work
+                previous, wanted = held, self._after(wanted, None, held)
                 continue
             holder = self.runs.get(job.tenant, job.id, held.holder)
             now = self.clock.now()
             if held.holder == wanted.holder:
                 if holder != record:
                     return Conflict(holder)
-                previous = held  # left by a run of the same name, whose job and record were deleted
+                # Taken before for this start, or left by a run of the same name, whose job and record were deleted.
+                previous, wanted = held, self._after(wanted, None, held)
                 continue
             if holder is not None and own_job(job, holder) is None:
-                previous = held  # the lock of a deleted job of the same id, whose runs do not count
+                # The lock of a deleted job of the same id, whose runs do not count.
+                previous, wanted = held, self._after(wanted, holder, held)
                 continue
             match decide_lock(held, holder, asks, now=now):
                 case TakeOver(previous_lock):
-                    previous = previous_lock
+                    previous, wanted = previous_lock, self._after(wanted, holder, held)
                 case decision:
                     return decision
         return Wait("its holder changes again and again")

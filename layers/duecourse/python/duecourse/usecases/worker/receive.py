@@ -20,6 +20,7 @@ from duecourse.domain.runs.decision import (
     Drop,
     FollowUp,
     Hold,
+    MemberTurn,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
@@ -166,7 +167,7 @@ class LaneWorker:
             decision = Drop(f"{covering.name} stands for it")
         match decision:
             case Start() if isinstance(job, Job):
-                return self.starter.start(item, decision, job)
+                return self.starter.start(item, decision, job, found if isinstance(found, MemberTurn) else None)
             case Start():
                 raise AssertionError("a start was decided without a job")
             case Transition():

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.seats import has_seat
-from duecourse.domain.runs.decision import Start
+from duecourse.domain.jobs.seats import Starting, has_seat
+from duecourse.domain.runs.decision import MemberTurn, Start
 from duecourse.domain.runs.finish import cancel
-from duecourse.domain.runs.overlap import Await, Wait, Yield, needs_lock
+from duecourse.domain.runs.overlap import Await, Wait, Yield, latest, needs_lock
 from duecourse.domain.runs.records import queued, refused
 from duecourse.domain.runs.recreated import own_job
 from duecourse.domain.runs.rendering import with_its_key
@@ -35,8 +35,10 @@ class Starter:
     requeue: Requeue
     coverage: Coverage
 
-    def start(self, item: WorkItem, decision: Start, job: Job) -> Disposition | Conflict:
-        """Start the attempt, or defer it."""
+    def start(
+        self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None = None
+    ) -> Disposition | Conflict:
+        """Start the attempt, or defer it; `turn` is what the workflow's run of a member says."""
         message, report, now, effects = item.message, item.report, self.requeue.clock.now(), self.transitions.effects
         defer = partial(self.requeue.defer, item, decision.previous)
         if self.requeue.rules.near_limit(item):
@@ -46,11 +48,8 @@ class Starter:
             return defer(message.not_before, "not enough time left", lane=job.lane)
         if message.is_member and message.attempt == 1 and job.lane is not self.requeue.rules.lane:
             return defer(message.not_before, "its job is in another lane now", lane=job.lane)
-        if not message.bulk and not has_seat(
-            job, self.requeue.rules.lane, message.generation, manual=bool(message.suffix)
-        ):
-            bulk = replace(item, message=replace(message, bulk=True))
-            return self.requeue.defer(bulk, decision.previous, now, "it has no seat", lane=job.lane)
+        if not message.bulk and not self._has_seat(item, decision, job, turn):
+            return self._to_bulk(item, decision, job)
         if decision.previous is None:
             fitted = self.coverage.fit(decision.run, message, job)
             if fitted.rest is not None:
@@ -62,8 +61,13 @@ class Starter:
         if message.waited:
             effects.line.received(message)  # before the lock is read
         match effects.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
-            case Held():
-                pass
+            case Held(called_until):
+                earlier = latest(decision.run.called_until, called_until)
+                if decision.run.is_workflow:  # whose members have seats if it has the lock
+                    earlier = (earlier or 0.0) if needs_lock(job) else None
+                decision = replace(decision, run=replace(decision.run, called_until=earlier))
+                if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
+                    return self._to_bulk(item, decision, job)
             case Conflict() as past:
                 return past
             case Await(until, reason):
@@ -93,6 +97,26 @@ class Starter:
             # Deleted before this record was there: the deletion found no run to cancel.
             return self.transitions.write(item, cancel(run, "deleted", now), job)
         return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
+
+    def _has_seat(self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None) -> bool:
+        """Whether the run may start on this worker, which is for seats."""
+        message, run = item.message, decision.run
+        start = Starting(
+            message.generation,
+            self.requeue.clock.now(),
+            manual=bool(message.suffix),
+            first=run.attempt == 1 and (decision.previous is None or not decision.previous.state.final),
+            following=message.following,
+            last=message.final,
+            called_until=None if run.is_workflow else run.called_until,  # it calls nothing itself
+            in_workflow=None if turn is None else turn.called_until,
+        )
+        return has_seat(job, self.requeue.rules.lane, start)
+
+    def _to_bulk(self, item: WorkItem, decision: Start, job: Job) -> Disposition:
+        bulk = replace(item, message=replace(item.message, bulk=True))
+        now = self.requeue.clock.now()
+        return self.requeue.defer(bulk, decision.previous, now, "it has no seat", lane=job.lane)
 
     def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
         """Record that the run waits, put it in line, then read the lock again, which may have been released meanwhile.

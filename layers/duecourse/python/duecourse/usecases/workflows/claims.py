@@ -63,7 +63,7 @@ class Claims:
         named = self.named(ref_of(standing) if standing is not None and is_workflow else None)
         left = self.workflows.jobs(self.tenant, [name for name in self.made if name not in named])
         mine = [job for job in left.values() if job.workflow == self.workflow]
-        self.workflows.free(mine, self.workflow, standing)
+        self.workflows.free(mine, self.workflow, standing, at=self.clock.now())
 
     def named(self, ref: WorkflowRef | None) -> frozenset[str]:
         """The members that a graph names."""

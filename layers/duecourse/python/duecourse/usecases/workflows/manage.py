@@ -125,7 +125,7 @@ class ManageWorkflows:
 
         def write(name: str) -> Edited:
             over = partial(draft.inline_over, name)
-            return self.editing.put(tenant, name, over, correlation_id=correlation_id, by=by)
+            return self.editing.put(tenant, name, over, correlation_id=correlation_id, by=by, member=True)
 
         edits = dict(zip(draft.inline, self.executor.map(write, list(draft.inline)), strict=True))
         jobs = found | {name: edited.view.job for name, edited in edits.items()}
@@ -226,11 +226,13 @@ class ManageWorkflows:
             before = self.workflows.graph(job.tenant, ref_of(job))
         except GraphMissingError:
             return
-        expires_at = int(self.clock.now()) + GRAPH_DAYS * DAY_SECONDS
+        now = self.clock.now()
+        expires_at = int(now) + GRAPH_DAYS * DAY_SECONDS
         self.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
         left = [name for name in before.numbers if name not in graph.numbers]
         members = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
-        self.workflows.free(members, job.id, standing)  # one that was changed meanwhile stays: its claim is void
+        # One that was changed meanwhile stays: its claim is void.
+        self.workflows.free(members, job.id, standing, at=now)
 
 
 def _made(draft: Draft, job: Job | None, job_id: str, now: float) -> Job:

@@ -10,11 +10,12 @@ end. Until that round ends, the ends of all jobs after it do not count either (W
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.runs.decision import MemberTurn, Readiness, Withdraw, WorkflowOutcome
 from duecourse.domain.runs.member import MEMBERS_FAILED
+from duecourse.domain.runs.overlap import called_in_workflow
 from duecourse.domain.runs.records import WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
@@ -84,8 +85,12 @@ class Workflows:
         ends = self._ends_before(message, graph, number, own=run is not None)
         readiness = self._state(message, graph, ends).readiness(number)
         own_time = graph.not_before(number, message.occurrence, message.suffix)
-        over = readiness is not Readiness.WAITS and not self._is_alive(message)
-        return MemberTurn(readiness, over, ends.round(number), float(own_time or 0))
+        turn = MemberTurn(readiness, round=ends.round(number), not_before=float(own_time or 0))
+        if readiness is Readiness.WAITS:
+            return turn
+        workflow = self._workflow_run(message)
+        over = workflow is None or workflow.state.final
+        return replace(turn, over=over, called_until=called_in_workflow(workflow, self.clock.now()))
 
     def withdraw(self, message: RunMessage, decision: Withdraw) -> None:
         """Note that a member runs again, before its final record is written over."""
@@ -187,9 +192,12 @@ class Workflows:
         return messages.cancellations(due)
 
     def _is_alive(self, member: Run | RunMessage) -> bool:
+        run = self._workflow_run(member)
+        return run is not None and not run.state.final
+
+    def _workflow_run(self, member: Run | RunMessage) -> Run | None:
         of = run_of(member.identity, read_ref(member.workflow or "").workflow)
-        read = self.store.read(member.tenant, of, ())
-        return read.run is not None and not read.run.state.final
+        return self.store.read(member.tenant, of, ()).run
 
     def _known(self, of: Run | RunMessage, graph: Graph) -> WorkflowState:
         """With the ends of all members."""

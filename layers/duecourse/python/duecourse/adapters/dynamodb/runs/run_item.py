@@ -30,7 +30,7 @@ _READ: dict[str, Callable[[Item, str], Any]] = {
     **dict.fromkeys(
         (
             *("lease_until", "not_before", "first_started_at", "started_at", "finished_at", "waiting_until"),
-            *("heartbeat_until", "heartbeat_at", "progress", "waiting_since", "redriven_at"),
+            *("heartbeat_until", "heartbeat_at", "progress", "waiting_since", "redriven_at", "called_until"),
         ),
         values.optional_float,
     ),
@@ -123,10 +123,15 @@ def from_item(item: Item) -> Run:
 def lock_item(tenant: str, job_id: str, lock: Lock) -> Item:
     """The item of an overlap lock."""
     return job_key(tenant, job_id, ACTIVE) | values.pack(
-        {"holder": lock.holder, "until": lock.until, "rank": lock.rank}
+        {"holder": lock.holder, "until": lock.until, "rank": lock.rank, "called_until": lock.called_until}
     )
 
 
 def lock_from_item(item: Item) -> Lock:
     """The lock of its item."""
-    return Lock(values.text(item, "holder"), float(item["until"]["N"]), values.integer(item, "rank"))
+    return Lock(
+        values.text(item, "holder"),
+        float(item["until"]["N"]),
+        values.integer(item, "rank"),
+        values.optional_float(item, "called_until"),
+    )

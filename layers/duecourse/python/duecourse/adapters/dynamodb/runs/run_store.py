@@ -14,6 +14,7 @@ from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, 
 from duecourse.adapters.dynamodb.reading import read_item, read_items
 from duecourse.adapters.dynamodb.runs import recorded_runs, run_item
 from duecourse.adapters.dynamodb.runs.state_index import StateIndex
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.heartbeat import Heartbeat
 from duecourse.domain.runs.overlap import Lock
@@ -144,8 +145,8 @@ class DynamoRunStore:
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
         whose: Item = {":mine": {"S": lock.holder}, ":rank": values.number(lock.rank)}
-        names = {"#holder": "holder", "#rank": "rank"}
-        condition = f"attribute_not_exists(PK) OR ({_UP_TO_RANK})"
+        names = {"#holder": "holder", "#rank": "rank", "#called_until": "called_until"}
+        condition = f"attribute_not_exists(PK) OR ({_UP_TO_RANK} AND attribute_not_exists(#called_until))"
         if previous is not None:
             whose |= {":previous": {"S": previous.holder}, ":until": values.number(previous.until)}
             names["#until"] = "until"
@@ -169,22 +170,27 @@ class DynamoRunStore:
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
         item = read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
-        return None if item is None else run_item.lock_from_item(item)
+        return None if item is None or not item["holder"]["S"] else run_item.lock_from_item(item)
 
-    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int) -> bool:
+    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int, free: Lock | None = None) -> bool:
+        condition = {
+            "TableName": self._table,
+            "ConditionExpression": _UP_TO_RANK,
+            "ExpressionAttributeNames": {"#holder": "holder", "#rank": "rank"},
+            "ExpressionAttributeValues": {":mine": {"S": holder}, ":rank": values.number(through)},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
         try:
-            self._client.delete_item(
-                TableName=self._table,
-                Key=job_key(tenant, job_id, ACTIVE),
-                ConditionExpression=_UP_TO_RANK,
-                ExpressionAttributeNames={"#holder": "holder", "#rank": "rank"},
-                ExpressionAttributeValues={":mine": {"S": holder}, ":rank": values.number(through)},
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
+            if free is None:
+                self._client.delete_item(Key=job_key(tenant, job_id, ACTIVE), **condition)
+            else:
+                expires_at = {"expires_at": values.number(int(free.until) + DAY_SECONDS)}
+                self._client.put_item(Item=run_item.lock_item(tenant, job_id, free) | expires_at, **condition)
         except ClientError as error:
             if not condition_failed(error):
                 raise
-            return found(error) is None
+            item = found(error)
+            return item is None or not item["holder"]["S"]
         return True
 
     def _conflict(self, error: BotoCoreError | ClientError) -> Conflict:
