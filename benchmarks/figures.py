@@ -108,6 +108,12 @@ def _slow(results: Results) -> Mapping[str, Any]:
     return found
 
 
+def _members(results: Results) -> Mapping[str, Any]:
+    """Members of a quiet tenant's workflows beside four tenants with workflows of slow jobs, due over the minute."""
+    found: Mapping[str, Any] = results["seats"]["members"][-1]
+    return found
+
+
 JOB_KILOBYTES = 2.5
 """Of a job with all its items, as docs/completeness.md assumes."""
 
@@ -206,6 +212,8 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "run.cpu_ms": lambda r: short(r["execute"]["cases"]["http_overlap_skip"]["cpu_ms_per_run"]),
     "seats.before": lambda r: whole(_slow(r)["quiet_before_seconds"]["p99"]),
     "seats.with": lambda r: short(_slow(r)["quiet_with_seats_seconds"]["p99"]),
+    "seats.members.before": lambda r: whole(_members(r)["quiet_before_seconds"]["p99"]),
+    "seats.members.with": lambda r: short(_members(r)["quiet_with_seats_seconds"]["p99"]),
     "burst.sizing.enqueued": lambda r: whole(-_burst("sizing, overlap skip")(r)["last_enqueued_seconds"]),
     "burst.sizing.started": lambda r: whole(_burst("sizing, overlap skip")(r)["last_started_seconds"]),
     "burst.sizing.p99": _p99("sizing, overlap skip"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import ceil
@@ -32,12 +32,16 @@ Developer Guide, "How Amazon SQS fair queues work").
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """Has `jobs` that fire every minute, calls of `seconds`; all in one second, or `spread` over the minute."""
+    """Has `jobs` that fire every minute, calls of `seconds`; all in one second, or `spread` over the minute. Of each
+    `chain` of them only the first fires, and each other one starts when the one before it has ended: members of a
+    workflow.
+    """
 
     name: str
     jobs: int
     seconds: float
     spread: bool = True
+    chain: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +57,13 @@ class Lane:
 
 @dataclass(slots=True)
 class Message:
-    """A firing: when it is due (s), whose, of which job, and how long its call takes."""
+    """A firing: when it is due (s), whose, of which job, how long its call takes, and how many jobs follow it."""
 
     due: float
     tenant: str
     job: int
     seconds: float
+    followed: int = 0
 
 
 @dataclass(slots=True)
@@ -73,6 +78,7 @@ class _Queue:
     grown_at: float = 0.0
     alive: dict[tuple[str, int], float] = field(default_factory=dict)
     starts: list[tuple[Message, float]] = field(default_factory=list)
+    following: list[Message] = field(default_factory=list)
 
     def run(self, messages: Iterable[Message]) -> list[tuple[Message, float]]:
         """Work on all of them; each with when it started."""
@@ -94,6 +100,9 @@ class _Queue:
                 self.flying.subtract(each.tenant for each in what)
             for ends, batch in self._take(now):
                 heappush(events, (ends, next(number), batch))
+            for each in self.following:
+                heappush(events, (each.due, next(number), each))
+            self.following.clear()
             if not growing and any(self.waiting.values()) and self.allowed < self.lane.executions:
                 growing = True
                 heappush(events, (now + MINUTE / POLLER_GROWTH.value, next(number), None))
@@ -129,6 +138,9 @@ class _Queue:
             return SKIPPED_SECONDS
         self.starts.append((message, now))
         self.alive[job] = now + message.seconds
+        if message.followed:
+            due, followed = now + message.seconds, message.followed - 1
+            self.following.append(replace(message, due=due, job=message.job + 1, followed=followed))
         return message.seconds
 
 
@@ -145,7 +157,7 @@ def lateness(lane: Lane, tenants: Sequence[Tenant], of: str, *, minutes: int, se
 
 
 def _firings(tenant: Tenant, minutes: int, chance: Random) -> Iterator[Message]:
-    for job in range(tenant.jobs):
+    for job in range(0, tenant.jobs, tenant.chain):
         second = float(chance.randrange(60)) if tenant.spread else 0.0
         for minute in range(minutes):
-            yield Message(minute * MINUTE + second, tenant.name, job, tenant.seconds)
+            yield Message(minute * MINUTE + second, tenant.name, job, tenant.seconds, tenant.chain - 1)
