@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Succeeded
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph
 from tests.support.jobs import NOON, job
@@ -17,9 +20,10 @@ LATER = {"not_before": "0 13 * * *"}
 
 
 def begin(world: WorkflowWorld, graph: Graph, until: float, **fields: Any) -> None:
-    """Begin a workflow whose members have seats."""
+    """Begin a workflow whose members have seats, and a second attempt."""
+    twice = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
     for member in graph.members:
-        world.add(job("", id=member.id, overlap=Overlap.ALLOW, workflow="nightly", seated=True))
+        world.add(job("", id=member.id, overlap=Overlap.ALLOW, workflow="nightly", seated=True, retry=twice))
     world.begin(graph, until, **fields)
 
 
@@ -67,6 +71,17 @@ def test_members_have_their_seats_again_once_the_calls_of_a_cancelled_run_have_e
     world.clock.set(NOON + 290)
     world.until(NOON + 330)
     assert in_bulk(world, "extract") == [2]
+
+
+def test_the_runs_after_a_cancelled_one_pass_on_until_when_its_calls_began(world: WorkflowWorld) -> None:
+    outcomes = [Failed("busy")]
+    world.caller.answer = lambda call: outcomes.pop() if call.job.id == "load" and outcomes else Succeeded()
+    begin(world, graph_of(CHAIN), NOON + 90, schedule="1,2,3,4 12 21 11 *")
+    cancel(world, 1)
+    world.until(NOON + 270)
+    ends = [world.state("nightly", f"20261121T120{minute}00Z") for minute in (1, 2, 3, 4)]
+    assert ends == [(RunState.CANCELLED, "cancelled"), *[(RunState.SUCCEEDED, None)] * 3]
+    assert [in_bulk(world, member) for member in CHAIN] == [[2, 3]] * 3, "until 130 s after the cancellation"
 
 
 def test_members_use_the_bulk_queue_when_the_lock_of_a_cancelled_run_was_not_released(world: WorkflowWorld) -> None:
