@@ -17,6 +17,7 @@ import jsii
 from aws_cdk import AssetHashType, BundlingOptions, DockerImage, ILocalBundling
 from aws_cdk import aws_lambda as lambda_
 
+from duecourse.domain.targets.kinds import TARGETS
 from infra.uv import environment, find_uv
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,11 +34,8 @@ RECIPE = "6"  # raise it when the steps below change what they build, modes of f
 # Each cold start pays for them, so only these services stay, and those of the API calls that a stage's jobs may make.
 # A test holds this list against what the functions' roles may do.
 SERVICES = frozenset(
-    (
-        *("cloudwatch", "dynamodb", "dynamodbstreams", "ecs", "events", "lambda", "s3"),
-        *("secretsmanager", "sns", "sqs", "ssm", "stepfunctions", "sts"),
-    )
-)
+    ("cloudwatch", "dynamodb", "dynamodbstreams", "events", "s3", "secretsmanager", "sns", "sqs", "ssm")
+) | {kind.service for kind in TARGETS.values() if kind.service}
 
 
 class BundlingError(RuntimeError):

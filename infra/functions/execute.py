@@ -1,6 +1,6 @@
 """Execute: one function per lane, all of the same code, that starts runs, calls targets and records the end."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from aws_cdk import ArnFormat, Aws, Stack
@@ -8,15 +8,12 @@ from aws_cdk import aws_codedeploy as codedeploy
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from duecourse.domain.targets.kinds import TARGETS
 from infra.functions.live_alias import LiveAlias, Release
 from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge_wildcards
 from infra.parts import Parts
 from infra.settings.targets_config import AllowedTargetsConfig
-
-SLASH = ArnFormat.SLASH_RESOURCE_NAME
-COLON = ArnFormat.COLON_RESOURCE_NAME
-BARE = ArnFormat.NO_RESOURCE_NAME
 
 
 def target_arns(stack: Stack, allowed: AllowedTargetsConfig) -> list[str]:
@@ -25,33 +22,30 @@ def target_arns(stack: Stack, allowed: AllowedTargetsConfig) -> list[str]:
 
 
 def target_statements(stack: Stack, allowed: AllowedTargetsConfig) -> Iterator[iam.PolicyStatement]:
-    """One statement a kind of target; none for a kind that the stage does not allow."""
+    """The permissions of each kind of target; none for a kind that the stage does not allow."""
+    for permission in (each for kind in TARGETS.values() for each in kind.permissions):
+        resources = _arns(stack, permission.arn, permission.of, allowed)
+        if not resources or not all(getattr(allowed, name) for name in permission.needs):
+            continue
+        conditions: dict[str, Any] = {}
+        if permission.within is not None:
+            key, kind, arn = permission.within
+            conditions["ArnLike"] = {key: _arns(stack, arn, kind, allowed)}
+        if permission.passed_to is not None:
+            conditions["StringEquals"] = {"iam:PassedToService": permission.passed_to}
+        yield iam.PolicyStatement(actions=list(permission.actions), resources=resources, conditions=conditions or None)
 
-    def arns(patterns: Sequence[str], service: str, kind: str = "", shape: ArnFormat = SLASH, **more: str) -> list[str]:
-        """The resources of this account and region whose names match."""
-        parts = [{"resource": kind, "resource_name": name} if kind else {"resource": name} for name in patterns]
-        return [stack.format_arn(service=service, arn_format=shape, **part, **more) for part in parts]
 
-    clusters = arns(allowed.clusters, "ecs", "cluster")
-    families = [name if ":" in name else f"{name}:*" for name in allowed.task_definitions if clusters]
-    in_clusters = {"ArnLike": {"ecs:cluster": clusters}}
-    to_tasks = {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
-    task_roles = arns(allowed.task_roles if families else (), "iam", "role", region="")
-    assumed = arns(allowed.roles if allowed.actions else (), "iam", "role", region="")
-
-    grants: list[tuple[Sequence[str], list[str], dict[str, Any] | None]] = [
-        (["lambda:InvokeFunction"], arns(allowed.functions, "lambda", "function", COLON), None),
-        (["sqs:SendMessage", "sqs:GetQueueUrl"], arns(allowed.queues, "sqs", shape=BARE), None),
-        (["sns:Publish"], arns(allowed.topics, "sns", shape=BARE), None),
-        (["events:PutEvents"], arns(allowed.buses, "events", "event-bus"), None),
-        (["states:StartExecution"], arns(allowed.machines, "states", "stateMachine", COLON), None),
-        (["ecs:RunTask"], arns(families, "ecs", "task-definition"), in_clusters),
-        (["iam:PassRole"], task_roles, to_tasks),
-        (["sts:AssumeRole"], assumed, None),
+def _arns(stack: Stack, pattern: str, kind: str, allowed: AllowedTargetsConfig) -> list[str]:
+    """The resources of this account and region whose names the list of that kind allows."""
+    service, _, resource = pattern.partition(":")
+    region = {"region": ""} if service == "iam" else {}
+    names = (f"{name}:*" if kind == "task_definitions" and ":" not in name else name for name in getattr(allowed, kind))
+    shape = ArnFormat.NO_RESOURCE_NAME
+    return [
+        stack.format_arn(service=service, resource=resource.format(name=name), arn_format=shape, **region)
+        for name in names
     ]
-    for actions, resources, conditions in grants:
-        if resources:
-            yield iam.PolicyStatement(actions=actions, resources=resources, conditions=conditions)
 
 
 class Execute(Construct):

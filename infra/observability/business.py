@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from duecourse.domain.targets.kinds import TARGETS
 from infra.observability.charts import Row, chart, heading, numbers
 from infra.observability.metrics import FIVE_MINUTES, by_target, counted, of_queue, ours
 from infra.parts import Watched
 from infra.settings.config import StageConfig
 
-TARGETS = ("http", "lambda", "sqs", "sns", "eventbridge", "stepfunctions", "ecs", "aws", "task")
-"""The types as a job names them."""
+_POSTED = [word for word, kind in TARGETS.items() if kind.postable]
 
 ENDS = {"RunsSucceeded": "succeeded", "RunsDead": "dead", "RunsSkipped": "skipped", "RunsCancelled": "cancelled"}
 
@@ -115,6 +115,6 @@ def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
 def _by_target(config: StageConfig) -> Iterator[Row]:
     yield heading("## By what they call\nMany deaths of one type only: that target, or the way to it, is ill.")
     yield [
-        chart(title, [by_target(config, metric, target).with_(label=target) for target in TARGETS], unit="runs")
+        chart(title, [by_target(config, metric, target).with_(label=target) for target in _POSTED], unit="runs")
         for title, metric in (("Succeeded", "RunsSucceeded"), ("Dead", "RunsDead"))
     ]

@@ -8,58 +8,39 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets
 from duecourse.limits import TASK_NAME
 
-TARGETS = ("duecourse-target-*",)
 TASK_PARTS = ("target", "defaults")
 MAX_TASK_BYTES = 4096  # what a standard parameter holds
 
 _PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,256}")  # no [a-z]: IAM knows * and ? only
 _REVISION = re.compile(r"\*|[1-9][0-9]{0,8}")
-_FORMS = {
-    "actions": (
-        re.compile(r"[a-z][a-z0-9-]*:[A-Z][A-Za-z0-9]*"),
-        "name API calls such as ecs:UpdateService, without wildcards",
-    ),
-    "subnets": (re.compile(r"\*|subnet-[0-9a-f]{8,17}"), "be ids such as subnet-0123456789abcdef0, or *"),
-    "security_groups": (
-        re.compile(r"\*|default|sg-[0-9a-f]{8,17}"),
-        "be ids such as sg-0123456789abcdef0, default, or *",
-    ),
-}
-"""The fields that hold no patterns of names: what an entry is."""
 _TASK_NAME = re.compile(TASK_NAME)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllowedTargetsConfig:
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
+class AllowedTargetsConfig(AllowedTargets):
     """Name patterns (`*` and `?` as in IAM) of this account's resources in this region.
 
-    The API refuses jobs that name anything else, and the workers' roles end here, too.
+    The API refuses jobs that name anything else, and the workers' roles end here, too. What is not given is what each
+    list holds by itself (AllowList.standard). `task_definitions`: `family:7` allows revision 7, `family:*` every one.
+    `subnets` and `security_groups`: ids, `default` for the network's own group where a job names none, or `*` for all.
+    `actions`: API calls for targets `aws`, each by boto3's name of the service; `roles` are assumed only where there
+    are any.
     """
 
-    functions: tuple[str, ...] = TARGETS
-    queues: tuple[str, ...] = TARGETS
-    topics: tuple[str, ...] = TARGETS
-    buses: tuple[str, ...] = TARGETS
-    machines: tuple[str, ...] = TARGETS
-    clusters: tuple[str, ...] = TARGETS
-    task_definitions: tuple[str, ...] = ("duecourse-target-*:*",)
-    """Families of task definitions, of which jobs may run the latest revision; `family:7` allows revision 7, `family:*`
-    every one.
-    """
-    subnets: tuple[str, ...] = ("*",)
-    """In which subnets ECS tasks may run: ids, or `*` for all of the account."""
-    security_groups: tuple[str, ...] = ("*",)
-    """With which security groups: ids, `default` for the network's own where a job names none, or `*` for all."""
-    public_ip: bool = False
-    """Whether ECS tasks may have a public address."""
-    actions: tuple[str, ...] = ()
-    """API calls for targets `aws`, each by boto3's name of the service: `ecs:UpdateService`."""
-    roles: tuple[str, ...] = TARGETS
-    """The roles in whose name targets `aws` are called; assumed only where `actions` allow any."""
-    task_roles: tuple[str, ...] = TARGETS
+    task_roles: tuple[str, ...] = ()
     """The roles that ECS tasks run with; known to the workers' roles only, jobs do not name them."""
+
+    def __init__(self, **given: Any) -> None:
+        """Each argument is one of the lists, or `public_ip`. Raises TypeError for another name."""
+        known = {name: each.standard for name, each in ALLOW_LISTS.items()} | {"public_ip": False}
+        known["task_roles"] = known["roles"]
+        if unknown := sorted(given.keys() - known.keys()):
+            raise TypeError(f"unknown: {', '.join(unknown)}; the lists are {', '.join(known)}")
+        for name, value in (known | given).items():
+            object.__setattr__(self, name, value)
 
     @property
     def services(self) -> frozenset[str]:
@@ -77,10 +58,10 @@ class AllowedTargetsConfig:
             if field.name == "public_ip":
                 continue
             for text in getattr(self, field.name):
-                if field.name in _FORMS:
-                    form, wants = _FORMS[field.name]
-                    if form.fullmatch(text) is None:
-                        yield field.name, f"must {wants}: {text!r}"
+                known = ALLOW_LISTS.get(field.name)
+                if known is not None and known.entry:
+                    if re.fullmatch(known.entry, text) is None:
+                        yield field.name, f"must {known.entry_wants}: {text!r}"
                     continue
                 name, _, revision = text.partition(":") if field.name == "task_definitions" else (text, "", "")
                 if _PATTERN.fullmatch(name) is None:

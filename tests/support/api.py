@@ -15,6 +15,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from duecourse.api.app import Application
 from duecourse.api.wiring import ApiPorts, api_of
 from duecourse.domain.jobs.policies import Lane, Precision
+from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.messages import RunMessage
 from duecourse.ports import (
     Depths,
@@ -49,18 +50,9 @@ HTTP_TARGET = {"type": "http", "url": "https://example.com/hook"}
 BODY = {"schedule": "rate(10 seconds)", "target": HTTP_TARGET}
 
 ALLOWED = AllowedTargets(
-    functions=("duecourse-target-*",),
-    queues=("duecourse-target-*",),
-    topics=("duecourse-target-*",),
-    buses=("duecourse-target-*",),
-    machines=("duecourse-target-*",),
-    clusters=("duecourse-target-*",),
-    task_definitions=("duecourse-target-*:*",),
-    subnets=("*",),
-    security_groups=("*",),
+    **{name: known.standard for name, known in ALLOW_LISTS.items()}
+    | {"actions": ("sqs:SendMessage", "ecs:UpdateService")},
     public_ip=True,
-    actions=("sqs:SendMessage", "ecs:UpdateService"),
-    roles=("duecourse-target-*",),
 )
 
 

@@ -15,12 +15,14 @@ from functools import cache
 import botocore.session
 from botocore import xform_name
 
+from duecourse.domain.targets.kinds import TARGETS
 from tests.support.source import (
     Function,
     Module,
     Part,
     PortUses,
     arity,
+    callers,
     full_name,
     methods,
     modules,
@@ -35,20 +37,9 @@ CLIENTS = ("client", "_client", "_client_for", "_sts_for")
 """What adapters call a client of boto3, or what gives them one."""
 
 NO_REQUESTS = {"meta", "exceptions"}
-SERVICES = (
-    "cloudwatch",
-    "dynamodb",
-    "dynamodbstreams",
-    "ecs",
-    "events",
-    "lambda",
-    "s3",
-    "secretsmanager",
-    "sns",
-    "sqs",
-    "ssm",
-    "stepfunctions",
-    "sts",
+SERVICES = sorted(
+    {"cloudwatch", "dynamodb", "dynamodbstreams", "events", "s3", "secretsmanager", "sns", "sqs", "ssm"}
+    | {kind.service for kind in TARGETS.values() if kind.service}
 )
 """Services that adapters have clients of; the first that has a request gives it its name."""
 
@@ -108,6 +99,10 @@ class Reach:
 
     def _made(self, module: Module, function: Function, protocol: ast.ClassDef) -> None:
         """A function that makes one of several adapters: whoever has it may ask each of them for what it promises."""
+        if protocol.name == "TargetCaller":
+            for within, cls_name in callers():
+                for method in methods(protocol):
+                    self.into(within, method, within.classes[cls_name])
         for node in ast.walk(function):
             made = resolve(full_name(module, node) or "")
             if made is not None and made[1] in made[0].classes and implements(made[0].classes[made[1]], protocol):

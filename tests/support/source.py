@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
+from duecourse.domain.targets.kinds import TARGETS
 from tests.support.template import ROOT
 
 PACKAGE = ROOT / "layers" / "duecourse" / "python"
@@ -112,11 +113,20 @@ def reached(*entries: str) -> list[Part]:
             continue
         found[part] = None
         module = part.within
+        if part.name == "Callers":
+            open_ += [Part(where.name, name) for where, name in callers()]
         for node in ast.walk(part.tree):
             full = full_name(module, node)
             if full is not None and (meant := resolve(full)) is not None:
                 open_.append(Part(meant[0].name, meant[1]))
     return list(found)
+
+
+def callers() -> list[tuple[Module, str]]:
+    """The callers of targets, which the kinds of targets name and which are imported at their first calls."""
+    found = [resolve(kind.call.replace(":", ".")) for kind in TARGETS.values() if kind.call is not None]
+    assert None not in found, "a kind of target names a caller that does not exist"
+    return [each for each in found if each is not None]
 
 
 def full_name(module: Module, node: ast.AST) -> str | None:

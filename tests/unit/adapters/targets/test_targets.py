@@ -6,45 +6,32 @@ import subprocess
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import get_type_hints
 
 import pytest
 
 from duecourse.adapters.aws.clients import clients
 from duecourse.adapters.targets import Targets
-from duecourse.adapters.targets.callers import Callers
-from duecourse.domain.targets.allowed_targets import AllowedTargets
+from duecourse.adapters.targets.callers import Callers, Means
+from duecourse.domain.targets.allowed_targets import AllowedTargets, every_target
+from duecourse.domain.targets.target_document import type_of
 from duecourse.domain.targets.targets import (
     AwsTarget,
     EcsTarget,
-    EventBridgeTarget,
     Failed,
-    HttpTarget,
     LambdaTarget,
-    SnsTarget,
     SqsTarget,
-    StepFunctionsTarget,
     Succeeded,
     TaskTarget,
 )
 from duecourse.ports import RegisteredTask, TasksUnavailableError
 from tests.support.aws_targets import ARNS
 from tests.support.calls import a_call
+from tests.support.every_target import EVERY_TARGET
 
 ECS = EcsTarget("c", "report", "main", ("subnet-1",), ("sg-1",))
 
-ALL = AllowedTargets(
-    functions=("*",),
-    queues=("*",),
-    topics=("*",),
-    buses=("*",),
-    machines=("*",),
-    clusters=("*",),
-    task_definitions=("*:*",),
-    subnets=("*",),
-    security_groups=("*",),
-    actions=("ecs:UpdateService",),
-    roles=("*",),
-)
+ALL = every_target(("ecs:UpdateService",))
 
 
 class Named:
@@ -75,16 +62,7 @@ def targets_with(tasks=None, allowed=ALL) -> Targets:
     return Targets(callers, tasks or Registered(), allowed)  # type: ignore[arg-type]
 
 
-EACH = {
-    HttpTarget("https://example.test/"): "HttpCaller",
-    LambdaTarget("report"): "LambdaCaller",
-    SqsTarget("orders"): "SqsCaller",
-    SnsTarget("news"): "SnsCaller",
-    EventBridgeTarget("bus", "acme", "Due"): "EventBusCaller",
-    StepFunctionsTarget("report"): "StateMachineCaller",
-    EcsTarget("c", "report", "main", ("subnet-1",)): "EcsCaller",
-    AwsTarget("ecs", "UpdateService", (), "role"): "AwsCaller",
-}
+EACH = [target for target in EVERY_TARGET if not isinstance(target, TaskTarget)]
 
 
 class NoSecrets:
@@ -95,13 +73,13 @@ class NoSecrets:
 
 
 def test_each_kind_of_target_has_its_caller_which_is_made_at_its_first_call_and_once(clock):
-    callers = Callers(private=False, clock=clock, arns=ARNS, secrets=NoSecrets(), clients=clients())
-    for target, name in EACH.items():
-        assert type(callers.of(target)).__name__ == name
+    callers = Callers(Means(private=False, clock=clock, arns=ARNS, secrets=NoSecrets(), clients=clients()))
+    for target in EACH:
+        assert get_type_hints(type(callers.of(target)).call)["target"] is type(target)
         assert callers.of(target) is callers.of(replace(target))
 
 
-@pytest.mark.parametrize("target", EACH, ids=EACH.values())
+@pytest.mark.parametrize("target", EACH, ids=type_of)
 def test_a_target_is_called_by_the_caller_of_its_kind(target):
     assert targets_with().call(a_call(target)) == Succeeded((type(target).__name__, target))
 
@@ -118,7 +96,7 @@ REFUSED = {
         "default",
         "security_groups",
     ),
-    "public address": (replace(ECS, public_ip=True), {}, "public_ip", "public_ip"),
+    "public address": (replace(ECS, public_ip=True), {"public_ip": False}, "public_ip", "public_ip"),
     "revision": (
         replace(ECS, task_definition="report:3"),
         {"task_definitions": ("report",)},

@@ -9,7 +9,7 @@ from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
 from duecourse.adapters.aws.tasks import SsmTasks
 from duecourse.adapters.targets import Targets
 from duecourse.adapters.targets.aws.names import Arns
-from duecourse.adapters.targets.callers import Callers
+from duecourse.adapters.targets.callers import Callers, Means
 from duecourse.bootstrap.worker_ports import worker_ports
 from duecourse.ports import Clock, Secrets
 from duecourse.settings import ExecuteSettings
@@ -24,14 +24,14 @@ def execute(environ: Mapping[str, str], *, bulk: bool = False) -> LaneWorker:
     queue = settings.bulk_url if bulk else settings.queue_url
     ports = worker_ports(settings, queue=queue, bucket=settings.results_bucket)
     clock = ports.clock
-    callers = Callers(
+    means = Means(
         private=settings.private_targets == "allow",
         clock=clock,
         arns=Arns(settings.partition, settings.region, settings.account),
         secrets=_secrets(settings, clock),
         clients=clients(),
     )
-    targets = Targets(callers, SsmTasks(client("ssm"), settings.stage, clock), settings.allowed_targets)
+    targets = Targets(Callers(means), SsmTasks(client("ssm"), settings.stage, clock), settings.allowed_targets)
     rules = WorkerRules(settings.lane, settings.max_receive_count, settings.run_retention_days)
     return worker_of(ports, targets, rules)
 

@@ -11,7 +11,7 @@ from duecourse.api.wiring import ApiPorts, api_of
 from duecourse.checks.facts import Alarms
 from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.domain.jobs.sharding import bucket_of
-from duecourse.domain.targets.allowed_targets import AllowedTargets
+from duecourse.domain.targets.allowed_targets import every_target
 from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
 from duecourse.ports import CloudWatchUnavailableError, RegisteredTask
 from duecourse.settings import ApiSettings
@@ -34,8 +34,6 @@ MINUTE = 60
 FAULTS = frozenset({"round_failed", "message_failed", "message_unreadable", "undecided"})
 """Actions of reports that say that Duecourse itself is at fault."""
 
-_ANY = ("*",)
-
 
 def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
     """Those of a stage that allows all targets (of kind `aws` those `actions`), but none at private addresses. Its
@@ -53,20 +51,7 @@ def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
         bulk_urls=dict.fromkeys(Lane, ""),
         default_precision=Precision.SECOND,
         private_targets="refuse",
-        allowed_targets=AllowedTargets(
-            functions=_ANY,
-            queues=_ANY,
-            topics=_ANY,
-            buses=_ANY,
-            machines=_ANY,
-            clusters=_ANY,
-            task_definitions=("*:*",),
-            subnets=_ANY,
-            security_groups=_ANY,
-            public_ip=True,
-            actions=actions,
-            roles=_ANY,
-        ),
+        allowed_targets=every_target(actions),
         results_bucket="results",
         region="eu-central-1",
         auth="none",

@@ -10,7 +10,7 @@ from duecourse.ports import Call, Tasks, TasksUnavailableError
 
 
 class Targets:
-    """Calls any target. A new kind is a new caller and a case in `callers`, which the type checker asks for."""
+    """Calls any target. A kind names its caller (domain/targets/kinds.py)."""
 
     def __init__(self, callers: Callers, tasks: Tasks, allowed: AllowedTargets) -> None:
         """`allowed` is what jobs may call by themselves; what a task calls is its operator's choice."""

@@ -18,6 +18,7 @@ from duecourse.domain.runs.rendering import (
     check_headers_size,
     longest_values,
 )
+from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, TaskTarget
 from duecourse.domain.targets.template import CALL_NAMES, CALLBACK_NAMES, check_document, check_template
 from duecourse.domain.workflows.results import blanked
@@ -29,7 +30,7 @@ MAX_PARAMETER_BYTES = 16 * 1024
 MAX_ECS_CHARACTERS = 7000
 """ECS takes 8,192 characters of overrides; what else an event holds needs some of them."""
 
-_TEMPLATED = {"sqs": ("group",), "sns": ("subject", "group")}
+_TEMPLATED = {word: [name for name, field in kind.fields.items() if field.template] for word, kind in TARGETS.items()}
 """The fields of a target that are templates, beside headers and parameters."""
 
 _REMEDY = "store it elsewhere and pass its address"

@@ -14,20 +14,9 @@ from pydantic_core.core_schema import with_info_after_validator_function
 
 from duecourse.api.bodies.http_target_body import HttpTargetBody
 from duecourse.api.bodies.models import LINE, UNIQUE, Body, each_once, no_controls, refuse, rules_of
-from duecourse.api.bodies.target_rules import (
-    BUS,
-    CLUSTER,
-    FUNCTION,
-    MACHINE,
-    QUEUE,
-    ROLE,
-    TASK_DEFINITION,
-    TOPIC,
-    Resource,
-    name_problem,
-    task_problem,
-)
-from duecourse.domain.targets.allowed_targets import action_of, groups_of, name_refusal, public_ip_refusal
+from duecourse.api.bodies.target_rules import name_problem, task_problem
+from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, name_refusal, public_ip_refusal
+from duecourse.domain.targets.kinds import action_of, groups_of
 from duecourse.limits import EVENTS_SOURCE
 
 Group = Annotated[str, Field(min_length=1, max_length=256, json_schema_extra=LINE), AfterValidator(no_controls)]
@@ -38,9 +27,9 @@ _LENGTH = re.compile(r"\(\?=\.\{1,(\d+)\}\\Z\)")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Annotates a name that the stage has to allow."""
+    """Annotates a name that the stage has to allow, with the list that holds it."""
 
-    resource: Resource
+    kind: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """The check."""
@@ -48,7 +37,7 @@ class Named:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """What a name looks like, as ECMA has patterns: a length in front is said by itself."""
-        form, wants = self.resource.form.pattern, self.resource.wants
+        form, wants = ALLOW_LISTS[self.kind].form, ALLOW_LISTS[self.kind].wants
         length = _LENGTH.match(form)
         return handler(schema) | {
             "pattern": f"^{_LENGTH.sub('', form)}$",
@@ -57,7 +46,7 @@ class Named:
         }
 
     def _check(self, name: str, info: ValidationInfo) -> str:
-        if problem := name_problem(self.resource, name, rules_of(info).allowed):
+        if problem := name_problem(self.kind, name, rules_of(info).allowed):
             raise refuse(problem)
         return name
 
@@ -82,7 +71,7 @@ class LambdaTargetBody(Body):
     """A Lambda function of the stage's own account and region."""
 
     type: Literal["lambda"]
-    function: Annotated[str, Named(FUNCTION)]
+    function: Annotated[str, Named("functions")]
     mode: Literal["sync", "async"] = "sync"
 
 
@@ -90,7 +79,7 @@ class SqsTargetBody(Body):
     """A queue of the stage's own account and region."""
 
     type: Literal["sqs"]
-    queue: Annotated[str, Named(QUEUE)]
+    queue: Annotated[str, Named("queues")]
     group: Annotated[Group | None, AfterValidator(partial(_fifo, holder="queue"))] = None
 
 
@@ -98,7 +87,7 @@ class SnsTargetBody(Body):
     """A topic of the stage's own account and region."""
 
     type: Literal["sns"]
-    topic: Annotated[str, Named(TOPIC)]
+    topic: Annotated[str, Named("topics")]
     subject: (
         Annotated[
             str,
@@ -121,7 +110,7 @@ class EventBridgeTargetBody(Body):
     """An event bus of the stage's own account and region."""
 
     type: Literal["eventbridge"]
-    bus: Annotated[str, Named(BUS)]
+    bus: Annotated[str, Named("buses")]
     source: Group = "duecourse.jobs"
     detail_type: Annotated[
         str, Field(min_length=1, max_length=128, json_schema_extra=LINE), AfterValidator(no_controls)
@@ -143,15 +132,15 @@ class StepFunctionsTargetBody(Body):
     """A state machine of the stage's own account and region."""
 
     type: Literal["stepfunctions"]
-    machine: Annotated[str, Named(MACHINE)]
+    machine: Annotated[str, Named("machines")]
 
 
 class EcsTargetBody(Body):
     """A Fargate task."""
 
     type: Literal["ecs"]
-    cluster: Annotated[str, Named(CLUSTER)]
-    task_definition: Annotated[str, Named(TASK_DEFINITION)]
+    cluster: Annotated[str, Named("clusters")]
+    task_definition: Annotated[str, Named("task_definitions")]
     container: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,255}$")]
     subnets: Annotated[
         list[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]],
@@ -190,7 +179,7 @@ class AwsTargetBody(Body):
     service: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,63}$")]
     action: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]{0,127}$")]
     parameters: dict[str, Any] = Field(default_factory=dict)
-    role: Annotated[str, Named(ROLE)]
+    role: Annotated[str, Named("roles")]
 
     @field_validator("action")
     @classmethod

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from duecourse.domain.targets.addresses import not_public
-from duecourse.domain.targets.allowed_targets import AllowedTargets, name_refusal
+from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets, name_refusal
 from duecourse.domain.targets.http_headers import header_problem, is_reserved_header
 from duecourse.ports import Tasks
 
@@ -44,42 +43,13 @@ def url_problem(url: str, *, private_allowed: bool) -> str | None:
     return _host_problem(parts, private_allowed=private_allowed)
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """A kind of what targets name. `allowed` is its list in AllowedTargets, `form` and `wants` say what a name is."""
-
-    allowed: str
-    form: re.Pattern[str]
-    wants: str
-
-
-def _resource(allowed: str, noun: str, form: str, wants: str) -> Resource:
-    return Resource(allowed, re.compile(form), f"the name of {noun} in this account and region: {wants}, no ARN")
-
-
-_WORD = "letters, digits, - and _"
-
-FUNCTION = _resource("functions", "a function", r"[A-Za-z0-9_-]{1,64}", f"1 to 64 {_WORD}")
-_FIFO = r"[A-Za-z0-9_-]+(\.fifo)?"
-QUEUE = _resource("queues", "a queue", rf"(?=.{{1,80}}\Z){_FIFO}", f"1 to 80 {_WORD} (.fifo at its end)")
-TOPIC = _resource("topics", "a topic", rf"(?=.{{1,256}}\Z){_FIFO}", f"1 to 256 {_WORD} (.fifo at its end)")
-BUS = _resource("buses", "an event bus", r"[A-Za-z0-9._/-]{1,256}", "1 to 256 letters, digits, . _ / and -")
-MACHINE = _resource("machines", "a state machine", r"[A-Za-z0-9_-]{1,80}", f"1 to 80 {_WORD}")
-CLUSTER = _resource("clusters", "a cluster", r"[A-Za-z0-9_-]{1,255}", f"1 to 255 {_WORD}")
-TASK_DEFINITION = _resource(
-    "task_definitions",
-    "a task definition",
-    r"[A-Za-z0-9_-]{1,255}(:[1-9][0-9]{0,8})?",
-    f"1 to 255 {_WORD}, with :<revision> after it for one other than the latest",
-)
-ROLE = _resource("roles", "a role", r"[A-Za-z0-9_+=,.@-]{1,64}", "1 to 64 letters, digits and _ + = , . @ -")
-
-
-def name_problem(resource: Resource, name: str, allowed: AllowedTargets) -> str | None:
-    """What is wrong with the name of something that a target calls, and what to do; None when nothing is."""
-    if resource.form.fullmatch(name) is None:
-        return f"must be {resource.wants}"
-    return name_refusal(resource.allowed, name, allowed)
+def name_problem(kind: str, name: str, allowed: AllowedTargets) -> str | None:
+    """What is wrong with the name of something that a target calls, and what to do; None when nothing is. `kind`: a
+    field of AllowedTargets.
+    """
+    if re.fullmatch(ALLOW_LISTS[kind].form, name) is None:
+        return f"must be {ALLOW_LISTS[kind].wants}"
+    return name_refusal(kind, name, allowed)
 
 
 def task_problem(name: str, tasks: Tasks) -> str | None:

@@ -22,6 +22,7 @@ from duecourse.api.bodies.workflow_body import MemberBody
 from duecourse.api.problems.problems import MAX_FAULTS, FieldFault, invalid, pointer
 from duecourse.api.request import MAX_BODY_BYTES, Request
 from duecourse.domain.jobs.job_document import definition_fields
+from duecourse.domain.targets.kinds import TARGETS
 from duecourse.usecases.jobs.draft import Draft
 
 _MODELS: Mapping[str, type[BaseModel]] = {"retry": RetryBody, "missed": MissedBody, "overlap": QueueBody}
@@ -39,21 +40,13 @@ _REQUIRED = {
     "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00), "
     "or null for a job that runs only when it is asked to",
     "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered one',
-    "/target/url": "is required: write the address to call, such as https://example.com/hook",
-    "/target/function": "is required: write the name of the Lambda function to call",
-    "/target/queue": "is required: write the name of the queue to send to",
-    "/target/topic": "is required: write the name of the topic to publish to",
-    "/target/bus": "is required: write the name of the event bus",
-    "/target/machine": "is required: write the name of the state machine to start",
-    "/target/cluster": "is required: write the name of the cluster to run on",
-    "/target/task_definition": "is required: write the name of the task definition to run",
-    "/target/container": "is required: write the name of the container that gets the event",
-    "/target/subnets": "is required: write the subnets to run in, such as subnet-0123456789abcdef0",
-    "/target/service": "is required: write the service to call, such as ecs",
-    "/target/action": "is required: write the action to call, such as UpdateService",
-    "/target/role": "is required: write the name of the role in whose name to call",
+    **{
+        f"/target/{name}": f"is required: write {each.wanted}"
+        for kind in TARGETS.values()
+        for name, each in kind.fields.items()
+        if each.wanted is not None
+    },
     "/target/sign/secret": "is required: write the name of the secret to sign with",
-    "/target/name": "is required: write the name of the registered task",
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
 

@@ -19,6 +19,7 @@ from duecourse.cli.imports.entry import (
     schedule_fault,
 )
 from duecourse.cli.manifests.json_text import read_json
+from duecourse.domain.targets.kinds import TARGETS
 
 RETRIES, AGE_SECONDS = 185, 86_400
 """What EventBridge Scheduler does where a schedule does not say."""
@@ -232,14 +233,19 @@ def _container(given: object) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def _named(word: str, field: str) -> Callable[[str, Mapping[str, Any]], Document]:
+    """A target that is the name of a resource and nothing more."""
+    return lambda resource, _: {"type": word, field: _last(resource)}
+
+
 _TARGETS: Mapping[str, Callable[[str, Mapping[str, Any]], Document]] = {
-    "lambda": _function,
-    "sqs": _queue,
-    "sns": lambda resource, _: {"type": "sns", "topic": resource},
-    "states": lambda resource, _: {"type": "stepfunctions", "machine": _last(resource)},
-    "events": _bus,
-    "ecs": _fargate,
-}
+    permission.arn.partition(":")[0]: _named(word, field)
+    for word, kind in TARGETS.items()
+    for permission in kind.permissions
+    for field, each in kind.fields.items()
+    if permission.of == each.allowed and kind.required == {field}
+} | {"lambda": _function, "sqs": _queue, "events": _bus, "ecs": _fargate}
+"""What a target becomes, by the service in its ARN."""
 
 
 def _instant(value: object) -> str:

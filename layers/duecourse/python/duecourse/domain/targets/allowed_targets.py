@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 
-from duecourse.domain.targets.targets import (
-    AwsTarget,
-    CallableTarget,
-    EcsTarget,
-    EventBridgeTarget,
-    LambdaTarget,
-    SnsTarget,
-    SqsTarget,
-    StepFunctionsTarget,
-)
+from duecourse.domain.targets.kinds import TARGETS
+from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.targets import CallableTarget, EcsTarget
 
-DEFAULT_GROUP = "default"
-"""The network's default security group, which a task gets if its job names none."""
+_WORD = "letters, digits, - and _"
+_FIFO = r"[A-Za-z0-9_-]+(\.fifo)?"
+_OF_DUECOURSE = ("duecourse-target-*",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowList:
+    """One of the lists: what a stage does with what is named there, and what a stage has in it by itself.
+
+    `form` is a pattern of the names that jobs give, and `wants` says it in words; both are empty for what jobs name
+    otherwise. `entry` and `entry_wants` are the same for entries of the list that are no patterns of names.
+    """
+
+    does: str
+    form: str = ""
+    wants: str = ""
+    standard: tuple[str, ...] = _OF_DUECOURSE
+    entry: str = ""
+    entry_wants: str = ""
+
+
+def _names(does: str, noun: str, form: str, wants: str, standard: tuple[str, ...] = _OF_DUECOURSE) -> tuple[str, ...]:
+    """A list of name patterns of resources in this account and region."""
+    wants = f"the name of {noun} in this account and region: {wants}, no ARN"
+    known = AllowList(does=does, form=form, wants=wants, standard=standard)
+    return field(default=(), metadata={"list": known})
+
+
+def _entries(does: str, entry: str, wants: str, standard: tuple[str, ...] = ("*",)) -> tuple[str, ...]:
+    """A list of something else."""
+    return field(default=(), metadata={"list": AllowList(does=does, entry=entry, entry_wants=wants, standard=standard)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,34 +52,67 @@ class AllowedTargets:
     latest. `public_ip`: whether ECS tasks may have a public address.
     """
 
-    functions: tuple[str, ...] = ()
-    queues: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()
-    buses: tuple[str, ...] = ()
-    machines: tuple[str, ...] = ()
-    clusters: tuple[str, ...] = ()
-    task_definitions: tuple[str, ...] = ()
-    subnets: tuple[str, ...] = ()
-    security_groups: tuple[str, ...] = ()
+    functions: tuple[str, ...] = _names(
+        "calls functions named", "a function", r"[A-Za-z0-9_-]{1,64}", f"1 to 64 {_WORD}"
+    )
+    queues: tuple[str, ...] = _names(
+        "sends to queues named", "a queue", rf"(?=.{{1,80}}\Z){_FIFO}", f"1 to 80 {_WORD} (.fifo at its end)"
+    )
+    topics: tuple[str, ...] = _names(
+        "publishes to topics named", "a topic", rf"(?=.{{1,256}}\Z){_FIFO}", f"1 to 256 {_WORD} (.fifo at its end)"
+    )
+    buses: tuple[str, ...] = _names(
+        "puts events on buses named",
+        "an event bus",
+        r"[A-Za-z0-9._/-]{1,256}",
+        "1 to 256 letters, digits, . _ / and -",
+    )
+    machines: tuple[str, ...] = _names(
+        "starts executions of machines named", "a state machine", r"[A-Za-z0-9_-]{1,80}", f"1 to 80 {_WORD}"
+    )
+    clusters: tuple[str, ...] = _names(
+        "runs tasks on clusters named", "a cluster", r"[A-Za-z0-9_-]{1,255}", f"1 to 255 {_WORD}"
+    )
+    task_definitions: tuple[str, ...] = _names(
+        "runs task definitions named",
+        "a task definition",
+        r"[A-Za-z0-9_-]{1,255}(:[1-9][0-9]{0,8})?",
+        f"1 to 255 {_WORD}, with :<revision> after it for one other than the latest",
+        ("duecourse-target-*:*",),
+    )
+    subnets: tuple[str, ...] = _entries(
+        "runs tasks in subnets", r"\*|subnet-[0-9a-f]{8,17}", "be ids such as subnet-0123456789abcdef0, or *"
+    )
+    security_groups: tuple[str, ...] = _entries(
+        "runs tasks in security groups",
+        r"\*|default|sg-[0-9a-f]{8,17}",
+        "be ids such as sg-0123456789abcdef0, default, or *",
+    )
     public_ip: bool = False
-    actions: tuple[str, ...] = ()
-    roles: tuple[str, ...] = ()
+    actions: tuple[str, ...] = _entries(
+        "calls",
+        r"[a-z][a-z0-9-]*:[A-Z][A-Za-z0-9]*",
+        "name API calls such as ecs:UpdateService, without wildcards",
+        (),
+    )
+    roles: tuple[str, ...] = _names(
+        "calls in the name of roles named",
+        "a role",
+        r"[A-Za-z0-9_+=,.@-]{1,64}",
+        "1 to 64 letters, digits and _ + = , . @ -",
+    )
 
 
-_DOES = {
-    "functions": "calls functions named",
-    "queues": "sends to queues named",
-    "topics": "publishes to topics named",
-    "buses": "puts events on buses named",
-    "machines": "starts executions of machines named",
-    "clusters": "runs tasks on clusters named",
-    "task_definitions": "runs task definitions named",
-    "subnets": "runs tasks in subnets",
-    "security_groups": "runs tasks in security groups",
-    "actions": "calls",
-    "roles": "calls in the name of roles named",
+ALLOW_LISTS: Mapping[str, AllowList] = {
+    each.name: each.metadata["list"] for each in fields(AllowedTargets) if "list" in each.metadata
 }
-"""The verb for each kind of name in an error: what the stage allows."""
+"""The lists by their names."""
+
+
+def every_target(actions: tuple[str, ...] = ()) -> AllowedTargets:
+    """What a stage allows where jobs may call anything, of kind `aws` those `actions`."""
+    names = {name: ("*:*",) if name == "task_definitions" else ("*",) for name in ALLOW_LISTS}
+    return AllowedTargets(**(names | {"actions": actions}), public_ip=True)
 
 
 def name_refusal(kind: str, name: str, allowed: AllowedTargets) -> str | None:
@@ -65,7 +120,8 @@ def name_refusal(kind: str, name: str, allowed: AllowedTargets) -> str | None:
     patterns: tuple[str, ...] = getattr(allowed, kind)
     if any(_matches(kind, name, pattern) for pattern in patterns):
         return None
-    where = f", which {_DOES[kind]} {', '.join(patterns)}" if patterns else f", where allowed_targets.{kind} is empty"
+    does = ALLOW_LISTS[kind].does
+    where = f", which {does} {', '.join(patterns)}" if patterns else f", where allowed_targets.{kind} is empty"
     return _not_allowed(kind, where)
 
 
@@ -74,46 +130,14 @@ def public_ip_refusal(wanted: bool, allowed: AllowedTargets) -> str | None:
     return _not_allowed("public_ip", "") if wanted and not allowed.public_ip else None
 
 
-def action_of(service: str, action: str) -> str:
-    """An API call as a stage allows it: `ecs:UpdateService`."""
-    return f"{service}:{action}"
-
-
-def groups_of(security_groups: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    """The security groups of a task, by the names in the stage's list."""
-    return tuple(security_groups) or (DEFAULT_GROUP,)
-
-
 def target_refusal(target: CallableTarget, allowed: AllowedTargets) -> str | None:
     """Why a target may not be called, with the refused name; None if it may."""
-    for kind, name in _names(target):
+    for kind, name in TARGETS[type_of(target)].named(target):
         if problem := name_refusal(kind, name, allowed):
             return f"{name} {problem}"
     if isinstance(target, EcsTarget) and (problem := public_ip_refusal(target.public_ip, allowed)):
         return f"public_ip {problem}"
     return None
-
-
-def _names(target: CallableTarget) -> Iterator[tuple[str, str]]:
-    match target:
-        case LambdaTarget(function=name):
-            yield "functions", name
-        case SqsTarget(queue=name):
-            yield "queues", name
-        case SnsTarget(topic=name):
-            yield "topics", name
-        case EventBridgeTarget(bus=name):
-            yield "buses", name
-        case StepFunctionsTarget(machine=name):
-            yield "machines", name
-        case EcsTarget():
-            yield "clusters", target.cluster
-            yield "task_definitions", target.task_definition
-            yield from (("subnets", subnet) for subnet in target.subnets)
-            yield from (("security_groups", group) for group in groups_of(target.security_groups))
-        case AwsTarget():
-            yield "actions", action_of(target.service, target.action)
-            yield "roles", target.role
 
 
 def _matches(kind: str, name: str, pattern: str) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.aws.clients import Credentials
-from duecourse.adapters.targets.aws.aws_errors import STALE_CREDENTIALS, attempted, wait_of
+from duecourse.adapters.targets.aws.aws_errors import STALE_CREDENTIALS, ClientFor, attempted, wait_of
 from duecourse.adapters.targets.aws.jsonable import result_of
 from duecourse.adapters.targets.aws.roles import Roles
+from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import call_values
 from duecourse.domain.runs.rendering import render_document
@@ -36,6 +37,11 @@ class AwsCaller:
         self._clock = clock
         self._client_for = client_for
         self._roles = roles
+
+    @classmethod
+    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
+        """The caller of a process; `client_for` is that of STS."""
+        return cls(means.clock, means.clients.calling, Roles(means.clock, client_for, means.arns))
 
     def call(self, call: Call, target: AwsTarget) -> Outcome:
         """An answer without an error succeeds; the result is the answer.

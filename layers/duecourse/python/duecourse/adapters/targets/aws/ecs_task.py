@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
 from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, said, wait_of
 from duecourse.adapters.targets.aws.names import attempt_name
+from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import EcsTarget, Failed, Outcome, Succeeded
@@ -28,6 +29,11 @@ class EcsCaller:
     def __init__(self, clock: Clock, client_for: ClientFor) -> None:
         self._clock = clock
         self._client_for = client_for
+
+    @classmethod
+    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
+        """The caller of a process."""
+        return cls(means.clock, client_for)
 
     def call(self, call: Call, target: EcsTarget) -> Outcome:
         """A task that ECS has accepted succeeds, whatever becomes of it; the result names it.

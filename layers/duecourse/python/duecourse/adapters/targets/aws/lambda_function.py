@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Self
 
 import orjson
 
@@ -15,6 +16,7 @@ from duecourse.adapters.targets.aws.aws_errors import (
     said,
     wait_of,
 )
+from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import run_event
 from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Outcome, Succeeded
@@ -30,6 +32,11 @@ class LambdaCaller:
     def __init__(self, clock: Clock, client_for: ClientFor) -> None:
         self._clock = clock
         self._client_for = client_for
+
+    @classmethod
+    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
+        """The caller of a process."""
+        return cls(means.clock, client_for)
 
     def call(self, call: Call, target: LambdaTarget) -> Outcome:
         """SYNC: an answer without an error succeeds; ASYNC: an event that Lambda has accepted.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from duecourse.adapters.aws.sns import subject
 from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, refusal, wait_of
 from duecourse.adapters.targets.aws.names import Arns
+from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import call_values, group_fields, message_attributes, message_text
 from duecourse.domain.targets.targets import EventBridgeTarget, Outcome, SnsTarget, SqsTarget, Succeeded
@@ -22,6 +23,11 @@ class SqsCaller:
         self._clock = clock
         self._client_for = client_for
         self._urls: dict[str, str] = {}
+
+    @classmethod
+    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
+        """The caller of a process."""
+        return cls(means.clock, client_for)
 
     def call(self, call: Call, target: SqsTarget) -> Outcome:
         """A message that the queue has accepted succeeds; the result names it."""
@@ -52,6 +58,11 @@ class SnsCaller:
         self._client_for = client_for
         self._arns = arns
 
+    @classmethod
+    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
+        """The caller of a process."""
+        return cls(means.clock, client_for, means.arns)
+
     def call(self, call: Call, target: SnsTarget) -> Outcome:
         """A message that the topic has accepted succeeds; the result names it."""
         return handed_over(f"topic {target.topic}", call, self._clock, partial(self._publish, call, target))
@@ -75,6 +86,11 @@ class EventBusCaller:
     def __init__(self, clock: Clock, client_for: ClientFor) -> None:
         self._clock = clock
         self._client_for = client_for
+
+    @classmethod
+    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
+        """The caller of a process."""
+        return cls(means.clock, client_for)
 
     def call(self, call: Call, target: EventBridgeTarget) -> Outcome:
         """An event that the bus has accepted succeeds, whoever listens; the result names it."""

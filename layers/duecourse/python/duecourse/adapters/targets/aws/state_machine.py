@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Self
 
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, wait_of
 from duecourse.adapters.targets.aws.names import Arns, attempt_name
+from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import Outcome, StepFunctionsTarget, Succeeded
@@ -23,6 +25,11 @@ class StateMachineCaller:
         self._clock = clock
         self._client_for = client_for
         self._arns = arns
+
+    @classmethod
+    def made_of(cls, means: Means, client_for: ClientFor) -> Self:
+        """The caller of a process."""
+        return cls(means.clock, client_for, means.arns)
 
     def call(self, call: Call, target: StepFunctionsTarget) -> Outcome:
         """An execution that was started succeeds, whatever becomes of it; the result names it.

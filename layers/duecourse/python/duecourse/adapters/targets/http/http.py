@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from http.client import HTTPException, IncompleteRead, responses
 from importlib.resources import files
+from typing import Self
 
 from duecourse.adapters.targets.answer import excerpt, kept, retry_after_seconds
+from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline, DeadlineSocket
 from duecourse.adapters.targets.http.endpoint import (
     AddressRefusedError,
@@ -66,6 +68,12 @@ class HttpCaller:
     """What headers may name."""
     resolve: Resolver = field(default=system_resolver, kw_only=True)
     trust: Callable[[], ssl.SSLContext] = field(default=system_trust, kw_only=True)
+
+    @classmethod
+    def made_of(cls, means: Means, client_for: object) -> Self:
+        """The caller of a process; it has no use for a client."""
+        del client_for
+        return cls(means.clock, private=means.private, secrets=means.secrets)
 
     def call(self, call: Call, target: HttpTarget) -> Outcome:
         """What the target's `expect` names succeeds, 2xx unless it says otherwise; redirects are never followed.

@@ -1,0 +1,398 @@
+"""The kinds of targets, each defined once: what it is, what a stage has to allow for it, what its calls need.
+
+Documents, request bodies, refusals, callers, the workers' permissions, bundled service models, importers and the
+console's form are made from these definitions. CONTRIBUTING.md shows what else a new kind needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, Literal
+
+from duecourse.domain.targets.targets import (
+    AwsTarget,
+    EcsTarget,
+    EventBridgeTarget,
+    HttpTarget,
+    LambdaMode,
+    LambdaTarget,
+    SnsTarget,
+    SqsTarget,
+    StepFunctionsTarget,
+    Target,
+    TaskTarget,
+    WorkflowTarget,
+)
+
+Document = dict[str, Any]
+
+DEFAULT_GROUP = "default"
+"""The network's default security group, which a task gets if its job names none."""
+
+_AWS = "duecourse.adapters.targets.aws"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetField:
+    """A field of a target in documents and in the console's form.
+
+    `allowed`: the list of AllowedTargets that has to hold its value. `template`: its text is a template. `wanted`
+    completes "is required: write …". The others are the form's: `hint` has the meaning or an example, `standard` what
+    holds without a value, `options` the labels of the values to choose from, `first` the value in a new job.
+    """
+
+    label: str
+    edited_as: Literal["text", "list", "pairs", "json", "flag", "choice", "secret"] = "text"
+    hint: str | None = None
+    standard: str | None = None
+    options: Mapping[str, str] | None = None
+    first: Any = None
+    wanted: str | None = None
+    allowed: str | None = None
+    template: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """What the workers' roles may do for a kind: `actions` on what the stage's list `of` names.
+
+    `arn` is `service:resource` with the place of the name, such as `states:stateMachine:{name}`; account and region are
+    those of the stage. Nothing is permitted while one of the lists in `needs` is empty. `within` is a condition: the
+    ARNs of another list that the request must name. `passed_to` is the service that a role may be passed to.
+    """
+
+    actions: tuple[str, ...]
+    of: str
+    arn: str
+    needs: tuple[str, ...] = ()
+    within: tuple[str, str, str] | None = None
+    """Condition key, list, ARN."""
+    passed_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetKind:
+    """One kind of target.
+
+    `service` is the AWS service that its caller has a client of, as boto3 names it, and `call` the class of its caller
+    (`module:Class`, imported at the first call). `label`, `text` and `short` are the console's: its name in the form,
+    and a target in a line with its fields in braces. `example` sets every field.
+    """
+
+    model: type[Target]
+    label: str
+    text: str
+    short: str
+    fields: Mapping[str, TargetField]
+    example: Document
+    service: str = ""
+    call: str | None = None
+    permissions: tuple[Permission, ...] = ()
+    names: Callable[[Any], Iterator[tuple[str, str]]] | None = None
+    """The names that a stage has to allow with their lists, where they are not just the fields' values."""
+    read: Callable[[Mapping[str, Any]], Document] | None = None
+    """The model's arguments of a document, where they are not just its fields."""
+    written: Callable[[Any], Document] | None = None
+    """The document's fields that are not just the model's."""
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The fields without a default."""
+        return frozenset(
+            each.name for each in fields(self.model) if each.default is MISSING and each.default_factory is MISSING
+        )
+
+    @property
+    def postable(self) -> bool:
+        """Whether a job may be posted with it; a workflow makes its own."""
+        return self.model is not WorkflowTarget
+
+    def target(self, document: Mapping[str, Any]) -> Target:
+        """The target that a document describes; missing fields have their defaults. Raises KeyError, TypeError,
+        ValueError.
+        """
+        return self.model(**(_arguments if self.read is None else self.read)(document))
+
+    def document(self, target: Target) -> Document:
+        """The fields of a target of this kind."""
+        return asdict(target) | ({} if self.written is None else self.written(target))
+
+    def named(self, target: Target) -> Iterator[tuple[str, str]]:
+        """List and name of each resource that a stage has to allow."""
+        if self.names is not None:
+            yield from self.names(target)
+            return
+        for name, each in self.fields.items():
+            if each.allowed is not None:
+                value = getattr(target, name)
+                yield from ((each.allowed, one) for one in (value if isinstance(value, tuple) else (value,)))
+
+
+def action_of(service: str, action: str) -> str:
+    """An API call as a stage allows it: `ecs:UpdateService`."""
+    return f"{service}:{action}"
+
+
+def groups_of(security_groups: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    """The security groups of a task, by the names in the stage's list."""
+    return tuple(security_groups) or (DEFAULT_GROUP,)
+
+
+def _arguments(document: Mapping[str, Any]) -> Document:
+    """The fields of a document; lists are tuples in a model."""
+    found = ((name, value) for name, value in document.items() if name != "type")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in found}
+
+
+def _ecs_names(target: EcsTarget) -> Iterator[tuple[str, str]]:
+    yield "clusters", target.cluster
+    yield "task_definitions", target.task_definition
+    yield from (("subnets", subnet) for subnet in target.subnets)
+    yield from (("security_groups", group) for group in groups_of(target.security_groups))
+
+
+def _aws_names(target: AwsTarget) -> Iterator[tuple[str, str]]:
+    yield "actions", action_of(target.service, target.action)
+    yield "roles", target.role
+
+
+def _http_arguments(document: Mapping[str, Any]) -> Document:
+    """Headers are pairs; older items have a list of pairs."""
+    headers, sign = document.get("headers", ()), document.get("sign")
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    own = {"headers": tuple((name, value) for name, value in pairs), "sign": None if sign is None else sign["secret"]}
+    return _arguments(document) | own
+
+
+def _http_fields(target: HttpTarget) -> Document:
+    return {"headers": dict(target.headers), "sign": None if target.sign is None else {"secret": target.sign}}
+
+
+_NO_ARN = "Its name, no ARN."
+_GROUP = TargetField(label="Message group", hint="Of FIFO only.", template=True)
+
+TARGETS: Mapping[str, TargetKind] = {
+    "http": TargetKind(
+        model=HttpTarget,
+        label="HTTP request",
+        text="{method} {url}",
+        short="{method} {url}",
+        fields={
+            "url": TargetField(
+                label="URL",
+                hint="Begins with https://",
+                first="https://",
+                wanted="the address to call, such as https://example.com/hook",
+            ),
+            "method": TargetField(
+                label="Method",
+                edited_as="choice",
+                standard="POST",
+                options={each: each for each in ("POST", "GET", "PUT", "PATCH", "DELETE", "HEAD")},
+            ),
+            "headers": TargetField(label="Headers", edited_as="pairs", hint="A line each: X-Team: sales"),
+            "expect": TargetField(label="Success is", edited_as="list", standard="2xx", hint="Statuses: 2xx, 404"),
+            "sign": TargetField(label="Signed with the secret", edited_as="secret", hint="Its name in the stage."),
+        },
+        read=_http_arguments,
+        written=_http_fields,
+        call="duecourse.adapters.targets.http.http:HttpCaller",
+        example={
+            "url": "https://example.com/r",
+            "method": "PUT",
+            "headers": {"X-B": "2", "X-A": "{{secret:key}}"},
+            "expect": ["2xx", "404"],
+            "sign": {"secret": "hook"},
+        },
+    ),
+    "lambda": TargetKind(
+        model=LambdaTarget,
+        label="Lambda function",
+        text="Lambda function {function}",
+        short="Lambda {function}",
+        fields={
+            "function": TargetField(
+                label="Function", hint=_NO_ARN, wanted="the name of the Lambda function to call", allowed="functions"
+            ),
+            "mode": TargetField(
+                label="Mode",
+                edited_as="choice",
+                standard="sync",
+                options={"sync": "Wait for its answer", "async": "Only start it"},
+            ),
+        },
+        read=lambda document: {
+            "function": document["function"],
+            "mode": LambdaMode(document.get("mode", "sync")),
+        },
+        service="lambda",
+        call=f"{_AWS}.lambda_function:LambdaCaller",
+        permissions=(Permission(actions=("lambda:InvokeFunction",), of="functions", arn="lambda:function:{name}"),),
+        example={"function": "duecourse-target-mail", "mode": "async"},
+    ),
+    "sqs": TargetKind(
+        model=SqsTarget,
+        label="SQS queue",
+        text="SQS queue {queue}",
+        short="SQS {queue}",
+        fields={
+            "queue": TargetField(
+                label="Queue", hint=_NO_ARN, wanted="the name of the queue to send to", allowed="queues"
+            ),
+            "group": _GROUP,
+        },
+        service="sqs",
+        call=f"{_AWS}.message_targets:SqsCaller",
+        permissions=(Permission(actions=("sqs:SendMessage", "sqs:GetQueueUrl"), of="queues", arn="sqs:{name}"),),
+        example={"queue": "duecourse-target-mail.fifo", "group": "{{job_id}}"},
+    ),
+    "sns": TargetKind(
+        model=SnsTarget,
+        label="SNS topic",
+        text="SNS topic {topic}",
+        short="SNS {topic}",
+        fields={
+            "topic": TargetField(
+                label="Topic", hint=_NO_ARN, wanted="the name of the topic to publish to", allowed="topics"
+            ),
+            "subject": TargetField(label="Subject", template=True),
+            "group": _GROUP,
+        },
+        service="sns",
+        call=f"{_AWS}.message_targets:SnsCaller",
+        permissions=(Permission(actions=("sns:Publish",), of="topics", arn="sns:{name}"),),
+        example={"topic": "duecourse-target-news.fifo", "subject": "Report of {{date}}", "group": "{{tenant}}"},
+    ),
+    "eventbridge": TargetKind(
+        model=EventBridgeTarget,
+        label="EventBridge bus",
+        text="event bus {bus}",
+        short="EventBridge {bus}",
+        fields={
+            "bus": TargetField(label="Bus", first="default", wanted="the name of the event bus", allowed="buses"),
+            "source": TargetField(label="Source", standard="duecourse.jobs"),
+            "detail_type": TargetField(label="Detail type", standard="Scheduled Run"),
+        },
+        service="events",
+        call=f"{_AWS}.message_targets:EventBusCaller",
+        permissions=(Permission(actions=("events:PutEvents",), of="buses", arn="events:event-bus/{name}"),),
+        example={"bus": "duecourse-target-bus", "source": "billing", "detail_type": "Invoice Due"},
+    ),
+    "stepfunctions": TargetKind(
+        model=StepFunctionsTarget,
+        label="Step Functions state machine",
+        text="state machine {machine}",
+        short="Step Functions {machine}",
+        fields={
+            "machine": TargetField(
+                label="State machine", hint=_NO_ARN, wanted="the name of the state machine to start", allowed="machines"
+            ),
+        },
+        service="stepfunctions",
+        call=f"{_AWS}.state_machine:StateMachineCaller",
+        permissions=(Permission(actions=("states:StartExecution",), of="machines", arn="states:stateMachine:{name}"),),
+        example={"machine": "duecourse-target-flow"},
+    ),
+    "ecs": TargetKind(
+        model=EcsTarget,
+        label="ECS task",
+        text="Fargate task {task_definition} in {cluster}",
+        short="ECS {cluster}/{task_definition}",
+        fields={
+            "cluster": TargetField(label="Cluster", wanted="the name of the cluster to run on", allowed="clusters"),
+            "task_definition": TargetField(
+                label="Task definition", wanted="the name of the task definition to run", allowed="task_definitions"
+            ),
+            "container": TargetField(
+                label="Container",
+                hint="The one that gets the event.",
+                wanted="the name of the container that gets the event",
+            ),
+            "subnets": TargetField(
+                label="Subnets",
+                edited_as="list",
+                first=[],
+                wanted="the subnets to run in, such as subnet-0123456789abcdef0",
+                allowed="subnets",
+            ),
+            "security_groups": TargetField(label="Security groups", edited_as="list", allowed="security_groups"),
+            "public_ip": TargetField(label="Public address", edited_as="flag"),
+        },
+        names=_ecs_names,
+        service="ecs",
+        call=f"{_AWS}.ecs_task:EcsCaller",
+        permissions=(
+            Permission(
+                actions=("ecs:RunTask",),
+                of="task_definitions",
+                arn="ecs:task-definition/{name}",
+                needs=("clusters",),
+                within=("ecs:cluster", "clusters", "ecs:cluster/{name}"),
+            ),
+            Permission(
+                actions=("iam:PassRole",),
+                of="task_roles",
+                arn="iam:role/{name}",
+                needs=("clusters", "task_definitions"),
+                passed_to="ecs-tasks.amazonaws.com",
+            ),
+        ),
+        example={
+            "cluster": "duecourse-target-cluster",
+            "task_definition": "duecourse-target-report:7",
+            "container": "main",
+            "subnets": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"],
+            "security_groups": ["sg-0123456789abcdef0"],
+            "public_ip": True,
+        },
+    ),
+    "aws": TargetKind(
+        model=AwsTarget,
+        label="AWS API call",
+        text="{service}:{action} as {role}",
+        short="AWS {service}:{action}",
+        fields={
+            "service": TargetField(label="Service", hint="ecs", wanted="the service to call, such as ecs"),
+            "action": TargetField(
+                label="Action", hint="UpdateService", wanted="the action to call, such as UpdateService"
+            ),
+            "parameters": TargetField(label="Parameters", edited_as="json", first={}),
+            "role": TargetField(
+                label="Role", hint=_NO_ARN, wanted="the name of the role in whose name to call", allowed="roles"
+            ),
+        },
+        names=_aws_names,
+        read=lambda document: _arguments(document) | {"parameters": document["parameters"]},
+        service="sts",
+        call=f"{_AWS}.aws_call:AwsCaller",
+        permissions=(Permission(actions=("sts:AssumeRole",), of="roles", arn="iam:role/{name}", needs=("actions",)),),
+        example={
+            "service": "ecs",
+            "action": "UpdateService",
+            "parameters": {"service": "web", "desired": [1, {"day": "{{date}}"}]},
+            "role": "duecourse-target-role",
+        },
+    ),
+    "task": TargetKind(
+        model=TaskTarget,
+        label="Registered task",
+        text="task {name}",
+        short="task {name}",
+        fields={
+            "name": TargetField(
+                label="Task", hint="As a worker has registered it.", wanted="the name of the registered task"
+            ),
+        },
+        example={"name": "send-invoice"},
+    ),
+    "workflow": TargetKind(
+        model=WorkflowTarget,
+        label="Workflow",
+        text="the jobs of its workflow",
+        short="workflow",
+        fields={"graph": TargetField(label="Graph")},
+        example={"graph": "3f2a"},
+    ),
+}
+"""The kinds by the word that names them in documents, logs and metrics."""
