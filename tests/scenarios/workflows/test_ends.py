@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from duecourse.domain.jobs.policies import Completion, JobState, Overlap
 from duecourse.domain.runs.run import RunState
+from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, INSTANT, WorkflowWorld
@@ -66,6 +67,22 @@ def test_a_job_at_work_is_asked_to_end_with_its_workflow(world: WorkflowWorld) -
     assert world.state("extract") == (RunState.WAITING, None)
     world.cancel("nightly")
     assert world.state("extract") == (C, "workflow_over")
+
+
+def test_a_cancellation_reaches_a_job_that_began_before_a_redrive(world: WorkflowWorld) -> None:
+    for name in ("extract", "report"):
+        world.add(job("", id=name, completion=Completion.CALLBACK, overlap=Overlap.ALLOW))
+    world.answers.failing = {"extract"}
+    world.begin(graph_of({"extract": (), "report": ("extract",)}, report={"when": Rule.ALL_DONE}), NOON + 90)
+    assert world.state("report") == (RunState.WAITING, None)
+    world.answers.failing = set()
+    world.redrive("extract")
+    assert world.state("extract") == (RunState.WAITING, None)
+    world.cancel("nightly")
+    world.until(NOON + 200)
+    assert {name: world.state(name) for name in ("extract", "report")} == dict.fromkeys(
+        ("extract", "report"), (RunState.CANCELLED, "workflow_over")
+    )
 
 
 def test_a_paused_job_holds_its_run_until_it_is_resumed(world: WorkflowWorld) -> None:

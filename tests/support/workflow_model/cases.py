@@ -48,6 +48,7 @@ CHAIN = graph_of({"a": (), "b": ("a",)})
 CHAIN_3 = divided(InPairs, {"a": (), "b": ("a",), "c": ("b",)})
 JOIN = divided(OneByOne, {"a": (), "b": (), "c": ("a", "b")})
 DIAMOND = divided(InPairs, {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")})
+CHAIN_FAILURE = graph_of({"a": (), "b": ("a",)}, b={"when": Rule.ANY_FAILURE})
 ONE = graph_of({"a": ()})
 MAY_FAIL = divided(OneByOne, {"a": (), "b": ("a",)}, a={"may_fail": True})
 ANY_FAILURE = divided(OneByOne, {"a": (), "b": ("a",), "c": ("b",)}, b={"when": Rule.ANY_FAILURE})
@@ -109,6 +110,7 @@ FULL = (
     Case("chain of 2", CHAIN, Left(refusals=2, crashes=1)),
     Case("chain of 2", CHAIN, Left(retries=1, crashes=1)),
     Case("chain of 2", CHAIN, Left(failures=1, redrives=1, cancels=1)),
+    Case("chain of 2, any_failure", CHAIN_FAILURE, Left(failures=1, redrives=1, cancels=1)),
     Case("chain of 2", CHAIN, Left(failures=1, run_redrives=1, crashes=1), workers=1),
     Case("chain of 2", CHAIN, Left(failures=1, returns=1)),
     Case("chain of 2", CHAIN, Left(failures=1, redrives=1, copies=1), workers=1),
@@ -156,11 +158,6 @@ WALKS = (
 )
 """At random."""
 
-KNOWN = {WALKS[1]: "I6 "}
-"""The promise that a walk breaks at present (docs/decisions/015-workflows.md, known gaps): `make model` prints it and
-goes on. Remove an entry with the change that mends it.
-"""
-
 _REDRIVEN = Case("chain of 2", CHAIN, Left(failures=1, redrives=1))
 _BESIDE = Case("join, all_done", joins(Rule.ALL_DONE), Left(failures=1, redrives=1))
 _CRASHED = Case("chain of 2", CHAIN, Left(crashes=1), workers=1)
@@ -175,6 +172,9 @@ MUTANTS = {
     ),
     "who was stopped does not ask whether its workflow's run is over": _OVERDUE_TWICE,
     "who is due is not cancelled with the workflow's run": _CANCELLED,
+    "only who is due is cancelled with the workflow's run": Case(
+        "chain of 2, any_failure", CHAIN_FAILURE, Left(failures=1, redrives=1, cancels=1)
+    ),
     "who was cancelled starts itself, whatever has become of its workflow's run": Case("one", ONE, Left(cancels=1)),
     "who was cancelled with a workflow's run that is back does not start itself": _OVERDUE,
     "who waits is dropped without a look at its record": _OVERDUE,

@@ -58,8 +58,7 @@ class Promises:
         asked = letter.message.kind is MessageKind.REDRIVE or letter.moved
         if run.state is RunState.RUNNING and begins and not asked:
             _is(bool(seen.ready & bit), f"I1 {run.job_id} begins early")
-            # One that a failure made ready which is none any more is not among the due: a known gap.
-            if self._over(workflow_run) and self._ready_by(seen.truth) & bit:
+            if self._over(workflow_run):
                 seen = seen._replace(late=seen.late | bit)
         if run.state is RunState.RUNNING and previous is not None and previous.state.final:
             seen = self._withdrawn(seen, number, run.round, 0)

@@ -200,8 +200,10 @@ class WorkflowSteps:
             return [] if state.outcome is written else [self.messages.evaluate()]
         if self.changed == "who is due is not cancelled with the workflow's run":
             return []
-        due = [each for each in state.to_start() if state.readiness(each) is Readiness.READY]
-        return self.messages.cancellations(due)
+        if self.changed == "only who is due is cancelled with the workflow's run":
+            due = [each for each in state.to_start() if state.readiness(each) is Readiness.READY]
+            return self.messages.cancellations(due)
+        return self.messages.cancellations(state.to_cancel())
 
     def _is_alive(self) -> Generator[Question, Any, bool]:
         """Workflows._is_alive."""

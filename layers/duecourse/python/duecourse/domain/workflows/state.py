@@ -94,6 +94,16 @@ class WorkflowState:
             number for number in wanted if not self.settled(number) and self.readiness(number) is not Readiness.WAITS
         ]
 
+    def to_cancel(self) -> list[int]:
+        """Members that the end of their workflow's run takes with it: those that may run; and those that run again or
+        come after one that does, unless they have ended. The ends before the redrive may have started them.
+        """
+        again = sum(1 << number for number, _ in self.known.rounds)
+        ended = self.known.ok | self.known.failed | self.graph.given.any | self._idle
+        begun = (again | self.graph.after(again)) & ~ended
+        ready = (number for number in self.to_start() if self.readiness(number) is Readiness.READY)
+        return sorted({*ready, *numbers_in(begun)})
+
     @cached_property
     def outcome(self) -> WorkflowOutcome:
         """OPEN until all members are settled; then FAILED where one failed that may not."""

@@ -188,8 +188,7 @@ class Workflows:
         if succeeded or run.reason == MEMBERS_FAILED:
             written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
             return [] if state.outcome is written else [messages.evaluate()]
-        due = [each for each in state.to_start() if state.readiness(each) is Readiness.READY]
-        return messages.cancellations(due)
+        return messages.cancellations(state.to_cancel())
 
     def _is_alive(self, member: Run | RunMessage) -> bool:
         run = self._workflow_run(member)
