@@ -76,8 +76,9 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   const runNow = () => {
     let payload = "";
     const key = freshKey();
+    const waits = job.state === "PAUSED" && job.workflow !== null;
     confirm.ask({
-      header: `Run ${job.id} now`,
+      header: waits ? `Run ${job.id} once it is resumed` : `Run ${job.id} now`,
       text: (
         <TextQuestion
           label="Payload"
@@ -101,7 +102,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
           : to.run(data.id);
         notices.done(
           <>
-            It runs:{" "}
+            {waits ? "It runs once the job is resumed:" : "It runs:"}{" "}
             <Link href={address} color="inverted">
               {data.id}
             </Link>

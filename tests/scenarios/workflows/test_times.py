@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from duecourse.domain.jobs.policies import Completion, JobState, Overlap
+from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
@@ -94,6 +97,58 @@ def test_a_dead_job_that_is_paused_and_redriven_by_itself_waits_too(world: Workf
     world.until(world.clock.now() + 2)
     assert world.called() == ["extract", *CHAIN]
     assert world.state("nightly") == (S, None)
+
+
+@pytest.mark.parametrize("overlap", [Overlap.ALLOW, Overlap.QUEUE])
+def test_a_run_of_a_paused_job_by_itself_waits_for_the_resumption(world: WorkflowWorld, overlap: Overlap) -> None:
+    world.add(job("", id="extract", overlap=overlap, workflow="nightly"))
+    world.office.pause("extract")
+    asked = world.run_now("extract")
+    world.until(NOON + 900)
+    assert world.called() == []
+    world.office.resume("extract")
+    world.until(NOON + 901)
+    assert world.called() == ["extract"]
+    world.until(NOON + 1300)
+    record = world.run("extract", asked.name.local)
+    assert (record is not None and record.state, world.called()) == (S, ["extract"])
+
+
+def test_a_run_by_itself_that_waits_in_the_queue_of_a_paused_job_stays_there(world: WorkflowWorld) -> None:
+    world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.QUEUE, workflow="nightly"))
+    first = world.run_now("extract")
+    world.until(NOON + 10)
+    second = world.run_now("extract")
+    world.until(NOON + 20)
+    world.office.pause("extract")
+    record = world.run("extract", first.name.local)
+    assert record is not None
+    world.tell(world.about(record, MessageKind.COMPLETE))
+    world.until(NOON + 400)
+    assert world.called() == ["extract"]
+    world.office.resume("extract")
+    world.until(NOON + 402)
+    waited = world.run("extract", second.name.local)
+    assert waited is not None
+    assert waited.state is W
+
+
+def test_a_dead_run_by_itself_of_a_paused_job_is_redriven_once_it_is_resumed(world: WorkflowWorld) -> None:
+    world.add(job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", retry=RetryPolicy(max_attempts=1)))
+    world.answers.failing = {"extract"}
+    asked = world.run_now("extract")
+    world.until(NOON + 10)
+    world.answers.failing = set()
+    world.office.pause("extract")
+    dead = world.run("extract", asked.name.local)
+    assert dead is not None
+    assert dead.state is D
+    world.tell(world.about(dead, MessageKind.REDRIVE))
+    world.until(NOON + 600)
+    assert world.called() == ["extract"]
+    world.office.resume("extract")
+    world.until(NOON + 601)
+    assert world.called() == ["extract", "extract"]
 
 
 def test_a_resumption_just_after_the_job_was_read_is_not_missed(world: WorkflowWorld) -> None:

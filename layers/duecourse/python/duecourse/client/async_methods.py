@@ -406,8 +406,9 @@ class AsyncMethods(ABC):
     ) -> Awaitable[Run]:
         """Run a job now.
 
-        Whatever its state and schedule; `overlap` and `start_deadline_seconds` hold. With an `Idempotency-Key` the
-        same request is the same run.
+        Whatever its state and schedule; `overlap` and `start_deadline_seconds` hold. A paused job that belongs to a
+        workflow is the exception: its run waits for the job's resumption. With an `Idempotency-Key` the same
+        request is the same run.
 
         `job_id`: the job's id.
 

@@ -99,7 +99,8 @@ class SkippedAnswer(TypedDict):
 def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Run a job now.
 
-    Whatever its state and schedule; `overlap` and `start_deadline_seconds` hold. With an `Idempotency-Key` the same
+    Whatever its state and schedule; `overlap` and `start_deadline_seconds` hold. A paused job that belongs to a
+    workflow is the exception: its run waits for the job's resumption. With an `Idempotency-Key` the same
     request is the same run.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)

@@ -38,7 +38,9 @@ def run(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Run a job now, whatever its schedule says, even while it is paused."""
+    """Run a job now, whatever its schedule says, even while it is paused. A paused job of a workflow waits for its
+    resumption.
+    """
     try:
         given = None if payload is None else json.loads(payload)
     except ValueError as error:

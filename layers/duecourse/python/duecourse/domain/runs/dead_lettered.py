@@ -24,7 +24,15 @@ from duecourse.domain.runs.overlap import LOST_SECONDS
 from duecourse.domain.runs.records import ended, first_record
 from duecourse.domain.runs.recreated import instead_of, of_predecessor, own_job
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS, adopted, asked_again, late_since, outdated, without_job
+from duecourse.domain.runs.start import (
+    LEASE_MARGIN_SECONDS,
+    adopted,
+    asked_again,
+    held_by_pause,
+    late_since,
+    outdated,
+    without_job,
+)
 
 REASON = "dead_lettered"
 ERROR = "its message was received too often without an end: by crashes or throttling, see the workers' log"
@@ -101,6 +109,8 @@ def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now
         return Reschedule(now, "its job is paused, and holds its workflow's run")
     if refusal := outdated(request, job, context, now):
         return refusal
+    if held := held_by_pause(request, job, now):
+        return Reschedule(now, held.reason)
     if now >= late_since(request) + (context.expires_at - now):
         return RetryLater(now, "so old that its record may have expired")
     dead = _dead(event, first_record(request, job, context), context, now)

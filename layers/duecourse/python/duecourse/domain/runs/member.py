@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.jobs.policies import JobState, Overlap
+from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.runs.attempts import earlier_than_next
 from duecourse.domain.runs.command import carried
 from duecourse.domain.runs.decision import (
@@ -15,7 +15,6 @@ from duecourse.domain.runs.decision import (
     Drop,
     Evaluated,
     FollowUp,
-    Hold,
     MemberTurn,
     Readiness,
     Reschedule,
@@ -30,15 +29,11 @@ from duecourse.domain.runs.finish import cancel, succeed
 from duecourse.domain.runs.records import begun, ended, first_record, may_run_again, skipped, stopped_by_workflow
 from duecourse.domain.runs.recreated import own_job
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.start import decide_start, go_on, redriven
+from duecourse.domain.runs.start import MIN_PAUSE_SECONDS, decide_start, go_on, held_by_pause, redriven
 from duecourse.domain.targets.targets import WorkflowTarget
 
 MEMBERS_FAILED = "members_failed"
 """Why a workflow's run is dead whose members have all ended."""
-
-MIN_PAUSE_SECONDS = 2
-MAX_PAUSE_SECONDS = 300
-"""How soon a paused member is looked at again: after half of what it has waited already, between these."""
 
 
 def as_member(job: JobSnapshot) -> JobSnapshot:
@@ -53,8 +48,9 @@ def decide_member_start(
     """Decide on a start of a member, or on its redrive. `turn` was read before a record that is not there, and after
     one that says that the member may run again.
     """
-    if run is not None and run.state is RunState.QUEUED and isinstance(job, Job) and job.state is JobState.PAUSED:
-        return _held(request, now)  # it waited in the queue of its job
+    held = held_by_pause(request, job, now) if isinstance(job, Job) else None
+    if held and run is not None and run.state is RunState.QUEUED:
+        return held  # it waited in the queue of its job
     if run is not None and not may_run_again(run):
         return go_on(request, own_job(job, run), run, context, now)
     withdrawn = run is not None and turn.round > run.round
@@ -73,8 +69,8 @@ def decide_member_start(
     late = job.start_deadline_seconds is not None and now > request.due + job.start_deadline_seconds
     if late and not (run is not None and run.state is RunState.DEAD):
         return _skipped(request, turn, job, run, context, "start_deadline")
-    if job.state is JobState.PAUSED:
-        return _held(request, now)
+    if held:
+        return held
     if now < turn.not_before:
         return Reschedule(turn.not_before, "its own time has not come")
     if run is None:
@@ -90,11 +86,6 @@ def decide_member_start(
         code=None,
     )
     return Start(begun(replace(again, earlier=earlier_than_next(run)), request, job, context, now), run, "its turn")
-
-
-def _held(request: StartRequest, now: float) -> Hold:
-    rest = min(max((now - request.due) / 2, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
-    return Hold(now + rest, "its job is paused")
 
 
 def _skipped(

@@ -16,6 +16,7 @@ from duecourse.domain.runs.decision import (
     Decision,
     Drop,
     FollowUp,
+    Hold,
     RemainingCatchUp,
     RetryLater,
     Start,
@@ -28,6 +29,11 @@ from duecourse.domain.runs.run import Run, RunState
 
 LEASE_MARGIN_SECONDS = 10
 """How much longer than its lease an attempt counts as alive: workers' clocks may differ by seconds."""
+
+
+MIN_PAUSE_SECONDS = 2
+MAX_PAUSE_SECONDS = 300
+"""How soon a run that a pause holds is looked at again: after half of what it has waited already, between these."""
 
 
 def decide_start(
@@ -48,7 +54,20 @@ def decide_start(
         return refusal
     if late := _lateness(request, job, context, now):
         return late
+    if held := held_by_pause(request, job, now):
+        return held
     return Start(begun(first_record(request, job, context), request, job, context, now), None, "due")
+
+
+def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
+    """The decision for a run of a paused job that belongs to a workflow, by its turn or on request; None where it may
+    start.
+    """
+    of_workflow = request.is_member or (request.manual and job.workflow is not None)
+    if job.state is not JobState.PAUSED or not of_workflow:
+        return None
+    rest = min(max((now - request.due) / 2, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
+    return Hold(now + rest, "its job is paused")
 
 
 def without_job(request: StartRequest, job: Gone | None, context: AttemptContext) -> Decision:
@@ -153,6 +172,8 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
         case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
             return FollowUp(run, f"already {run.state}")
         case RunState.DEAD if redriven(request, run, context) and isinstance(job, Job):
+            if held := held_by_pause(request, job, now):
+                return held
             # A fresh allowance, also with at_most_once: a person has decided to redrive.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
             return Start(begun(allowed, request, job, context, now), run, "redriven")
@@ -215,6 +236,8 @@ def _in_line(request: StartRequest, job: JobSnapshot, run: Run, context: Attempt
         return never("paused")
     if job.start_deadline_seconds is not None and now > _newest_due(request, job) + job.start_deadline_seconds:
         return never("start_deadline")
+    if held := held_by_pause(request, job, now):
+        return held
     return Start(begun(run, request, job, context, now), run, "its turn")
 
 

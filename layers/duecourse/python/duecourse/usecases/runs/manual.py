@@ -1,4 +1,4 @@
-"""Run a job now, whatever its schedule and state."""
+"""Run a job now, whatever its schedule and state; the worker holds the run of a paused job of a workflow."""
 
 from __future__ import annotations
 
