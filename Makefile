@@ -37,7 +37,7 @@ test: setup ## the checks, and tests of every part: five minutes on two cores
 	@$(MAKE) --no-print-directory -j 2 lint short-tests
 
 test-all: setup ## everything that `make test` leaves out (tests/tiers.py): half an hour
-	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "extended and not fuzz"  # files in their order, the long ones first
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "extended and not fuzz" --ignore tests/property  # files in their order, the long ones first
 	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property
 	@$(MAKE) --no-print-directory model MODEL_STATES=300000
 	@$(MAKE) --no-print-directory types-314 test-314 wheels-314
