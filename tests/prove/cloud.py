@@ -18,8 +18,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import urllib3
+from ministack.services import dynamodb as ministack
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
+from tests.prove import dynamodb
 from tests.prove.faults import Fault, Faults
 from tests.prove.queues import Queue
 from tests.prove.simulation import HistoryError, Killed, Simulation
@@ -141,38 +143,31 @@ class Cloud:
         raise HistoryError(f"{service} {operation} is not simulated")
 
     def _dynamodb(self, operation: str, body: bytes) -> Answer:
-        from ministack.services import dynamodb
-
         index = operation in ("Query", "Scan") and self.observed.stale and b'"IndexName"' in body
         fresh: dict[str, Any] = {}
         if index:
             for name, items in self.old_items.items():
-                table = dynamodb._tables[name]
+                table = ministack._tables[name]
                 fresh[name], table["items"] = table["items"], items
                 table.pop("_index_members", None)
-        asked = dynamodb.handle_request("POST", "/", {"x-amz-target": f"DynamoDB_20120810.{operation}"}, body, {})
         try:
-            asked.send(None)
-        except StopIteration as done:
-            status, headers, answered = done.value
+            status, headers, answered = dynamodb.answer(operation, body)
         finally:
             for name, items in fresh.items():
-                dynamodb._tables[name]["items"] = items
-                dynamodb._tables[name].pop("_index_members", None)
+                ministack._tables[name]["items"] = items
+                ministack._tables[name].pop("_index_members", None)
         if status != 200:
             problem = json.loads(answered)
             problem["__type"] = "com.amazonaws.dynamodb.v20120810#" + problem["__type"].rpartition("#")[2]
             answered = json.dumps(problem).encode()
-        return status, {**JSON, **headers}, answered if isinstance(answered, bytes) else answered.encode()
+        return status, {**JSON, **headers}, answered
 
     def freeze_indexes(self, frozen: bool) -> None:
         """While frozen, reads of an index show the tables as they are now."""
-        from ministack.services import dynamodb
-
         self.observed.stale = frozen
         if frozen:
             self.old_items = {
-                str(table["TableName"]): copy.deepcopy(dynamodb._tables[table["TableName"]]["items"])
+                str(table["TableName"]): copy.deepcopy(ministack._tables[table["TableName"]]["items"])
                 for table in self.deployed.tables
             }
 

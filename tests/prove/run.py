@@ -14,7 +14,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-from tests.prove import cloud, targets
+from tests.prove import cloud, dynamodb, targets, warm
 from tests.prove.draw import PROFILES, draw
 from tests.prove.history import Result, play
 from tests.prove.known import KNOWN
@@ -44,14 +44,21 @@ def prepare() -> Deployed:
     warnings.simplefilter("ignore")
     cloud.connect(lambda: _current[-1].cloud if _current else None)
     targets.connect(lambda: _current[-1].targets)
+    os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"  # read when the functions are loaded
+    dynamodb.hasten()
     stage = deployed()
     for table in stage.tables:
-        _dynamodb("CreateTable", table)
-    warm = Plan(0, 0, (), [], Conditions(), {})
+        dynamodb.ask("CreateTable", table)
     with Path(os.devnull).open("w") as nothing:
         before, sys.stdout = sys.stdout, nothing
-        _watched(World(warm, stage, begin=-300)).simulation.run(_current[-1].simulation.now + 290)
+        warm.play(_watched(warm.warm(stage)))
+        for table in stage.tables:
+            dynamodb.ask("DeleteTable", {"TableName": table["TableName"]})
+            dynamodb.ask("CreateTable", table)
+        idle = Plan(0, 0, (), [], Conditions(), {})
+        _watched(World(idle, stage, begin=-300)).simulation.run(_current[-1].simulation.now + 290)
         sys.stdout = before
+    gc.collect()
     gc.freeze()
     return stage
 
@@ -59,19 +66,6 @@ def prepare() -> Deployed:
 def _watched(world: World) -> World:
     _current.append(world)
     return world
-
-
-def _dynamodb(operation: str, body: object) -> None:
-    from ministack.services.dynamodb import handle_request
-
-    asked = handle_request(
-        "POST", "/", {"x-amz-target": f"DynamoDB_20120810.{operation}"}, json.dumps(body).encode(), {}
-    )
-    try:
-        asked.send(None)
-    except StopIteration:
-        return
-    raise AssertionError(operation)
 
 
 def findings_of(plan: Plan, stage: Deployed) -> list[Finding]:
