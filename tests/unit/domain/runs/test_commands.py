@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
 from duecourse.domain.jobs.policies import Completion, Delivery, JobState, Lane
 from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.domain.runs.command import Command
+from duecourse.domain.runs.command import ARMED_SECONDS, Command
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,
@@ -105,6 +105,19 @@ def test_what_belongs_to_an_attempt_that_is_over_changes_nothing(event: Command,
 def test_what_belongs_to_an_attempt_that_has_not_begun_changes_nothing(event: Command) -> None:
     ahead = replace(event, request=start_request(attempt=2, nonce="nonce-c"))
     assert decide(ahead, waiting_run()) == Drop("attempt 2 is over")
+
+
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.RETRYING, RunState.QUEUED])
+def test_the_deadline_of_an_attempt_that_is_about_to_begin_comes_again(state: RunState) -> None:
+    """It is armed before the record is written; that of a workflow's run which is taken over may have passed."""
+    ahead = deadline(start_request(attempt=2, nonce="nonce-c"))
+    assert decide(ahead, waiting_run(state)) == RetryLater(NOW + ARMED_SECONDS, "its attempt is about to begin")
+
+
+@pytest.mark.parametrize("state", [state for state in RunState if state.final])
+def test_the_deadline_of_an_attempt_that_never_begins_is_dropped(state: RunState) -> None:
+    ahead = deadline(start_request(attempt=2, nonce="nonce-c"))
+    assert decide(ahead, waiting_run(state)) == Drop("attempt 2 is over")
 
 
 @CALLBACKS

@@ -20,6 +20,7 @@ from duecourse.domain.runs.decision import (
     FollowUp,
     GivenUp,
     Reschedule,
+    RetryLater,
     StartRequest,
     Transition,
 )
@@ -32,6 +33,12 @@ from duecourse.domain.targets.targets import Failed
 
 LATE_CALLBACK = Failed("it was not completed in time", code="callback.timeout")
 LATE_WORKFLOW = Failed("its jobs had not ended by its deadline", code="workflow.deadline")
+
+ARMED_SECONDS = 5
+"""After which a deadline is looked at again whose message came before the record of its attempt."""
+
+_MAY_BEGIN = (RunState.RUNNING, RunState.RETRYING, RunState.QUEUED)
+"""Where the next attempt may be armed and not written yet: after a retry, a turn in line, or a lost worker."""
 
 Command = Completed | GivenUp | DeadlineCame | CancelAsked
 
@@ -52,6 +59,8 @@ def decide_command(
         return _cancel(event, run, context, now)
     attempt = event.request.attempt
     if run.attempt != attempt:
+        if isinstance(event, DeadlineCame) and run.attempt == attempt - 1 and run.state in _MAY_BEGIN:
+            return RetryLater(now + ARMED_SECONDS, "its attempt is about to begin")
         return Drop(f"attempt {attempt} is over")
     if run.state in (RunState.RUNNING, RunState.WAITING):
         return _alive(event, own_job(job, run), run, context, now)
