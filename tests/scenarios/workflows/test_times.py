@@ -71,6 +71,30 @@ def test_a_paused_job_does_not_start_from_the_queue_of_its_runs(world: WorkflowW
     assert world.state("extract") == (W, None)
 
 
+def test_the_next_run_in_line_starts_at_once_after_one_that_a_pause_held(world: WorkflowWorld) -> None:
+    """The held run was called. That call is not on its way any more, so the end of the run sends the next one."""
+    world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.QUEUE, workflow="nightly"))
+    first = world.run_now("extract")
+    world.begin(graph_of(CHAIN), NOON + 90)
+    last = world.run_now("extract")
+    world.until(NOON + 92)
+    world.office.pause("extract")
+    record = world.run("extract", first.name.local)
+    assert record is not None
+    world.tell(world.about(record, MessageKind.COMPLETE))
+    world.until(NOON + 94)
+    world.office.resume("extract")
+    world.until(NOON + 96)
+    assert world.state("extract") == (W, None)
+    record = world.run("extract")
+    assert record is not None
+    world.tell(world.about(record, MessageKind.COMPLETE))
+    world.until(NOON + 98)
+    third = world.run("extract", last.name.local)
+    assert third is not None
+    assert third.state is W
+
+
 def test_a_paused_dead_job_is_redriven_once_it_is_resumed(world: WorkflowWorld) -> None:
     world.answers.failing = {"extract", "transform"}
     world.begin(graph_of({"extract": (), "transform": ()}), NOON + 90)

@@ -216,8 +216,10 @@ class LaneWorker:
         meanwhile. A copy looks again from time to time, in case the resumption's message is lost; for a run in the
         queue of its job that queue's watch does so.
         """
-        message, now = item.message, self.requeue.clock.now()
-        self.transitions.effects.line.lines.hold(message, expires_at=int(now) + HELD_SECONDS)
+        message, now, line = item.message, self.requeue.clock.now(), self.transitions.effects.line
+        if message.waited:
+            line.received(message)  # it starts nothing, and the next call of its line is not to wait for it
+        line.lines.hold(message, expires_at=int(now) + HELD_SECONDS)
         job = self.jobs.get(message.tenant, message.job_id)
         if job is None or job.state is not JobState.PAUSED:
             return Conflict(run)
