@@ -84,7 +84,7 @@ def test_a_document_names_its_type_and_every_field(target: Target) -> None:
     ("document", "target"),
     [
         (
-            {"type": "http", "url": "https://a.example/", "method": "GET", "headers": [["X-A", "1"], ["X-B", "2"]]},
+            {"type": "http", "url": "https://a.example/", "method": "GET", "headers": {"X-A": "1", "X-B": "2"}},
             HttpTarget("https://a.example/", "GET", (("X-A", "1"), ("X-B", "2"))),
         ),
         ({"type": "lambda", "function": "duecourse-target-a"}, LambdaTarget("duecourse-target-a")),

@@ -158,10 +158,11 @@ def _aws_names(target: AwsTarget) -> Iterator[tuple[str, str]]:
 
 
 def _http_arguments(document: Mapping[str, Any]) -> Document:
-    """Headers are pairs; older items have a list of pairs."""
-    headers, sign = document.get("headers", ()), document.get("sign")
-    pairs = headers.items() if isinstance(headers, Mapping) else headers
-    own = {"headers": tuple((name, value) for name, value in pairs), "sign": None if sign is None else sign["secret"]}
+    sign = document.get("sign")
+    own = {
+        "headers": tuple(document.get("headers", {}).items()),
+        "sign": None if sign is None else sign["secret"],
+    }
     return _arguments(document) | own
 
 
