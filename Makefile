@@ -104,9 +104,10 @@ bench-hops: setup ## workflows on the local stack: from a job to the next, 1,000
 bench-console: setup ## the console's first page and a list of 10,000 jobs, as a browser loads them; three minutes
 	$(BIN)/python -m benchmarks.console
 
-openapi: setup ## write what is made from the API's code: openapi.json, docs/api.md, the client's methods
+openapi: setup ## write what is made from the API's code: openapi.json, docs/api.md, the client's methods, the console's targets
 	$(BIN)/python -m duecourse.api.openapi docs/api.md
 	$(BIN)/python -m scripts.client_code
+	$(BIN)/python -m scripts.console_kinds
 
 fuzz: setup ## by chance: the API against its own document for ten minutes (FUZZ_SECONDS=600), all that is drawn elsewhere
 	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz

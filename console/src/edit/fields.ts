@@ -1,3 +1,4 @@
+import { targets } from "../shared/kinds.json";
 import type { Doc, Path } from "./document";
 
 export interface Field {
@@ -120,90 +121,11 @@ export const RARE: Field[] = [
   field("events", "Events on the bus", "list", { hint: "deaths, failures, late, all" }),
 ];
 
-const GROUP = field("target/group", "Message group", "text", { hint: "Of FIFO only." });
+type Kind = { label: string; fields: Field[]; first: Doc };
 
-/** The kinds of targets: their fields, and what a new one says. */
-export const TARGETS: Record<string, { label: string; fields: Field[]; first: Doc }> = {
-  http: {
-    label: "HTTP request",
-    first: { url: "https://" },
-    fields: [
-      field("target/url", "URL", "text", { hint: "Begins with https://" }),
-      field("target/method", "Method", "choice", {
-        standard: "POST",
-        options: options(
-          Object.fromEntries(["POST", "GET", "PUT", "PATCH", "DELETE", "HEAD"].map((each) => [each, each])),
-        ),
-      }),
-      field("target/headers", "Headers", "pairs", { hint: "A line each: X-Team: sales" }),
-      field("target/expect", "Success is", "list", { standard: "2xx", hint: "Statuses: 2xx, 404" }),
-      field("target/sign", "Signed with the secret", "secret", { hint: "Its name in the stage." }),
-    ],
-  },
-  sqs: {
-    label: "SQS queue",
-    first: { queue: "" },
-    fields: [field("target/queue", "Queue", "text", { hint: "Its name, no ARN." }), GROUP],
-  },
-  lambda: {
-    label: "Lambda function",
-    first: { function: "" },
-    fields: [
-      field("target/function", "Function", "text", { hint: "Its name, no ARN." }),
-      field("target/mode", "Mode", "choice", {
-        standard: "sync",
-        options: options({ sync: "Wait for its answer", async: "Only start it" }),
-      }),
-    ],
-  },
-  task: {
-    label: "Registered task",
-    first: { name: "" },
-    fields: [field("target/name", "Task", "text", { hint: "As a worker has registered it." })],
-  },
-  sns: {
-    label: "SNS topic",
-    first: { topic: "" },
-    fields: [
-      field("target/topic", "Topic", "text", { hint: "Its name, no ARN." }),
-      field("target/subject", "Subject", "text"),
-      GROUP,
-    ],
-  },
-  eventbridge: {
-    label: "EventBridge bus",
-    first: { bus: "default" },
-    fields: [
-      field("target/bus", "Bus", "text"),
-      field("target/source", "Source", "text", { standard: "duecourse.jobs" }),
-      field("target/detail_type", "Detail type", "text", { standard: "Scheduled Run" }),
-    ],
-  },
-  stepfunctions: {
-    label: "Step Functions state machine",
-    first: { machine: "" },
-    fields: [field("target/machine", "State machine", "text", { hint: "Its name, no ARN." })],
-  },
-  ecs: {
-    label: "ECS task",
-    first: { cluster: "", task_definition: "", container: "", subnets: [] },
-    fields: [
-      field("target/cluster", "Cluster", "text"),
-      field("target/task_definition", "Task definition", "text"),
-      field("target/container", "Container", "text", { hint: "The one that gets the event." }),
-      field("target/subnets", "Subnets", "list"),
-      field("target/security_groups", "Security groups", "list"),
-      field("target/public_ip", "Public address", "flag"),
-    ],
-  },
-  aws: {
-    label: "AWS API call",
-    first: { service: "", action: "", parameters: {}, role: "" },
-    fields: [
-      field("target/service", "Service", "text", { hint: "ecs" }),
-      field("target/action", "Action", "text", { hint: "UpdateService" }),
-      field("target/parameters", "Parameters", "json"),
-      field("target/role", "Role", "text", { hint: "Its name, no ARN." }),
-    ],
-  },
-};
+/** The kinds of targets that a job may be given: their fields, and what a new one says (domain/targets/kinds.py). */
+export const TARGETS: Record<string, Kind> = Object.fromEntries(
+  Object.entries(targets as Record<string, Partial<Kind>>).filter(
+    (entry): entry is [string, Kind] => "fields" in entry[1],
+  ),
+);

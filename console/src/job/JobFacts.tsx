@@ -7,6 +7,7 @@ import type { ReactNode } from "react";
 import type { Schemas } from "../api/client";
 import { to } from "../app/routes";
 import { Time } from "../shared/Instant";
+import { inLine } from "../shared/targets";
 import { State } from "./State";
 
 /** What a job is, in a few lines. */
@@ -15,7 +16,7 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
     { label: "State", value: <State job={job} /> },
     { label: "Schedule", value: <Schedule job={job} /> },
     { label: "Next occurrence", value: <Time at={job.next_occurrence} zone={job.timezone} /> },
-    { label: "Target", value: <span className="text">{targetText(job.target)}</span> },
+    { label: "Target", value: <span className="text">{inLine("text", job.target)}</span> },
   ];
   if (job.name) items.push({ label: "Id", value: job.id });
   if (job.owner) items.push({ label: "Owner", value: <span className="text">{job.owner}</span> });
@@ -64,32 +65,4 @@ function Runbook({ url }: { url: string }) {
       <span className="text">{url}</span>
     </Link>
   );
-}
-
-/** What a job calls, in a line. */
-export function targetText(target: Schemas["Job"]["target"]): string {
-  switch (target.type) {
-    case "http":
-      return `${target.method} ${target.url}`;
-    case "lambda":
-      return `Lambda function ${target.function}`;
-    case "sqs":
-      return `SQS queue ${target.queue}`;
-    case "sns":
-      return `SNS topic ${target.topic}`;
-    case "eventbridge":
-      return `event bus ${target.bus}`;
-    case "stepfunctions":
-      return `state machine ${target.machine}`;
-    case "ecs":
-      return `Fargate task ${target.task_definition} in ${target.cluster}`;
-    case "aws":
-      return `${target.service}:${target.action} as ${target.role}`;
-    case "task":
-      return `task ${target.name}`;
-    case "workflow":
-      return "the jobs of its workflow";
-    default:
-      return (target as { type: string }).type;
-  }
 }

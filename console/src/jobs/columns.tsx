@@ -7,10 +7,10 @@ import type { Schemas } from "../api/client";
 import { to } from "../app/routes";
 import { Time } from "../shared/Instant";
 import { JobStatus } from "../shared/Status";
+import { inLine } from "../shared/targets";
 import { inZone } from "../shared/time";
 import { LastRuns } from "./LastRuns";
 import { Lines } from "./Lines";
-import { targetText } from "./texts";
 
 export type Job = Schemas["Job"];
 
@@ -62,7 +62,7 @@ export const COLUMNS: TableProps.ColumnDefinition<Job>[] = [
     width: 160,
     cell: (job) => <Lines text={job.understood_as ?? "only on request"} />,
   },
-  { id: "target", header: "Target", width: 170, cell: (job) => <Lines text={targetText(job.target)} /> },
+  { id: "target", header: "Target", width: 170, cell: (job) => <Lines text={inLine("short", job.target)} /> },
   { id: "owner", header: "Owner", width: 90, cell: (job) => <Lines text={job.owner || "-"} /> },
   {
     id: "tags",

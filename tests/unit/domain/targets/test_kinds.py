@@ -13,6 +13,7 @@ from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.kinds import TARGETS, TargetKind
 from duecourse.domain.targets.target_document import target_document
 from duecourse.domain.targets.targets import CallableTarget, Target
+from scripts.console_kinds import FILE, written
 
 KINDS = pytest.mark.parametrize(("word", "kind"), TARGETS.items(), ids=list(TARGETS))
 POSTED = {word: kind for word, kind in TARGETS.items() if kind.postable}
@@ -65,3 +66,7 @@ def test_kinds_permit_the_workers_what_a_stage_allows_jobs(word: str, kind: Targ
     assert named <= set(ALLOW_LISTS)
     assert permitted <= {*ALLOW_LISTS, "task_roles"}
     assert named - permitted <= {"subnets", "security_groups"}, f"{word}: no role may use what jobs may name"
+
+
+def test_kinds_in_the_console_are_these() -> None:
+    assert FILE.read_text(encoding="utf-8") == written(), "run make openapi"

@@ -1,0 +1,39 @@
+"""`python -m scripts.console_kinds`: write what the console knows of targets from their kinds in the domain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from duecourse.domain.targets.kinds import TARGETS, TargetField, TargetKind
+
+FILE = Path(__file__).resolve().parent.parent / "console" / "src" / "shared" / "kinds.json"
+
+
+def written() -> str:
+    """The kinds of targets by their words: a target in a line, its fields in the form, and those of a new one."""
+    found = {"targets": {word: _kind(kind) for word, kind in TARGETS.items()}}
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def _kind(kind: TargetKind) -> dict[str, Any]:
+    first = {
+        name: each.first if each.first is not None else ""
+        for name, each in kind.fields.items()
+        if each.first is not None or (name in kind.required and each.standard is None)
+    }
+    fields = [_field(name, each) for name, each in kind.fields.items()]
+    shown = {"label": kind.label, "text": kind.text, "short": kind.short}
+    return shown | ({"first": first, "fields": fields} if kind.postable else {})
+
+
+def _field(name: str, field: TargetField) -> dict[str, Any]:
+    options = field.options and [{"value": value, "label": label} for value, label in field.options.items()]
+    found: dict[str, Any] = {"label": field.label, "kind": field.edited_as, "hint": field.hint}
+    found |= {"standard": field.standard, "options": options}
+    return {"path": ["target", name]} | {key: value for key, value in found.items() if value is not None}
+
+
+if __name__ == "__main__":
+    FILE.write_text(written(), encoding="utf-8")
