@@ -146,7 +146,7 @@ def test_what_the_previous_release_left_in_flight_comes_to_its_right_end_exactly
     stage.spoil_cursor("quarantined")
     stage.dispatch()
     assert "slot" not in stage.cursor("quarantined")
-    stage.await_states("line", "WAITING")
+    stage.await_states("line", "QUEUED", "WAITING")
     awaited("a run in line", lambda: stage.in_line("line"))
     stage.await_states("waiting", "WAITING")
     stage.await_states("dead", "DEAD")
