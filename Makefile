@@ -122,7 +122,7 @@ model: setup ## workflows' protocol: every order of the steps over small graphs,
 prove: setup ## the real handlers against a simulated cloud, histories by chance for ten minutes (PROVE_SECONDS=600, SEED=7: that one alone)
 	$(BIN)/python -m tests.prove $(if $(SEED),--seed $(SEED) --histories 1,--seconds $(PROVE_SECONDS))
 
-prove-mutants: setup ## faults planted into a copy of the package, and by which promise histories detect each; an hour
+prove-mutants: setup ## faults planted into a copy of the package, and by which promise histories detect each; half an hour
 	$(BIN)/python -m tests.prove.mutants
 
 record-release: setup ## keep what this release writes, for the next one's tests: make record-release NAME=next

@@ -29,6 +29,10 @@ from tests.prove.stage import Deployed
 
 Answer = tuple[int, dict[str, str], bytes]
 ONE_TABLE = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan")
+PARTIAL = ("SendMessageBatch", "ChangeMessageVisibilityBatch", "BatchGetItem", "BatchExecuteStatement")
+EVENTUAL = ("GetItem", "Query", "Scan", "BatchGetItem")
+EVENTUAL_SECONDS = 1.0
+"""How old the state may be that an eventually consistent read of a table itself shows."""
 JSON = {"Content-Type": "application/x-amz-json-1.0", "x-amzn-RequestId": "request"}
 
 
@@ -59,6 +63,7 @@ class Cloud:
     objects: dict[str, bytes] = field(default_factory=dict)
     latencies: Random = field(default_factory=lambda: Random(0))
     old_items: dict[str, Any] = field(default_factory=dict)
+    recent_items: dict[str, Any] = field(default_factory=dict)
 
     def request(self, host: str, method: str, url: str, headers: Mapping[str, str], body: bytes, wait: float) -> Answer:
         """The answer to a request of the running process. Raises urllib3's errors."""
@@ -75,7 +80,9 @@ class Cloud:
         self.simulation.sleep(self.latencies.expovariate(1 / 0.003) + 0.001)
         if kind == "dies_before":
             self.simulation.kill(running)
-        if kind in ("throttled", "unavailable"):
+        if kind == "partial" and operation in PARTIAL:
+            return self._partial(operation, method, host, url, body)
+        if kind in ("throttled", "unavailable", "partial"):
             return _refusal(service, str(kind))
         if kind == "unsent":
             raise ProtocolError("Connection aborted.", ConnectionResetError(104, "Connection reset by peer"))
@@ -86,6 +93,37 @@ class Cloud:
             raise ProtocolError("Connection aborted.", ConnectionResetError(104, "Connection reset by peer"))
         self.simulation.sleep(self.latencies.expovariate(1 / 0.002))
         return answer
+
+    def _partial(self, operation: str, method: str, host: str, url: str, body: bytes) -> Answer:
+        """The answer to a batch of which every second entry, and the only one, is refused for now."""
+        asked, service = json.loads(body), host.split(".", maxsplit=1)[0]
+
+        def answer(part: Any) -> Any:
+            status, _, answered = self._answer(service, operation, method, host, url, json.dumps(part).encode())
+            assert status == 200, answered
+            return json.loads(answered)
+
+        match operation:
+            case "BatchGetItem":
+                tables = asked["RequestItems"]
+                left = {name: {**each, "Keys": each["Keys"][::2]} for name, each in tables.items()}
+                done = {name: {**each, "Keys": each["Keys"][1::2]} for name, each in tables.items() if each["Keys"][1:]}
+                made = answer({**asked, "RequestItems": done}) if done else {"Responses": {name: [] for name in tables}}
+                made["UnprocessedKeys"] = left
+            case "BatchExecuteStatement":
+                statements = asked["Statements"]
+                refused = {"Error": {"Code": "ProvisionedThroughputExceeded", "Message": "said by the simulated cloud"}}
+                done = iter(answer({**asked, "Statements": statements[1::2]})["Responses"] if statements[1:] else ())
+                made = {"Responses": [next(done) if number % 2 else refused for number, _ in enumerate(statements)]}
+            case _:
+                entries, done = asked["Entries"], {"Successful": [], "Failed": []}
+                if entries[1:]:
+                    done = answer({**asked, "Entries": entries[1::2]})
+                failed = [
+                    {"Id": each["Id"], "Code": "ThrottlingException", "SenderFault": False} for each in entries[::2]
+                ]
+                made = {**done, "Failed": [*done["Failed"], *failed]}
+        return 200, JSON, json.dumps(made).encode()
 
     def _effect(
         self,
@@ -143,10 +181,10 @@ class Cloud:
         raise HistoryError(f"{service} {operation} is not simulated")
 
     def _dynamodb(self, operation: str, body: bytes) -> Answer:
-        index = operation in ("Query", "Scan") and self.observed.stale and b'"IndexName"' in body
+        old = self._old_items_for(operation, body) if self.observed.stale and operation in EVENTUAL else None
         fresh: dict[str, Any] = {}
-        if index:
-            for name, items in self.old_items.items():
+        if old is not None:
+            for name, items in old.items():
                 table = ministack._tables[name]
                 fresh[name], table["items"] = table["items"], items
                 table.pop("_index_members", None)
@@ -162,14 +200,29 @@ class Cloud:
             answered = json.dumps(problem).encode()
         return status, {**JSON, **headers}, answered
 
-    def freeze_indexes(self, frozen: bool) -> None:
-        """While frozen, reads of an index show the tables as they are now."""
-        self.observed.stale = frozen
-        if frozen:
-            self.old_items = {
-                str(table["TableName"]): copy.deepcopy(ministack._tables[table["TableName"]]["items"])
-                for table in self.deployed.tables
-            }
+    def _old_items_for(self, operation: str, body: bytes) -> dict[str, Any] | None:
+        if b'"IndexName"' in body:
+            return self.old_items
+        return None if re.search(rb'"ConsistentRead": ?true', body) else self.recent_items
+
+    def age_reads(self, aged: bool) -> None:
+        """While aged, reads of an index show the tables as they are now, and reads of the tables themselves that are
+        not strongly consistent as they were up to EVENTUAL_SECONDS before."""
+        self.observed.stale = aged
+        if aged:
+            self.old_items = self._items()
+            self._remember()
+
+    def _remember(self) -> None:
+        if self.observed.stale:
+            self.recent_items = self._items()
+            self.simulation.at(self.simulation.now + EVENTUAL_SECONDS, self._remember)
+
+    def _items(self) -> dict[str, Any]:
+        return {
+            str(table["TableName"]): copy.deepcopy(ministack._tables[table["TableName"]]["items"])
+            for table in self.deployed.tables
+        }
 
     def _sqs(self, operation: str, asked: dict[str, Any]) -> Answer:
         queue = self.queues.get(asked["QueueUrl"].rpartition("/")[2])

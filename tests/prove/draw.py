@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
 from tests.prove import draw_workflows
+from tests.prove.draw_focus import FOCUS, lasting
 from tests.prove.faults import Fault
 from tests.prove.plan import START, Conditions, Operation, Plan
 from tests.prove.targets import ADDRESS
@@ -33,7 +35,7 @@ def at(text: str) -> float:
     return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
 
 
-PROFILES = {"plain": 7, "busy": 3, "outage": 3, "callback": 2, "workflow": 10}
+PROFILES = {"plain": 14, "busy": 4, "outage": 6, "callback": 4, "workflow": 20} | dict.fromkeys(FOCUS, 4) | {"crowd": 1}
 """Kinds of plans, with their weights."""
 
 
@@ -41,6 +43,8 @@ def draw(seed: int, profile: str | None = None) -> Plan:
     """The plan of a seed, of one kind or of any."""
     random = Random(f"{seed}/plan")
     profile = random.choices(list(PROFILES), list(PROFILES.values()))[0] if profile is None else profile
+    if profile in FOCUS:
+        return lasting(FOCUS[profile](random, seed), lambda seconds: instant(START + seconds))
     seconds = {"busy": 100.0, "outage": 320.0}.get(profile) or random.choice((60.0, 100.0, 160.0))
     end = instant(START + seconds + (30 if profile == "busy" else ENDING_SECONDS))
     operations: list[Operation] = []
@@ -56,6 +60,8 @@ def draw(seed: int, profile: str | None = None) -> Plan:
             what = random.choice(OPERATIONS)
             moment = round(random.uniform(begin + 1, seconds - 2), 1)
             operations.append(Operation(moment, what, name, _more(random, profile, what, end)))
+    asking = Random(f"{seed}/asking")
+    operations = [_asked(asking, each, number) for number, each in enumerate(operations)]
     operations.sort(key=lambda each: each.at)
     faults = [Fault.drawn(random) for _ in range(random.choice((0, 1, 1, 2, 2, 2)))]
     return Plan(seed, seconds, tuple(operations), faults, _conditions(random, profile, seconds), targets)
@@ -107,6 +113,20 @@ def body(random: Random, profile: str, end: str) -> dict[str, Any]:
     if random.random() < 0.1 and schedule not in (None, "at"):
         made["jitter_seconds"] = 5
     return made
+
+
+def _asked(random: Random, operation: Operation, number: int) -> Operation:
+    """Jobs are created by each route, and requests come twice at the same moment now and then."""
+    twice = {"twice": True} if random.random() < 0.2 else {}
+    more = operation.more | twice | {"key": f"key{number}"}
+    match operation.what, random.choice(("put", "post", "batch")):
+        case "create", ("post" | "batch") as how:
+            return replace(operation, more=more | {"how": how})
+        case "run", _ if twice:
+            return replace(operation, more=more)
+        case "put" | "create", _ if twice:
+            return replace(operation, more=operation.more | twice)
+    return operation
 
 
 def _target(random: Random) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from random import Random
 
-KINDS = ("throttled", "unavailable", "unsent", "lost", "slow", "dies_before", "dies_after")
-"""`unsent`: the connection breaks before the request takes effect; `lost`: after it. `slow`: the request takes effect
-after `seconds`, perhaps after its sender has given up. `dies`: the process ends."""
+KINDS = ("throttled", "unavailable", "unsent", "lost", "slow", "dies_before", "dies_after", "partial")
+"""`unsent`: the connection breaks before the request takes effect; `lost`: after it. `partial`: of a batch only a part
+is done, and other requests are throttled. `slow`: the request takes effect after `seconds`, perhaps after its sender
+has given up. `dies`: the process ends."""
 
 OPERATIONS = {
     "api": (

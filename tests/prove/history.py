@@ -56,8 +56,8 @@ def play(plan: Plan, deployed: Deployed, watched: Callable[[World], World]) -> R
     operator.begin()
     if plan.conditions.stale is not None:
         begin, end = plan.conditions.stale
-        world.simulation.at(START + begin, lambda: world.cloud.freeze_indexes(True))
-        world.simulation.at(START + end, lambda: world.cloud.freeze_indexes(False))
+        world.simulation.at(START + begin, lambda: world.cloud.age_reads(True))
+        world.simulation.at(START + end, lambda: world.cloud.age_reads(False))
 
     def storm() -> bool:
         return world.cloud.observed.total > MOST_REQUESTS

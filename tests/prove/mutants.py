@@ -20,15 +20,28 @@ from tests.support.template import ROOT
 
 PACKAGE = ROOT / "layers" / "duecourse" / "python"
 
+DETECTED = ROOT / "tests" / "prove" / "DETECTED.md"
+"""The table that this command writes."""
+
+HEAD = """# Planted faults and the promises that detect them
+
+Written by `make prove-mutants`. Each fault is planted alone into a copy of the package. Histories of one kind are played
+from seed 1 until a promise is broken: the last column is their number.
+
+| fault | kind of histories | promise | histories |
+|---|---|---|---|"""
+
 
 @dataclass(frozen=True)
 class Mutant:
-    """`text` is replaced by `by`; `profile` is the kind of histories that are played."""
+    """`text` is replaced by `by`, and each first text of `also` by its second one; `profile` is the kind of histories
+    that are played."""
 
     name: str
     text: str
     by: str
     profile: str
+    also: tuple[tuple[str, str], ...] = ()
 
 
 MUTANTS = (
@@ -37,131 +50,215 @@ MUTANTS = (
         "at most once is retried",
         "if job.delivery is Delivery.AT_MOST_ONCE:\n        return end(",
         "if False:\n        return end(",
-        "plain",
+        "retries",
+        (
+            (
+                "return 1 if self.delivery is Delivery.AT_MOST_ONCE else self.retry.max_attempts",
+                "return self.retry.max_attempts",
+            ),
+        ),
     ),
     Mutant(
         "an attempt too many",
         "run.attempt >= run.attempts_allowed:\n        return end",
         "run.attempt > run.attempts_allowed:\n        return end",
-        "plain",
+        "retries",
     ),
     Mutant(
         "no pause between attempts",
         "not_before = now + job.retry.delay(",
         "not_before = now + 0 * job.retry.delay(",
-        "plain",
+        "retries",
     ),
     Mutant(
-        "refusals are retried", "return failed.retryable if self.on is None", "return True if self.on is None", "plain"
+        "refusals are retried",
+        "return failed.retryable if self.on is None",
+        "return True if self.on is None",
+        "retries",
     ),
-    Mutant("forbidden retries are made", "if failed.forbidden or any(", "if any(", "plain"),
+    Mutant("forbidden retries are made", "if failed.forbidden or any(", "if any(", "retries"),
     Mutant("a pause is ignored", 'return Drop("the schedule changed before this was due")', "return None", "plain"),
     Mutant(
         "an alive holder loses the lock",
         "if holder.state.final:\n        return TakeOver",
         "if True:\n        return TakeOver",
-        "busy",
+        "line",
     ),
     Mutant("a starting holder loses the lock", "if starting and not begun:", "if False:", "busy"),
     Mutant(
         "callbacks are not awaited",
         "if run.state is RunState.RUNNING and isinstance(job, Job) and job.completion",
         "if False and isinstance(job, Job) and job.completion",
-        "callback",
+        "callbacks",
     ),
     Mutant(
         "a refused deadline message is ignored",
         'return defer(now, "its deadline could not be armed")',
         "pass",
-        "callback",
+        "callbacks",
     ),
-    Mutant("deadlines change nothing", "if now < run.deadline:\n", "if True:\n", "callback"),
+    Mutant("deadlines change nothing", "if now < run.deadline:\n", "if True:\n", "callbacks"),
     Mutant(
         "completions of callbacks are dropped",
         "return carried(_during_call(succeed(run, result, now)), request, context)",
         "return Drop('lost')",
-        "callback",
+        "callbacks",
     ),
     Mutant(
         "cancellations are dropped",
         "case RunState.RETRYING | RunState.QUEUED:\n            return carried(cancel(",
         "case RunState.RETRYING | RunState.QUEUED:\n            return Drop('lost')\n            return carried(cancel(",
-        "callback",
+        "cancels",
     ),
-    Mutant("deaths are not announced", "if not run.is_member:  # whose", "if False:  # whose", "plain"),
+    Mutant("deaths are not announced", "if not run.is_member:  # whose", "if False:  # whose", "retries"),
     Mutant(
         "dead letters are deleted",
         "self.forwarder.postpone(item.received.receipt, DEAD_VISIBILITY_SECONDS)\n                return Disposition.RETAIN",
         "return Disposition.ACK",
-        "plain",
+        "retries",
     ),
     Mutant(
         "the next attempt is not sent",
         "if self.forwarder.send(following, not_before):\n            return Disposition.ACK",
         "return Disposition.ACK",
-        "plain",
+        "retries",
     ),
     Mutant(
         "a refused next attempt is forgotten",
         'item.report.add("send_refused", alarming=True, reason="the next attempt\'s message")\n        return Disposition.RETAIN',
         "return Disposition.ACK",
-        "plain",
+        "retries",
     ),
     Mutant(
         "the next run in line is not called",
         "if self.overlaps.release(job, run) and job.overlap in LINED:",
         "if self.overlaps.release(job, run) and False:",
-        "busy",
+        "turns",
     ),
     Mutant("jobs are not completed", "if ending and complete_if_ended(", "if False and complete_if_ended(", "plain"),
     Mutant(
         "claimed though not all was sent",
         "            if all(fine):\n                sent.append(planned)",
         "            if True:\n                sent.append(planned)",
-        "plain",
+        "sends",
     ),
-    Mutant("records are written over", "holds(stand | beat)", "{}", "plain"),
-    Mutant(
-        "cut jobs count as skipped (A.2)", "upstream & (ends.failed | ends.cut)", "upstream & ends.failed", "workflow"
-    ),
+    Mutant("records are written over", "holds(stand | beat)", "{}", "retries"),
+    Mutant("cut jobs count as skipped (A.2)", "upstream & (ends.failed | ends.cut)", "upstream & ends.failed", "rules"),
     Mutant(
         "all_done does not wait",
         "case Rule.ALL_DONE:\n                return _once(ended, ",
         "case Rule.ALL_DONE:\n                return _once(True, ",
-        "workflow",
+        "rules",
     ),
     Mutant(
         "all_success needs one success",
         "Readiness.READY if ok == upstream else",
         "Readiness.READY if ok else",
-        "workflow",
+        "rules",
     ),
     Mutant(
         "none_failed starts after skips",
         "Readiness.READY if ok or not upstream else",
         "Readiness.READY if True else",
-        "workflow",
+        "rules",
     ),
     Mutant(
         "any_success counts failures",
         "case Rule.ANY_SUCCESS:\n                if ok:",
         "case Rule.ANY_SUCCESS:\n                if ok or failed:",
-        "workflow",
+        "rules",
     ),
     Mutant(
         "any_failure is never needed",
         "return Readiness.READY if failed else _once(ended, Readiness.NOT_NEEDED)",
         "return _once(ended, Readiness.NOT_NEEDED)",
-        "workflow",
+        "rules",
     ),
     Mutant(
         "a workflow succeeds in spite of failures (A.2)",
         "WorkflowOutcome.FAILED if self.failed else",
         "WorkflowOutcome.FAILED if False else",
-        "workflow",
+        "rules",
     ),
     Mutant(
-        "a redriven workflow leaves its jobs dead (A.3)", "if each.state is RunState.DEAD]\n", "if False]\n", "workflow"
+        "a redriven workflow leaves its jobs dead (A.3)", "if each.state is RunState.DEAD]\n", "if False]\n", "repair"
+    ),
+    Mutant(
+        "a rerun counts failures of the first run as skips (A.2)",
+        "given=Given(known.of(number) or End.CUT, run.name.local)",
+        "given=Given(End.OK if known.of(number) is End.OK else End.SKIPPED, run.name.local)",
+        "rules",
+    ),
+    Mutant("ends have no rounds (A.3)", "return ROUND * in_round + (", "return 0 * in_round + (", "repair"),
+    Mutant(
+        "not_before delays skips (A.4)",
+        "if turn.readiness.skips:\n        return _skipped(",
+        "if turn.readiness.skips and now >= turn.not_before:\n        return _skipped(",
+        "timed",
+    ),
+    Mutant(
+        "a paused job of a workflow starts from its line (A.5)",
+        "if run is not None and run.state is RunState.QUEUED and isinstance(job, Job) and job.state is JobState.PAUSED:",
+        "if False:",
+        "held",
+    ),
+    Mutant("a resumption starts nothing (A.5)", "held = self.lines.held(job.tenant, job.id)", "held = []", "paused"),
+    Mutant(
+        "two workflows claim one job (A.6)",
+        "if faults := [*faults, *claimed_by_others(self.editing.jobs.membership, self.workflow, strangers, now)]:",
+        "if faults:",
+        "rivals",
+    ),
+    Mutant(
+        "a refused PUT has written the workflow (A.6)",
+        "        found = self._checked(tenant, workflow_id, draft, before)\n        # Before anything",
+        "        early = draft.definition(self.workflows.put_graph(tenant, workflow_id, Graph(draft.members)).graph)\n"
+        "        self.editing.put(tenant, workflow_id, lambda _: early, expected, correlation_id, by=by)\n"
+        "        found = self._checked(tenant, workflow_id, draft, before)\n        # Before anything",
+        "rivals",
+    ),
+    Mutant(
+        "a workflow that was deleted before its run's first write goes on (A.7)",
+        "if run.is_workflow and own_job(effects.jobs.get(run.tenant, run.job_id), run) is None:",
+        "if False:",
+        "deleted",
+    ),
+    Mutant(
+        "who takes a workflow's run over sets its deadline anew (A.7)",
+        "if run.is_workflow:  # whose deadline",
+        "if False:  # whose deadline",
+        "over",
+    ),
+    Mutant(
+        "a further delivery of an evaluation deletes the dead letter (A.7)",
+        "if item.message.kind is MessageKind.EVALUATE and self._carried_by_another(item, run):",
+        "if False:",
+        "again",
+    ),
+    Mutant(
+        "each late message of a line starts its next run (part 0)",
+        "if self.line.leave(message, run) or called:",
+        "self.line.leave(message, run)\n        if message.waited:",
+        "crowd",
+        (
+            (
+                "if watch.call is None and self._record(first, called, watch):",
+                "if self._record(first, called, watch) or True:",
+            ),
+        ),
+    ),
+    Mutant(
+        "a redriven run that waits leaves its line (part 0)",
+        "waits_for_later = run is not None and (not run.state.final or run.state is RunState.DEAD)",
+        "waits_for_later = run is not None and not run.state.final",
+        "line",
+    ),
+    Mutant(
+        "a read that is refused quarantines a cursor (part 0)",
+        "                anew = self._made(cursor, now, rejected, on_time) if on_time else made\n",
+        "                anew = self._made(cursor, now, rejected, on_time) if on_time else made\n"
+        "                if on_time is None:\n                    rejected.append(Rejected(cursor, 'throttled'))\n",
+        "missed",
     ),
 )
 
@@ -170,10 +267,13 @@ def planted(mutant: Mutant, folder: Path) -> Path:
     """A copy of the package in that folder, with the fault. Raises ValueError if the text is not there once."""
     copy = folder / "python"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    found = [path for path in copy.rglob("*.py") if mutant.text in path.read_text()]
-    if len(found) != 1 or found[0].read_text().count(mutant.text) != 1:
-        raise ValueError(f"{mutant.name}: the text is in {[path.name for path in found]}")
-    found[0].write_text(found[0].read_text().replace(mutant.text, mutant.by))
+    sources = {path: path.read_text() for path in copy.rglob("*.py")}
+    for text, by in ((mutant.text, mutant.by), *mutant.also):
+        found = [path for path, source in sources.items() if text in source]
+        if len(found) != 1 or sources[found[0]].count(text) != 1:
+            raise ValueError(f"{mutant.name}: {text!r} is in {[path.name for path in found]}")
+        sources[found[0]] = sources[found[0]].replace(text, by)
+        found[0].write_text(sources[found[0]])
     return copy
 
 
@@ -187,23 +287,42 @@ def histories(mutant: Mutant, seed: int, most: int) -> subprocess.CompletedProce
         return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
+def rows() -> dict[str, str]:
+    """The rows of the table by the names of their mutants, those of mutants that are there."""
+    names = {mutant.name for mutant in MUTANTS}
+    lines = DETECTED.read_text().splitlines() if DETECTED.exists() else []
+    found = {line.split(" | ")[0].removeprefix("| "): line for line in lines if line.startswith("| ")}
+    return {name: line for name, line in found.items() if name in names}
+
+
+def written(found: dict[str, str]) -> None:
+    """Write the table, in the order of the mutants."""
+    lines = [found[mutant.name] for mutant in MUTANTS if mutant.name in found]
+    DETECTED.write_text("\n".join([HEAD, *lines, ""]))
+
+
 def main() -> int:
     """A table: by mutant the promise that was broken, and after how many histories."""
     parser = argparse.ArgumentParser(prog="make prove-mutants")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--histories", type=int, default=60, help="how many to play for each at most")
     parser.add_argument("--only", nargs="*", help="mutants whose names contain one of these texts")
+    parser.add_argument("--missing", action="store_true", help="mutants that the table does not show as detected")
     given = parser.parse_args()
     missed = 0
-    print("| mutant | detected by | histories |\n|---|---|---|")
     for mutant in MUTANTS:
         if given.only and not any(text in mutant.name for text in given.only):
             continue
-        lines = histories(mutant, given.seed, given.histories).stdout.splitlines()
+        if given.missing and "**" not in rows().get(mutant.name, "**"):
+            continue
+        played = histories(mutant, given.seed, given.histories)
+        lines = played.stdout.splitlines()
         promise = next((line.strip().partition(":")[0] for line in lines if line.startswith("  ")), "**not detected**")
         count = lines[-1].partition(" ")[0] if lines else "?"
         missed += promise.startswith("**")
-        print(f"| {mutant.name} | {promise} | {count} |", flush=True)
+        row = f"| {mutant.name} | {mutant.profile} | {promise} | {count} |"
+        print(row, played.stderr[-300:] if not lines else "", flush=True)
+        written(rows() | {mutant.name: row})
     return 1 if missed else 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -40,12 +40,15 @@ class Operator:
         """Plan all operations."""
         self.world.called = self.called
         for operation in self.world.plan.operations:
-            self.world.simulation.spawn(lambda operation=operation: self._perform(operation), after=operation.at)  # type: ignore[misc]
+            for _ in range(2 if operation.more.get("twice") else 1):
+                self.world.simulation.spawn(lambda operation=operation: self._perform(operation), after=operation.at)  # type: ignore[misc]
 
     def _perform(self, operation: Operation) -> None:
         job, more = operation.job, operation.more
         path = f"/v1/jobs/{job}"
         match operation.what:
+            case "create" if "how" in more:
+                self._note(operation, self._created(operation))
             case "create" | "replace":
                 self._note(operation, self.world.ask("PUT", path, more["body"]))
             case "patch":
@@ -53,19 +56,20 @@ class Operator:
             case "delete":
                 self._note(operation, self.world.ask("DELETE", path))
             case "pause" | "run":
-                self._note(operation, self.world.ask("POST", f"{path}/{operation.what}", {}))
+                asked = self.world.ask("POST", f"{path}/{operation.what}", {}, key=more.get("key"))
+                self._note(operation, asked)
             case "resume" | "skip-next":
                 self._note(operation, self.world.ask("POST", f"{path}/{operation.what}", more["body"]))
             case "backfill":
                 now = self.world.simulation.now
-                asked = {
+                span = {
                     "from": instant(now - more["back"]),
                     "to": instant(now),
                     "pace_seconds": more["pace"],
                     "newest_first": more["newest_first"],
                     "dry_run": False,
                 }
-                self._note(operation, self.world.ask("POST", f"{path}/backfill", asked))
+                self._note(operation, self.world.ask("POST", f"{path}/backfill", span))
             case "put":
                 self._note(operation, self.world.ask("PUT", f"/v1/workflows/{job}", more["body"]))
             case "redrive" | "cancel" | "rerun":
@@ -76,6 +80,17 @@ class Operator:
                 self._console_redrive()
             case other:
                 raise ValueError(other)
+
+    def _created(self, operation: Operation) -> Reply:
+        """The answer to a POST of a job, alone or in a batch of one, whose own answer it has then."""
+        body, key = {"id": operation.job, **operation.more["body"]}, operation.more["key"]
+        if operation.more["how"] == "post":
+            return self.world.ask("POST", "/v1/jobs", body, key=key)
+        reply = self.world.ask("POST", "/v1/jobs/batch", {"jobs": [body]}, key=key)
+        if reply.status != 200:
+            return reply
+        item = reply.document["items"][0]
+        return replace(reply, status=item["status"], document=item.get("job", item.get("problem")))
 
     def _note(self, operation: Operation, reply: Reply, run: str | None = None, seen: Any = None) -> None:
         self.done.append(Done(operation, reply, run, seen or {}))

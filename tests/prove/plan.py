@@ -20,7 +20,8 @@ Span = tuple[float, float]
 class Conditions:
     """What goes on around the requests. `skew`: clocks differ from the true time by up to that, in seconds. `doubled`:
     the share of messages that are delivered twice. `lost` and `double`: numbers of ticks (one a minute). `outage`: no
-    worker starts meanwhile. `stale`: reads of an index show its state at the beginning. `ticks_out`: no tick comes.
+    worker starts meanwhile. `stale`: reads of an index show its state at the beginning,
+    and other reads that are not strongly consistent that of up to a second before. `ticks_out`: no tick comes.
     """
 
     skew: float = 0.0
@@ -56,7 +57,8 @@ class Operation:
 
 @dataclass(frozen=True)
 class Plan:
-    """A history. `targets`: by job, the outcomes that its calls have, with their weights and longest duration."""
+    """A history. `targets`: by job, the outcomes that its calls have, with their weights and longest duration, or
+    the one that they `always` have."""
 
     seed: int
     seconds: float
@@ -71,6 +73,8 @@ class Plan:
         target = self.targets.get(run.partition(".")[0], {})
         outcomes = target.get("outcomes", {"succeeds": 1})
         outcome = random.choices(list(outcomes), list(outcomes.values()))[0]
+        if target.get("always"):
+            return outcome, target["seconds"]
         seconds = random.choice((0.02, 0.05, random.uniform(0, target.get("seconds", 1.0))))
         return outcome, seconds
 

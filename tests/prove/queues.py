@@ -16,7 +16,7 @@ DEDUPLICATED_SECONDS = 300
 @dataclass(eq=False)
 class Message:
     """A message of a queue. `visible` is UTC seconds; `receipt` that of its last receive; `doubled`: it is, or has, a
-    copy."""
+    copy. `ghost`: a copy that a delete of the other one does not take away, which comes much later."""
 
     id: str
     body: str
@@ -26,6 +26,7 @@ class Message:
     receives: int = 0
     receipt: str = ""
     doubled: bool = False
+    ghost: bool = False
 
 
 @dataclass(eq=False)
@@ -89,7 +90,10 @@ class Queue:
 
     def delete(self, receipt: str) -> bool:
         """Delete by the receipt of a receive; a message that is gone counts as deleted."""
-        self.messages = [each for each in self.messages if each.receipt != receipt]
+        shared = {each.id for each in self.messages if each.receipt == receipt and each.doubled and not each.ghost}
+        self.messages = [
+            each for each in self.messages if each.receipt != receipt and (each.ghost or each.id not in shared)
+        ]
         return True
 
     def hide(self, receipt: str, seconds: float) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tests.prove import cloud, dynamodb, targets, warm
 from tests.prove.draw import PROFILES, draw
+from tests.prove.effects import AllPromises
 from tests.prove.history import Result, play
 from tests.prove.known import KNOWN
 from tests.prove.machine import real_time
@@ -23,7 +24,6 @@ from tests.prove.minimize import minimized
 from tests.prove.plan import Conditions, Plan
 from tests.prove.promises import Finding
 from tests.prove.stage import Deployed, deployed
-from tests.prove.workflow_promises import WorkflowPromises
 from tests.prove.world import World
 from tests.support.template import ROOT
 
@@ -82,7 +82,7 @@ def findings_of(plan: Plan, stage: Deployed) -> list[Finding]:
                 with Path(os.devnull).open("w") as nothing:
                     sys.stdout = nothing
                     result: Result = play(plan, stage, _watched)
-                    found = list(WorkflowPromises(result).findings())
+                    found = list(AllPromises(result).findings())
             except BaseException:  # noqa: BLE001 - its parent prints it
                 found = [("the history can be played", traceback.format_exc())]
             answer.write(json.dumps(found))

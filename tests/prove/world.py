@@ -20,6 +20,9 @@ from tests.prove.targets import TargetCall, Targets
 from tests.support.api_events import api_event
 
 POLL_SECONDS = 0.02
+GHOST_SECONDS = 5
+"""A message that comes again after this time is one whose delete was not seen by all of SQS's servers."""
+
 RETRY_SECONDS = 60
 """After which EventBridge starts a function again that has failed."""
 
@@ -139,7 +142,9 @@ class World:
             message.doubled = True
             wait = self.random.choice((0.0, 0.01, self.random.uniform(0, 5), self.random.uniform(0, 300)))
             instant = self.simulation.now + wait
-            queue.put(Message(message.id, message.body, message.group, instant, message.sent, doubled=True))
+            ghost = wait > GHOST_SECONDS
+            copy = Message(message.id, message.body, message.group, instant, message.sent, doubled=True, ghost=ghost)
+            queue.put(copy)
 
     def _hand_over(self, source: Source, batch: list[Message]) -> None:
         source.running += 1
@@ -198,16 +203,26 @@ class World:
         return reply
 
     def ask(
-        self, method: str, path: str, body: Any = None, *, query: Mapping[str, str] | None = None, token: str = ""
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        token: str = "",
+        key: str | None = None,
     ) -> Reply:
-        """Make a request to the API, and wait for its answer."""
+        """Make a request to the API, and wait for its answer. `key` is its idempotency key."""
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        if key is not None:
+            headers["idempotency-key"] = key
         asked = self.simulation.now
         event = api_event(
             method,
             path,
             query=query,
             body=None if body is None else json.dumps(body),
-            headers={"authorization": f"Bearer {token}"} if token else None,
+            headers=headers or None,
         )
         waiting = self.simulation.current
         assert waiting is not None
