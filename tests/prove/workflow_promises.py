@@ -96,9 +96,11 @@ class WorkflowPromises(Promises):
         return "members_failed" in (run["code"], run["reason"]) or "members_failed" in str(run["code"])
 
     def _touched(self, name: str, members: Runs) -> bool:
-        """Whether somebody acted on a run, or on one of its jobs' runs."""
-        local = name.partition(".")[2]
+        """Whether somebody acted on a run, or on a run of one of its jobs, or on a run from which an end is given."""
+        local, workflow = name.partition(".")[2], name.partition(".")[0]
         runs = {f"{each}.{local}" for each in members} | {name}
+        given = {member["run"] for member in members.values() if member["given"] and member["run"]}
+        runs |= given | {f"{workflow}.{each.partition('.')[2]}" for each in given}
         if self.result.operator.redriven_messages:
             return True
         return any(
