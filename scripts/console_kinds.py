@@ -1,4 +1,4 @@
-"""`python -m scripts.console_kinds`: write what the console knows of targets from their kinds in the domain."""
+"""`python -m scripts.console_kinds`: write what the console knows of targets and overlap, from the domain."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.targets.kinds import TARGETS, TargetField, TargetKind
 
 FILE = Path(__file__).resolve().parent.parent / "console" / "src" / "shared" / "kinds.json"
 
 
 def written() -> str:
-    """The kinds of targets by their words: a target in a line, its fields in the form, and those of a new one."""
-    found = {"targets": {word: _kind(kind) for word, kind in TARGETS.items()}}
+    """The kinds of targets by their words: a target in a line, its fields in the form, and those of a new one. The
+    rules for overlap, with their labels.
+    """
+    rules = [{"value": each, "label": each.rule.label, "limited": each.rule.limited} for each in Overlap]
+    found = {"targets": {word: _kind(kind) for word, kind in TARGETS.items()}, "overlap": rules}
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 

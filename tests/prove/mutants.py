@@ -131,7 +131,7 @@ MUTANTS = (
     ),
     Mutant(
         "the next run in line is not called",
-        "if self.overlaps.release(job, run) and job.overlap in LINED:",
+        "if self.overlaps.release(job, run) and job.overlap.rule.waits:",
         "if self.overlaps.release(job, run) and False:",
         "turns",
     ),

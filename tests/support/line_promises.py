@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Completion, Overlap
-from duecourse.domain.runs.overlap import NEWEST_ONLY
+from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept, Left, Shared, State, Worker
@@ -128,9 +127,9 @@ class Promises:
         ends: set[tuple[RunState, str | None]] = {(RunState.SUCCEEDED, None)}
         if self.job.queue_limit is not None:
             ends.add((RunState.SKIPPED, "overlap_full"))
-        if self.job.overlap in NEWEST_ONLY and not newest:
+        if self.job.overlap.rule.only_newest and not newest:
             ends.add((RunState.SKIPPED, "replaced"))
-        if self.job.overlap is Overlap.REPLACE and not newest:
+        if self.job.overlap.rule.preempts and not newest:
             ends.add((RunState.CANCELLED, "replaced"))
         return ends
 
@@ -143,7 +142,7 @@ class Promises:
             other = self.kept.values[place]
             if place not in worker.seen or other.local == local:
                 continue
-            before, newest = (other.due, other.local) < mine, self.job.overlap in NEWEST_ONLY
+            before, newest = (other.due, other.local) < mine, self.job.overlap.rule.only_newest
             self._is(before is newest, f"{local} starts before {other.local}", step)
 
     def _run(self, number: int) -> Run:

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import api from "../../../layers/duecourse/python/duecourse/api/openapi/openapi.json";
+import { overlap } from "../shared/kinds.json";
 import { type Field, PEOPLE, RARE, RUNNING, SHAPE, TARGETS } from "./fields";
 
 type Schema = {
@@ -87,6 +88,13 @@ test("the form has each field of a job once", () => {
     return inner.length > 0 && each.$ref ? inner.map((field) => `${name}/${field}`) : [name];
   });
   expect(places.sort()).toEqual(wanted.filter((place) => !ELSEWHERE.includes(place)).sort());
+});
+
+test("the form has the rules for overlap, and a bound where the API takes one", () => {
+  const [words, limited] = at(JOB, ["overlap"])?.anyOf ?? at(JOB, ["overlap"])?.oneOf ?? [];
+  expect(overlap.map(({ value }) => value)).toEqual(words?.enum);
+  const bounded = overlap.filter((each) => each.limited).map(({ value }) => value);
+  expect(bounded).toEqual(Object.keys(meant(limited ?? {}).properties ?? {}));
 });
 
 const target = at(JOB, ["target"]);

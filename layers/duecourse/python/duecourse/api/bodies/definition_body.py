@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, ValidationInfo, field_validator
 from pydantic import Tag as Variant
@@ -23,7 +23,7 @@ from duecourse.domain.jobs.job_limits import (
     MIN_GRACE_SECONDS,
 )
 from duecourse.domain.jobs.plan import MAX_FIRINGS
-from duecourse.domain.jobs.policies import EventKind
+from duecourse.domain.jobs.policies import EventKind, Overlap
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS
 from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
 
@@ -61,9 +61,13 @@ class QueueBody(Body):
     queue: Annotated[Whole, Field(ge=1, le=MAX_QUEUE_LIMIT)]
 
 
+if TYPE_CHECKING:
+    OverlapWord = str
+else:
+    OverlapWord = Literal[tuple(each.value for each in Overlap)]
+
 OverlapBody = Annotated[
-    Annotated[Literal["skip", "queue", "newest", "replace", "allow"], Variant("rule")]
-    | Annotated[QueueBody, Variant("queue")],
+    Annotated[OverlapWord, Variant("rule")] | Annotated[QueueBody, Variant("queue")],
     Discriminator(lambda value: "rule" if isinstance(value, str) else "queue"),
 ]
 

@@ -22,6 +22,7 @@ from duecourse.api.bodies.workflow_body import MemberBody
 from duecourse.api.problems.problems import MAX_FAULTS, FieldFault, invalid, pointer
 from duecourse.api.request import MAX_BODY_BYTES, Request
 from duecourse.domain.jobs.job_document import definition_fields
+from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.usecases.jobs.draft import Draft
 
@@ -50,7 +51,7 @@ _REQUIRED = {
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
 
-_OVERLAP = 'must be one of skip, queue, newest, replace, allow, or {"queue": 10} for a queue of at most ten runs'
+_OVERLAP = f'must be one of {", ".join(Overlap)}, or {{"queue": 10}} for a queue of at most ten runs'
 
 _TYPES = {
     "string_type": "must be text",

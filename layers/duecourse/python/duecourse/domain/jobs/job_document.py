@@ -39,7 +39,7 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
             "grace_seconds": missed.grace_seconds,
             "max_missed": missed.max_missed,
         },
-        "overlap": job.overlap.value if job.queue_limit is None else {"queue": job.queue_limit},
+        "overlap": job.overlap.value if job.queue_limit is None else {job.overlap.value: job.queue_limit},
     }
     if job.completion is not Completion.CALLBACK:
         document["completion_seconds"] = None
@@ -50,7 +50,7 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a JobDefinition: the inverse, for a document without faults, its instants as UTC seconds."""
     missed, overlap, seconds = document["missed"], document["overlap"], document["completion_seconds"]
     spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end"))
-    queued = isinstance(overlap, Mapping)
+    rule, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
     return read_fields(
         JobDefinition,
         document,
@@ -59,8 +59,8 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
         target=target_of(document["target"]),
         completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,
         missed=MissedPolicy(MissedMode(missed["policy"]), missed["grace_seconds"], missed["max_missed"]),
-        overlap=Overlap.QUEUE if queued else Overlap(overlap),
-        queue_limit=overlap["queue"] if queued else None,
+        overlap=Overlap(rule),
+        queue_limit=limit,
     )
 
 

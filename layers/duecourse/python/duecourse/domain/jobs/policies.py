@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -30,16 +31,50 @@ class Precision(StrEnum):
     EXACT = "exact"
 
 
-class Overlap(StrEnum):
-    """What happens when a run comes due while another run of the same job is alive: it is skipped; it waits in line; it
-    waits in line, and only the newest waiting run runs; the same, and the other run is asked to end; both run.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverlapRule:
+    """What happens when a run comes due while another run of the same job is alive. `label` says it in the console.
+
+    `alone`: at most one run of the job is at work. Then the new run is skipped, unless it `waits` in line.
+    `only_newest`: of the runs in line only the newest runs, the others are skipped. `preempts`: the run that is alive
+    is asked to end. `limited`: a job may bound its line; a run that comes when it is full is skipped.
     """
+
+    label: str
+    alone: bool = True
+    waits: bool = False
+    only_newest: bool = False
+    preempts: bool = False
+    limited: bool = False
+
+    @property
+    def skips(self) -> bool:
+        """Whether the new run is skipped."""
+        return self.alone and not self.waits
+
+
+class Overlap(StrEnum):
+    """The rules by their words in documents; the traits of each are in OVERLAP_RULES."""
 
     SKIP = "skip"
     QUEUE = "queue"
     NEWEST = "newest"
     REPLACE = "replace"
     ALLOW = "allow"
+
+    @property
+    def rule(self) -> OverlapRule:
+        """Its traits."""
+        return OVERLAP_RULES[self]
+
+
+OVERLAP_RULES: Mapping[Overlap, OverlapRule] = {
+    Overlap.SKIP: OverlapRule(label="Skip the new run"),
+    Overlap.QUEUE: OverlapRule(label="Let the new run wait", waits=True, limited=True),
+    Overlap.NEWEST: OverlapRule(label="Let only the newest wait", waits=True, only_newest=True),
+    Overlap.REPLACE: OverlapRule(label="Cancel the old run", waits=True, only_newest=True, preempts=True),
+    Overlap.ALLOW: OverlapRule(label="Run both", alone=False),
+}
 
 
 class Completion(StrEnum):

@@ -15,7 +15,7 @@ from enum import Enum, auto
 from itertools import pairwise
 
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import Completion, JobState, Lane, Overlap
+from duecourse.domain.jobs.policies import Completion, JobState, Lane
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.limits import WORKER_SECONDS
@@ -84,7 +84,7 @@ class Apart(Enum):
 
 def kept_apart(job: Job) -> Apart:
     """What would have to keep the runs of the job apart."""
-    if job.overlap is not Overlap.ALLOW:
+    if job.overlap.rule.alone:
         return Apart.LOCK
     return Apart.SCHEDULE if job.scheduled else Apart.WORKFLOW
 

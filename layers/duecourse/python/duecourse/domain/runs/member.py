@@ -38,7 +38,7 @@ MEMBERS_FAILED = "members_failed"
 
 def as_member(job: JobSnapshot) -> JobSnapshot:
     """The job as its runs in a workflow are treated: none is skipped for another run of the job, it waits in line."""
-    skips = isinstance(job, Job) and job.overlap is Overlap.SKIP
+    skips = isinstance(job, Job) and job.overlap.rule.skips
     return replace(job, overlap=Overlap.QUEUE, queue_limit=None) if skips and isinstance(job, Job) else job
 
 

@@ -27,12 +27,6 @@ dead-letter queue, and must not block its job for ever. A later attempt asks for
 AWAIT_SECONDS = 2
 """After this time a run that may not wait in line checks again whether the holder of its lock has begun."""
 
-NEWEST_ONLY = (Overlap.NEWEST, Overlap.REPLACE)
-"""The policies under which only the newest waiting run runs."""
-
-LINED = (Overlap.QUEUE, *NEWEST_ONLY)
-"""The policies whose runs wait in line."""
-
 
 @dataclass(frozen=True, slots=True)
 class Lock:
@@ -118,15 +112,12 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
     alive = f"{holder.name} is {holder.state}"
     if not asks.fresh:
         return Wait(alive)  # it has begun: it is neither skipped nor replaced any more
-    match asks.policy:
-        case Overlap.SKIP | Overlap.ALLOW:
-            return Yield("overlap", alive)
-        case Overlap.QUEUE | Overlap.NEWEST:
-            return Wait(alive)
-        case Overlap.REPLACE if asks.mine < lock.holder:
-            return Yield("replaced", alive)
-        case Overlap.REPLACE:
-            return Wait(alive, holder if holder.cancel_requested is None else None)
+    rule = asks.policy.rule
+    if not rule.waits:
+        return Yield("overlap", alive)
+    if rule.preempts and asks.mine < lock.holder:
+        return Yield("replaced", alive)
+    return Wait(alive, holder if rule.preempts and holder.cancel_requested is None else None)
 
 
 def decide_turn(
@@ -135,13 +126,10 @@ def decide_turn(
     """Whether a run that has made no attempt yet must let a run in line go first; `first` and `last` are the ends of
     the line. None if it is its turn.
     """
-    match job.overlap:
-        case Overlap.QUEUE if first is not None and first < mine:
-            return Wait(f"{first.local} waits for longer")
-        case Overlap.NEWEST | Overlap.REPLACE if last is not None and last > mine:
-            return Yield("replaced", f"{last.local} takes its place")
-        case _:
-            return None
+    rule = job.overlap.rule
+    if rule.only_newest:
+        return Yield("replaced", f"{last.local} takes its place") if last is not None and last > mine else None
+    return Wait(f"{first.local} waits for longer") if rule.waits and first is not None and first < mine else None
 
 
 def rank_of_start(run: Run, previous: Run | None) -> int:
@@ -185,13 +173,13 @@ def latest(*instants: float | None) -> float | None:
 
 def needs_lock(job: Job) -> bool:
     """Only recurring jobs that forbid overlap take a lock."""
-    return job.overlap is not Overlap.ALLOW and job.recurring
+    return job.overlap.rule.alone and job.recurring
 
 
 def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | Await:
     """A run that may wait does so in line; one that may not waits for the holder's record, twice at most."""
     reason = "its holder is about to start"
-    if asks.policy in LINED or not asks.fresh:
+    if asks.policy.rule.waits or not asks.fresh:
         return Wait(reason)
     believed_until = lock.until + LEASE_MARGIN_SECONDS
     return Await(believed_until if asks.again else min(believed_until, now + AWAIT_SECONDS), reason)

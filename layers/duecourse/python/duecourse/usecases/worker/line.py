@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.overlap import NEWEST_ONLY
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lines, Randomness, Watch
@@ -64,7 +63,7 @@ class Line:
             if job.start_deadline_seconds is not None:
                 newest = max(message.due, message.through or 0)
                 self._send(entry, newest + job.start_deadline_seconds + 1.0)
-            if job.overlap in NEWEST_ONLY:
+            if job.overlap.rule.only_newest:
                 for first in self._first(run):
                     if position_of(first) < position_of(run):
                         self._call(first, report)

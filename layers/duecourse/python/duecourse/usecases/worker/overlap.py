@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Lane, Overlap
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.seats import calls_are_over
 from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.overlap import (
-    NEWEST_ONLY,
     Await,
     LinePosition,
     Lock,
@@ -97,12 +96,12 @@ class Overlaps:
 
     def _ends(self, job: Job) -> dict[str, LinePosition | None]:
         """The first place of the line, or the last one if only the newest run runs."""
-        if job.overlap not in (Overlap.QUEUE, *NEWEST_ONLY):
+        rule = job.overlap.rule
+        if not rule.waits:
             return {"first": None, "last": None}
-        newest = job.overlap in NEWEST_ONLY
-        found = [position_of(each) for each in self.lines.waiting(job.tenant, job.id, limit=1, newest=newest)]
+        found = [position_of(each) for each in self.lines.waiting(job.tenant, job.id, limit=1, newest=rule.only_newest)]
         end = found[0] if found else None
-        return {"first": None if newest else end, "last": end if newest else None}
+        return {"first": None, "last": end} if rule.only_newest else {"first": end, "last": None}
 
     def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None) -> LockResult:
         previous: Lock | None = None

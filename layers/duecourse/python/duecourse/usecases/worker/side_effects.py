@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.runs.overlap import LINED
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
@@ -101,7 +100,7 @@ class SideEffects:
         """Release the lock, start the next run in line, and complete the job if this was its last run."""
         if not isinstance(job, Job):
             return
-        if self.overlaps.release(job, run) and job.overlap in LINED:
+        if self.overlaps.release(job, run) and job.overlap.rule.waits:
             self.line.call_next(run, report)
         now = self.clock.now()
         # Only for a job whose schedule may have no future occurrence; its cursor is authoritative.
