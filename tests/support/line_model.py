@@ -102,6 +102,11 @@ class Shared:
         run: Run | None = self.kept.values[dict(state.records).get(self.kept.of(local), 0)]
         return run
 
+    def held(self, state: State) -> Lock | None:
+        """The lock, if a run holds it: without a holder it only says until when calls may be at work."""
+        lock: Lock | None = self.kept.values[state.lock]
+        return lock if lock is not None and lock.holder else None
+
     def answer(self, state: State, asked: Asked) -> tuple[Any, State]:
         """What a port answers, and the state after it."""
         values, of = self.kept.values, self.kept.of
@@ -113,15 +118,16 @@ class Shared:
             case "lock", (lock, previous):
                 held: Lock | None = values[state.lock]
                 own = held is not None and held.holder == lock.holder and held.rank <= lock.rank
+                own = own and held is not None and held.called_until is None
                 if held is None or own or held == previous:
                     return None, state._replace(lock=of(lock))
                 return held, state
             case "locked", ():
-                return values[state.lock], state
-            case "unlock", (holder, through):
-                held = values[state.lock]
+                return self.held(state), state
+            case "unlock", (holder, through, free):
+                held = self.held(state)
                 if held is not None and held.holder == holder and held.rank <= through:
-                    return True, state._replace(lock=0)
+                    return True, state._replace(lock=0 if free is None else of(free))
                 return held is None, state
             case "enter", (message,):
                 place = of(position_of(message))

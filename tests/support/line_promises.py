@@ -104,7 +104,8 @@ class Promises:
                 self._is(run.state is not RunState.QUEUED, f"{run.name} waits and has a message", ("time passes",))
         self._is(named <= 1, "several messages watch one line", ("time passes",))
         if state.left == self.left:  # otherwise the watch or a redelivered message finds it
-            self._is(state.lock != 0 or not state.line, "the lock is free, and nobody is called", ("time passes",))
+            held = self.shared.held(state)
+            self._is(held is not None or not state.line, "the lock is free, and nobody is called", ("time passes",))
             self._is(named == 1 or not state.line, "nobody watches the line", ("time passes",))
 
     def all_ended(self, state: State) -> bool:
@@ -115,7 +116,7 @@ class Promises:
         """When all is over."""
         spoilt = (state.left.watches, state.left.early) != (self.left.watches, self.left.early)
         watch = 0 if spoilt else state.watch  # one that was lost, or noted after its message had come, leaves its item
-        for name, what in (("ACTIVE", state.lock), ("LINE", state.line), ("WATCH", watch)):
+        for name, what in (("ACTIVE", self.shared.held(state)), ("LINE", state.line), ("WATCH", watch)):
             self._is(not what, f"{name} is left at the end", ("the end",))
         runs = [self._run(number) for _, number in state.records]
         for run in runs:

@@ -127,8 +127,8 @@ class Replay:
     def locked(self, *_: str) -> Any:
         return self._ask("locked")
 
-    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int) -> Any:
-        return self._ask("unlock", holder, through)
+    def unlock(self, tenant: str, job_id: str, holder: str, *, through: int, free: Any = None) -> Any:
+        return self._ask("unlock", holder, through, free)
 
     # Lines.
 
