@@ -198,7 +198,7 @@ MUTANTS = (
     ),
     Mutant(
         "a paused job of a workflow starts from its line (A.5)",
-        "if run is not None and run.state is RunState.QUEUED and isinstance(job, Job) and job.state is JobState.PAUSED:",
+        "if held and run is not None and run.state is RunState.QUEUED:",
         "if False:",
         "held",
     ),

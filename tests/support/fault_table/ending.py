@@ -94,7 +94,7 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
             yield "a cursor that was quarantined"
     for item in runs:
         match item["SK"]["S"].partition("#")[0]:
-            case "ACTIVE":
+            case "ACTIVE" if item["holder"]["S"]:  # one without a holder only says until when calls may be at work
                 yield "a lock"
             case "LINE":
                 yield "a run in line"
