@@ -30,6 +30,7 @@ EXTENDED = (
     "tests/infra/settings/test_deployment_settings.py",
     "tests/infra/settings/test_throughput.py",
     "tests/integration/",
+    "tests/property/test_seat_protocol.py",
     "tests/prove/",
     "tests/scenarios/dispatch/test_many_due.py",
     "tests/scenarios/dispatch/test_raised_shards.py",

@@ -1,0 +1,226 @@
+"""An explicit-state model of the seats of workflows' members: all orders of the steps of a few runs of one workflow.
+
+Each run has one member, whose job has a seat. A worker takes the lock and writes the run's record in two steps, and
+ends the run and releases the lock in two steps; it may die in between. A member's worker reads the workflow's run, and
+then, within its invocation, starts a call that lasts as long as the invocation may. The lock, the records and the
+decisions are the project's own; time passes in whole steps. Promised in every state: at most one call of the member's
+job is at work among the seats.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from duecourse.domain.jobs.policies import Lane, Overlap
+from duecourse.domain.jobs.seats import Starting, has_seat
+from duecourse.domain.runs.decision import Start
+from duecourse.domain.runs.overlap import Lock, called_in_workflow, latest
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.workflows.definition import workflow_fields
+from duecourse.limits import WORKER_SECONDS
+from duecourse.testing.clock import SettableClock
+from duecourse.testing.memory.items import Items
+from duecourse.testing.memory.runs import MemoryLines, MemoryRunStore
+from duecourse.usecases.worker.overlap import Held, Overlaps
+from tests.support.jobs import NOON, job
+from tests.support.runs import run
+
+INVOCATION = WORKER_SECONDS[Lane.NORMAL]
+DEADLINE_SECONDS = 120
+"""After this time a run of the workflow is ended by its deadline; it may be cancelled at any time."""
+
+WORKFLOW = job("* * * * *", id="nightly", **workflow_fields("g", DEADLINE_SECONDS))
+MEMBER = job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", seated=True)
+
+
+class Call(NamedTuple):
+    """A member's worker that has read its workflow's run, or calls: until when it may be at work."""
+
+    until: float
+    in_workflow: float | None
+    began: bool = False
+    seated: bool = False
+
+
+class One(NamedTuple):
+    """A run of the workflow: its record, the start that is to be written, its member."""
+
+    record: Run | None = None
+    starts: Start | None = None
+    ended: bool = False
+    worker: Call | None = None
+    called: bool = False
+
+
+class State(NamedTuple):
+    """What is true at `now` (UTC seconds)."""
+
+    now: float
+    lock: Lock | None
+    runs: tuple[One, ...]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How far the clocks of the workflow's workers and of the member's are ahead of the time, and the faults that a
+    test plants.
+    """
+
+    workflow_clock: float = 0.0
+    member_clock: float = 0.0
+    released: Callable[[Lock | None], Lock | None] = lambda lock: lock
+    written: Callable[[float], float] = lambda called_until: called_until
+    asked: Callable[[Run | None, float], float | None] = called_in_workflow
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The steps to a state that breaks the promise."""
+
+    steps: tuple[str, ...]
+
+
+def explore(rules: Rules, *, runs: int, step: float, horizon: float) -> int | Broken:
+    """Try all orders, each state once, the shortest way first; how many states there are."""
+    begin = NOON + 60 * runs  # all of them have come due
+    first = State(begin, None, (One(),) * runs)
+    seen: dict[State, tuple[State, str] | None] = {first: None}
+    pending = deque([first])
+    while pending:
+        state = pending.popleft()
+        if sum(each.worker is not None and each.worker.seated for each in state.runs) > 1:
+            return Broken(tuple(_way(seen, state)))
+        for name, following in _steps(rules, state, step, begin + horizon):
+            if following not in seen:
+                seen[following] = state, name
+                pending.append(following)
+    return len(seen)
+
+
+def _way(seen: dict[State, tuple[State, str] | None], state: State) -> list[str]:
+    steps = list[str]()
+    while (came := seen[state]) is not None:
+        state, name = came
+        steps.insert(0, name)
+    return steps
+
+
+def _steps(rules: Rules, state: State, step: float, horizon: float) -> Iterator[tuple[str, State]]:
+    if state.now < horizon:
+        yield f"{step:g} s pass", _later(state, state.now + step)
+    for number, one in enumerate(state.runs):
+        if number and state.runs[number - 1].record is None:
+            continue  # runs come in their order, so that like states are one
+        for name, lock, after in (*_workflow(rules, state, number, one), *_member(rules, state, one)):
+            others = (*state.runs[:number], after, *state.runs[number + 1 :])
+            yield f"run {number} {name}", State(state.now, lock, others)
+
+
+def _later(state: State, now: float) -> State:
+    """Invocations end at their deadlines, whatever they do."""
+
+    def passed(one: One) -> One:
+        worker = one.worker if one.worker is not None and now < one.worker.until else None
+        starts = one.starts if one.starts is not None and now < (one.starts.run.lease_until or 0.0) else None
+        return one._replace(worker=worker, starts=starts)
+
+    return State(now, state.lock, tuple(map(passed, state.runs)))
+
+
+def _workflow(rules: Rules, state: State, number: int, one: One) -> Iterator[tuple[str, Lock | None, One]]:
+    """What the workers of the workflow's run may do."""
+    record, now = one.record, state.now + rules.workflow_clock
+    overlaps, store = _overlaps(state, now)
+    if one.ended and record is not None:
+        overlaps.release(WORKFLOW, record)
+        free = store.items.locks.get(("default", WORKFLOW.id))
+        yield "releases the lock", rules.released(free), one._replace(ended=False)
+        yield "dies before it releases the lock", state.lock, one._replace(ended=False)
+        return
+    if one.starts is not None:
+        yield "writes its start", state.lock, one._replace(record=one.starts.run, starts=None)
+        yield "dies before it writes its start", state.lock, one._replace(starts=None)
+        return
+    if _may_start(record, now):
+        started = _started(record, number, now)
+        taken = overlaps.take(WORKFLOW, Start(started, record, "due"), now + INVOCATION)
+        if isinstance(taken, Held):
+            until = rules.written(latest(started.called_until, taken.called_until, 0.0) or 0.0)
+            lock = store.items.locks["default", WORKFLOW.id]
+            starts = Start(replace(started, called_until=until), record, "due")
+            yield "takes the lock", lock, one._replace(starts=starts)
+    if record is None or record.state.final:
+        return
+    if record.state is RunState.RUNNING:
+        waits = replace(record, state=RunState.WAITING, lease_until=None)
+        yield "has begun", state.lock, one._replace(record=waits)
+    over = replace(record, lease_until=None, waiting_until=None, finished_at=now)
+    cancelled = replace(over, state=RunState.CANCELLED, reason="cancelled")
+    yield "is cancelled", state.lock, one._replace(record=cancelled, ended=True)
+    if record.waiting_until is not None and record.waiting_until <= now:
+        dead = replace(over, state=RunState.DEAD, reason="attempts_exhausted")
+        yield "ends by its deadline", state.lock, one._replace(record=dead, ended=True)
+    if one.called and one.worker is None and record.state is RunState.WAITING:
+        done = replace(over, state=RunState.SUCCEEDED, reason=None)
+        yield "succeeds", state.lock, one._replace(record=done, ended=True)
+
+
+def _may_start(record: Run | None, now: float) -> bool:
+    """A new run, a redrive, or one whose worker has died."""
+    match record:
+        case None | Run(state=RunState.DEAD):
+            return True
+        case Run(state=RunState.RUNNING, lease_until=float(until)):
+            return now > until + 10
+        case _:
+            return False
+
+
+def _started(record: Run | None, number: int, now: float) -> Run:
+    if record is None:
+        fresh = run(WORKFLOW, RunState.QUEUED, after=60 * number, attempt=0, lane=Lane.NORMAL)
+        record = replace(fresh, identity=replace(fresh.identity, workflow="nightly@g"))
+    return replace(
+        record,
+        state=RunState.RUNNING,
+        reason=None,
+        attempt=record.attempt + 1,
+        lease_until=now + INVOCATION,
+        waiting_until=now + DEADLINE_SECONDS,
+    )
+
+
+def _member(rules: Rules, state: State, one: One) -> Iterator[tuple[str, Lock | None, One]]:
+    """What the worker of the member may do. Its first attempt is its only one: others have no seat."""
+    now, worker = state.now + rules.member_clock, one.worker
+    if worker is None:
+        if not one.called and one.record is not None and not one.record.state.final:
+            told = rules.asked(one.record, now)
+            read = Call(state.now + INVOCATION, told)
+            yield "is read by its member", state.lock, one._replace(worker=read)
+    elif not worker.began:
+        start = Starting(MEMBER.generation, now, first=True, in_workflow=worker.in_workflow)
+        seated = has_seat(MEMBER, Lane.NORMAL, start)
+        calls = worker._replace(began=True, seated=seated, in_workflow=None)
+        yield (
+            f"has its member called {'with a seat' if seated else 'in bulk'}",
+            state.lock,
+            one._replace(worker=calls, called=True),
+        )
+        yield "loses its member's worker", state.lock, one._replace(worker=None)
+    else:
+        yield "has its member's call end", state.lock, one._replace(worker=None)
+
+
+def _overlaps(state: State, now: float) -> tuple[Overlaps, MemoryRunStore]:
+    items = Items()
+    if state.lock is not None:
+        items.locks["default", WORKFLOW.id] = state.lock
+    for one in state.runs:
+        if one.record is not None:
+            items.put_run(one.record)
+    store = MemoryRunStore(items)
+    return Overlaps(store, MemoryLines(items), SettableClock(now)), store
