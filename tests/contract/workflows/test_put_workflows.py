@@ -8,15 +8,23 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, Reservation
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
 from duecourse.ports import InlineExecutor, WorkflowStore
 from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.job_errors import JobChangedError
+from duecourse.usecases.jobs.job_errors import (
+    ANYTHING,
+    JobChangedError,
+    JobExistsError,
+    JobVersionError,
+    Precondition,
+)
 from duecourse.usecases.jobs.membership import CLAIM_SECONDS, MemberError
+from duecourse.usecases.jobs.reservations import RESERVED_SECONDS
 from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.manage import GRAPH_DAYS, ManageWorkflows
 from duecourse.usecases.workflows.workflow_draft import (
@@ -82,11 +90,17 @@ class Desk:
         store: Any = None,
         inline: Sequence[str] | None = None,
         reach: Callable[[Job | Draft], None] = lambda _: None,
+        expected: Precondition = ANYTHING,
         **fields: Any,
     ) -> WorkflowPut:
         managing = self.managing(store)
-        before = managing.standing("default", "nightly")
-        return managing.put("default", "nightly", replace(draft(names, inline, **fields), reach=reach), before)
+        before = managing.standing("default", "nightly", expected)
+        asked = replace(draft(names, inline, **fields), reach=reach)
+        return managing.put("default", "nightly", asked, before, expected)
+
+    def as_read(self) -> Precondition:
+        """The workflow must be as it is now (If-Match)."""
+        return Precondition(frozenset({self.job("nightly").version}))
 
     def job(self, name: str) -> Job:
         found = self.world.jobs.get("default", name)
@@ -138,6 +152,132 @@ def desk(any_tables: Stores) -> Desk:
 @pytest.fixture
 def dynamodb_desk(dynamodb_tables: Tables) -> Desk:
     return Desk(dynamodb_tables)
+
+
+def test_a_request_whose_expectation_fails_meanwhile_changes_nothing(desk: Desk) -> None:
+    desk.put("extract", "load")
+    extract, expected = desk.job("extract"), desk.as_read()
+    changed = Interrupted(desk.world.workflows, "jobs", lambda: desk.office.edit("nightly", name="Other"))
+    with pytest.raises(JobVersionError):
+        desk.put("extract", "load", "mail", store=changed, expected=expected)
+    assert desk.job("extract") == extract
+    assert desk.world.jobs.get("default", "mail") is None
+
+
+def test_what_is_expected_stays_so_from_the_first_write_to_the_switch(desk: Desk) -> None:
+    desk.put("extract", "load")
+    read, refused = desk.as_read(), list[Exception]()
+
+    def edit() -> None:
+        """Another request, while the jobs are written and the workflow is not switched yet."""
+        try:
+            desk.office.edit("nightly", name="Other")
+        except JobChangedError as error:
+            refused.append(error)
+
+    between = Interrupted(desk.world.workflows, "put_graph", edit)
+    desk.put("extract", "load", "mail", store=between, expected=read)
+    assert len(refused) == 1
+    assert desk.job("mail").workflow == "nightly"
+    assert desk.office.edit("nightly", name="Other").changed  # nothing is reserved any more
+
+
+@pytest.mark.parametrize("what", ["delete", "replace"])
+def test_nothing_is_deleted_or_replaced_under_a_request_that_expects_it(desk: Desk, what: str) -> None:
+    desk.put("extract", "load")
+    read = desk.as_read()
+
+    def other() -> None:
+        with pytest.raises(JobChangedError):
+            desk.office.jobs.delete("default", "nightly") if what == "delete" else desk.put("extract", name="Other")
+
+    between = Interrupted(desk.world.workflows, "put_graph", other)
+    assert desk.put("extract", "load", "mail", store=between, expected=read).changed
+
+
+def test_a_pause_under_a_request_that_expects_a_version_holds(desk: Desk) -> None:
+    desk.put("extract", "load")
+    read = desk.as_read()
+    between = Interrupted(desk.world.workflows, "put_graph", lambda: desk.office.pause("nightly"))
+    desk.put("extract", "load", "mail", store=between, expected=read)
+    assert (desk.job("nightly").state, desk.job("mail").workflow) == (JobState.PAUSED, "nightly")
+
+
+def test_an_id_is_kept_for_the_request_that_expects_no_such_workflow(desk: Desk) -> None:
+    def other() -> None:
+        with pytest.raises(JobExistsError):
+            desk.create("nightly")
+        assert desk.world.jobs.get("default", "nightly") is None
+
+    between = Interrupted(desk.world.workflows, "put_graph", other)
+    desk.put("extract", store=between, expected=Precondition(absent=True))
+    assert desk.job("extract").workflow == "nightly"
+    assert desk.job("nightly").reserved is None
+
+
+def test_a_workflow_that_is_created_meanwhile_refuses_one_that_expects_none(desk: Desk) -> None:
+    created = Interrupted(desk.world.workflows, "jobs", lambda: desk.put("load"))
+    with pytest.raises(JobVersionError):
+        desk.put("extract", store=created, expected=Precondition(absent=True))
+    assert desk.world.jobs.get("default", "extract") is None
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize("at", ["claim", "put_graph", "expire_graph"])
+def test_the_same_request_with_an_expectation_goes_on_after_a_crash(desk: Desk, at: str, *, exists: bool) -> None:
+    class Died(BaseException):
+        """Nothing runs after it."""
+
+    def die() -> None:
+        raise Died
+
+    class NotReleased:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(desk.world.jobs, name)
+
+        def release(self, *_: object) -> None:
+            pass
+
+    if exists:
+        desk.put("load")
+    read = desk.as_read() if exists else Precondition(absent=True)
+    managing = desk.managing(Interrupted(desk.world.workflows, at, die))
+    managing = replace(managing, editing=replace(managing.editing, store=NotReleased()))
+    before, asked = managing.standing("default", "nightly", read), draft(["extract", "mail"])
+    if not exists and at == "expire_graph":
+        return  # nothing is replaced
+    with pytest.raises(Died):
+        managing.put("default", "nightly", asked, before, read)
+    if at == "expire_graph":  # switched
+        assert desk.job("mail").workflow == "nightly"
+        return
+    with pytest.raises(JobExistsError if not exists else JobChangedError):
+        desk.create("nightly") if not exists else desk.office.edit("nightly", name="Other")
+    desk.put("extract", "mail", expected=read)
+    assert desk.job("mail").workflow == "nightly"
+
+
+def test_a_deletion_frees_the_members_though_the_id_is_reserved_again(desk: Desk) -> None:
+    desk.put("extract")
+    gone = desk.office.jobs.delete("default", "nightly")
+    assert desk.world.jobs.reserve("default", "nightly", None, Reservation("a", NOON + RESERVED_SECONDS))
+    desk.managing().deleted(gone)
+    assert desk.job("extract").workflow is None
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_reservation_of_a_request_that_ended_half_way_counts_for_a_minute(desk: Desk, *, exists: bool) -> None:
+    if exists:
+        desk.put("extract")
+    job = desk.job("nightly") if exists else None
+    assert desk.world.jobs.reserve("default", "nightly", job, Reservation("a", NOON + RESERVED_SECONDS))
+    assert not desk.world.jobs.reserve("default", "nightly", job, Reservation("b", NOON + RESERVED_SECONDS))
+    with pytest.raises(JobChangedError):
+        desk.put("load", expected=desk.as_read() if exists else Precondition(absent=True))
+    assert desk.world.jobs.get("default", "load") is None
+    desk.world.clock.set(NOON + RESERVED_SECONDS)
+    desk.put("load", expected=desk.as_read() if exists else Precondition(absent=True))
+    assert desk.job("load").workflow == "nightly"
 
 
 @pytest.mark.parametrize("at", ["claim", "put_graph", "expire_graph"])

@@ -885,9 +885,11 @@ class AsyncMethods(ABC):
         replaced together with it. All that is wrong is named at once, and nothing is written then. With
         `dry_run=true` nothing is written at all: the answer is as it would be (with the ETag of what it would
         replace). Jobs are written first, the workflow last: after an error the same request goes on where it ended.
-        The same body twice changes nothing the second time; runs under way keep the jobs that they began with. What
-        GET answers can be put back as it is. Each job that is defined here counts as a request, and so do 20 that
-        are only named, and each named one with a payload above 4 KB counts as two; `dry_run` costs the same.
+        With `If-Match` or `If-None-Match` the workflow is reserved before the first write, so that 412 has changed
+        nothing; other changes of it wait. The same body twice changes nothing the second time; runs under way keep
+        the jobs that they began with. What GET answers can be put back as it is. Each job that is defined here
+        counts as a request, and so do 20 that are only named, and each named one with a payload above 4 KB counts
+        as two; `dry_run` costs the same.
 
         `workflow_id`: the workflow's id.
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
 from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.run import Run
@@ -116,7 +116,7 @@ class JobStore(Protocol):
         record: ChangeRecord | None = None,
         seats: Seats | None = None,
     ) -> bool:
-        """Write both; False, and nothing written, if the id is taken.
+        """Write both; False, and nothing written, if the id is taken or reserved by another request than `job` is.
 
         `quota`: how many jobs the tenant may have. `key` is used up; whether it was used is decided at `now` (UTC
         seconds). `after` is the last deletion under that id. `seats` are those of its lane with its own. Raises
@@ -157,11 +157,19 @@ class JobStore(Protocol):
         """Write `changed` and `cursor` over `job` and `standing`, `records` of skipped occurrences, and `seats` with
         its own; False, and nothing written, if one of them changed, or one of the records exists already.
 
-        A job has changed if its generation, its revision or its state differs.
+        A job has changed if its generation, its revision, its state or its reservation differs.
         """
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         """Delete job and cursor and record the deletion; False if the job has changed since (see `change`)."""
+
+    def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
+        """Reserve the job as it was read (None: its id); False, and nothing written, if it has changed (see `change`).
+        An id can also be reserved again once its reservation has ended. The version stays.
+        """
+
+    def release(self, tenant: str, job_id: str, by: str) -> None:
+        """End the reservation of this request, if it still stands."""
 
     def complete(self, job: Job, *, at: float) -> bool:
         """ACTIVE -> COMPLETED; False if its generation is not `job`'s any more or it is not ACTIVE. The revision grows

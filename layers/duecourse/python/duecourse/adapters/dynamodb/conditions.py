@@ -12,6 +12,18 @@ from duecourse.domain.jobs.policies import JobState
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 
+NO_JOB = {"ConditionExpression": "attribute_not_exists(job_id)"}
+"""There is no such job, though its id may be reserved."""
+
+
+def vacant(by: str | None, now: float) -> dict[str, Any]:
+    """The condition that there is no such job, and that no request but `by` has reserved its id at `now`."""
+    free = "attribute_not_exists(job_id) AND (reserved_until <= :now OR reserved_by = :reserved_by)"
+    return {
+        "ConditionExpression": f"attribute_not_exists(PK) OR ({free})",
+        "ExpressionAttributeValues": values.pack({":now": now, ":reserved_by": by or ""}),
+    }
+
 
 def still(gone: Gone) -> dict[str, Any]:
     """The condition that a deletion is still the last one, or is not remembered any more."""
@@ -31,7 +43,9 @@ def standing(cursor: Cursor) -> dict[str, Any]:
 
 def unchanged(job: Job) -> dict[str, Any]:
     """The condition that nobody has written the definition since it was read."""
-    return holds({"generation": job.generation, "state": job.state, "revision": job.revision})
+    reserved_by = None if job.reserved is None else job.reserved.by
+    stand = {"generation": job.generation, "state": job.state, "revision": job.revision, "reserved_by": reserved_by}
+    return holds(stand)
 
 
 def completion(job: Job, at: float) -> dict[str, Any]:

@@ -89,6 +89,8 @@ class DynamoWorkflows:
         keys = [job_key(tenant, job_id, JOB) for job_id in ids]
         found: dict[str, Job] = {}
         for item in batch_get(self._client, self._jobs_table, keys, consistent=True):
+            if "job_id" not in item:
+                continue  # reserved
             job = from_item(item)
             found[job.id] = replace(job, payload=UNREAD) if has_own_payload(item) else job
         return found
@@ -103,7 +105,7 @@ class DynamoWorkflows:
 
     def _own_job(self, tenant: str, workflow: str, standing: Job | None) -> dict[str, Any]:
         """The check that a workflow's own job is as it was read."""
-        condition = conditions.ABSENT if standing is None else conditions.unchanged(standing)
+        condition = conditions.NO_JOB if standing is None else conditions.unchanged(standing)
         key = job_key(tenant, workflow, JOB)
         return {"ConditionCheck": {"TableName": self._jobs_table, "Key": key, **condition}}
 

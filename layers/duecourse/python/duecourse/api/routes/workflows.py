@@ -77,13 +77,14 @@ class RerunBody(Body):
 def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Create or replace a workflow.
 
-    A workflow is a job that runs other jobs, each after those that it names. With `job` a job is created or replaced
-    together with it. All that is wrong is named at once, and nothing is written then. With `dry_run=true` nothing is
-    written at all: the answer is as it would be (with the ETag of what it would replace). Jobs are written first, the
-    workflow last: after an error the same request goes on where it ended. The same body twice changes nothing the
-    second time; runs under way keep the jobs that they began with. What GET answers can be put back as it is. Each job
-    that is defined here counts as a request, and so do 20 that are only named, and each named one with a payload above
-    4 KB counts as two; `dry_run` costs the same.
+    A workflow is a job that runs other jobs, each after those that it names. With `job` a job is created or
+    replaced together with it. All that is wrong is named at once, and nothing is written then. With `dry_run=true`
+    nothing is written at all: the answer is as it would be (with the ETag of what it would replace). Jobs are
+    written first, the workflow last: after an error the same request goes on where it ended. With `If-Match` or
+    `If-None-Match` the workflow is reserved before the first write, so that 412 has changed nothing; other changes
+    of it wait. The same body twice changes nothing the second time; runs under way keep the jobs that they began
+    with. What GET answers can be put back as it is. Each job that is defined here counts as a request, and so do 20
+    that are only named, and each named one with a payload above 4 KB counts as two; `dry_run` costs the same.
     """
     dry = dry_run_in(request)
     workflow_id, value = workflow_id_in(parameters), request.json()

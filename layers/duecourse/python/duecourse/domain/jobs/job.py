@@ -53,6 +53,16 @@ class Definition:
     since: float
 
 
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Of a job by a request that replaces it in several writes, `until` then (UTC seconds) at most: no other request
+    changes its definition meanwhile. The same request has the same digest (`by`).
+    """
+
+    by: str
+    until: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDefinition:
     """The fields that a job's owner sets. A field added here is stored and returned under its name; the API's model of
@@ -106,7 +116,7 @@ class Job(JobDefinition):
     was changed since (None: `changed_at` was that moment). `seated`: whether it has a seat in its lane
     (domain.jobs.seats); None for a job of a release without seats. `earlier` are the definitions before the present
     one, oldest first; messages under way may belong to them. `workflow` is the id of the workflow that it is a member
-    of, `claimed_at` when it became one.
+    of, `claimed_at` when it became one. `reserved`: a request is about to replace the definition.
     """
 
     tenant: str
@@ -126,6 +136,7 @@ class Job(JobDefinition):
     earlier: tuple[Definition, ...] = ()
     workflow: str | None = None
     claimed_at: float | None = None
+    reserved: Reservation | None = None
 
     def redefined(self, now: float) -> Job:
         """The job with a new generation, valid from `now` on (UTC seconds), after its schedule or its firing changed.

@@ -11,7 +11,7 @@ from threading import RLock
 from duecourse.domain.jobs.bucket import Bucket
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job
+from duecourse.domain.jobs.job import Gone, Job, Reservation
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.jobs.sharding import shard_of, slot_of
@@ -94,6 +94,7 @@ class Items:
     timers: dict[EntryKey, Timer] = field(default_factory=dict)
     index: DueIndex = field(default_factory=DueIndex)
     gone: dict[JobKey, Gone] = field(default_factory=dict)
+    reserved_ids: dict[JobKey, Reservation] = field(default_factory=dict)
     used_keys: dict[tuple[str, str], UsedKey] = field(default_factory=dict)
     seats: dict[tuple[str, Lane], Seats] = field(default_factory=dict)
     changes: dict[JobKey, dict[str, ChangeRecord]] = field(default_factory=lambda: defaultdict(dict))

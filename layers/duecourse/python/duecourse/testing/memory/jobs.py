@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
 from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.run import Run
@@ -55,7 +55,7 @@ class MemoryJobStore:
         with items.lock:
             if key is not None and self.used_key(job.tenant, key.digest, now=at) is not None:
                 raise KeyUsedError
-            if where in items.jobs:
+            if where in items.jobs or not self._is_vacant(where, job.reserved):
                 return False
             gone = items.gone.get(where)
             if after is not None and gone is not None and gone.deleted_at != after.deleted_at:
@@ -65,6 +65,7 @@ class MemoryJobStore:
             if quota is not None and job_count(items, job.tenant) >= quota:
                 raise JobQuotaError
             items.jobs[where] = job
+            items.reserved_ids.pop(where, None)
             items.put_cursor(cursor, self._shards, self._clock.now())
             if key is not None:
                 items.used_keys[job.tenant, key.digest] = key
@@ -127,6 +128,34 @@ class MemoryJobStore:
             items.gone[where] = Gone(deleted_at, job.generation)
             self._written(None, record)
             return True
+
+    def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
+        items, where = self._items, (tenant, job_id)
+        with items.lock:
+            if job is None:
+                if where in items.jobs or not self._is_vacant(where, reservation):
+                    return False
+                items.reserved_ids[where] = reservation
+            elif unchanged(items, job):
+                items.jobs[where] = replace(items.jobs[where], reserved=reservation)
+            else:
+                return False
+            return True
+
+    def release(self, tenant: str, job_id: str, by: str) -> None:
+        items, where = self._items, (tenant, job_id)
+        with items.lock:
+            job, noted = items.jobs.get(where), items.reserved_ids.get(where)
+            if job is not None and job.reserved is not None and job.reserved.by == by:
+                items.jobs[where] = replace(job, reserved=None)
+            elif noted is not None and noted.by == by:
+                del items.reserved_ids[where]
+
+    def _is_vacant(self, where: tuple[str, str], reservation: Reservation | None) -> bool:
+        noted = self._items.reserved_ids.get(where)
+        if noted is None or noted.until <= self._clock.now():
+            return True
+        return reservation is not None and noted.by == reservation.by
 
     def complete(self, job: Job, *, at: float) -> bool:
         with self._items.lock:
@@ -210,8 +239,15 @@ class MemoryJobStore:
 def unchanged(items: Items, job: Job) -> bool:
     """Whether nobody has written the definition since it was read."""
     standing = items.jobs.get((job.tenant, job.id))
-    read = job.generation, job.state, job.revision
-    return standing is not None and (standing.generation, standing.state, standing.revision) == read
+    read = job.generation, job.state, job.revision, _reserved_by(job)
+    return (
+        standing is not None
+        and (standing.generation, standing.state, standing.revision, _reserved_by(standing)) == read
+    )
+
+
+def _reserved_by(job: Job) -> str | None:
+    return None if job.reserved is None else job.reserved.by
 
 
 def _snapshot(items: Items, tenant: str, job_id: str) -> JobSnapshot:

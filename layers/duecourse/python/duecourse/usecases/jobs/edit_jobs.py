@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from duecourse.domain.jobs.change_record import ChangeAction, changed
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
 from duecourse.domain.jobs.edit import check_to_come, edit, meant
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, Reservation
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.policies import JobState
@@ -28,6 +28,7 @@ from duecourse.usecases.jobs.job_errors import (
 )
 from duecourse.usecases.jobs.job_view import JobView, at_once_until, view_of
 from duecourse.usecases.jobs.jobs import Created, Jobs
+from duecourse.usecases.jobs.reservations import RESERVED_WAIT_SECONDS, unreserved
 
 TRIES = 5
 
@@ -88,25 +89,30 @@ class EditJobs:
         *,
         by: str | None = None,
         member: bool = False,
+        reserved: Reservation | None = None,
     ) -> Edited:
         """Create the job, or replace it; nothing is written if it is unchanged. `correlation_id` is that of the
-        request, for messages that are sent at once; `by`: the caller; `member`: it will be one of a workflow.
+        request, for messages that are sent at once; `by`: the caller; `member`: it will be one of a workflow;
+        `reserved`: this request has reserved the job, which stays so.
 
         Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule without a future
         occurrence; MemberError for a schedule given to a workflow's member; what `draft_for` and `Jobs.create` raise.
         """
         for _ in range(TRIES):
-            job = self.store.get(tenant, job_id)
+            job = unreserved(self.store, self.clock, tenant, job_id, reserved)
             expected.check(job)
             draft = draft_for(job)
             try:
                 if job is None:
-                    return Edited(
-                        self.jobs.create(draft, correlation_id=correlation_id, by=by, member=member), created=True
+                    made = self.jobs.create(
+                        draft, correlation_id=correlation_id, by=by, member=member, reserved=reserved
                     )
+                    return Edited(made, created=True)
                 edited = self._edit(job, draft, correlation_id, by, member=member)
             except JobExistsError:
-                continue  # another request created it in between: replace that job
+                # Another request created it in between: replace that job. Or has reserved its id.
+                self.clock.sleep_until(self.clock.now() + RESERVED_WAIT_SECONDS)
+                continue
             if edited is not None:
                 return edited
         raise JobChangedError(job_id)
@@ -143,7 +149,7 @@ class EditJobs:
     ) -> Edited:
         """Change the job. Raises JobUnknownError, and as `put`."""
         for _ in range(TRIES):
-            job = self.store.get(tenant, job_id)
+            job = unreserved(self.store, self.clock, tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from duecourse.domain.jobs.change_record import created, deleted
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
 from duecourse.domain.jobs.edit import check_to_come, meant
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, Reservation
 from duecourse.domain.jobs.plan import Plan, plan
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
@@ -28,6 +28,7 @@ from duecourse.usecases.jobs.job_errors import (
 )
 from duecourse.usecases.jobs.job_view import AT_ONCE_SECONDS, JobFilter, JobView, JobViewPage, view_of
 from duecourse.usecases.jobs.membership import Membership
+from duecourse.usecases.jobs.reservations import unreserved
 from duecourse.usecases.jobs.seating import Seating
 from duecourse.usecases.report import in_words
 
@@ -110,15 +111,17 @@ class Jobs:
         *,
         by: str | None = None,
         member: bool = False,
+        reserved: Reservation | None = None,
     ) -> Created:
         """Write the job, then send what is due soon; `key` is used up; `by`: the caller; `member`: it will be one of a
-        workflow. Nothing is written if it raises JobExistsError, ScheduleError, ExclusionError, JobQuotaError,
-        KeyUsedError or StoreBusyError.
+        workflow; `reserved`: this request has reserved the id. Nothing is written if it raises JobExistsError,
+        ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
         """
         now = self.clock.now()
         gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
         for _ in range(ID_TRIES):
-            job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
+            job_id = draft.id or made_up_id(draft.name, self.randomness.nonce())
+            job = replace(draft.new(job_id, now, gone), reserved=reserved)
             cursor = cursor_for(job, now)
             check_to_come(cursor.occurrence, job.schedule, job.exclude, now)
             used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
@@ -188,7 +191,7 @@ class Jobs:
         member of a workflow, and JobChangedError if it changes repeatedly meanwhile.
         """
         for _ in range(TRIES):
-            job = self.store.get(tenant, job_id)
+            job = unreserved(self.store, self.clock, tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)

@@ -10,7 +10,7 @@ from duecourse.domain.budget import Budget
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
-from duecourse.domain.jobs.job import UNREAD, Job
+from duecourse.domain.jobs.job import UNREAD, Job, Reservation
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import WorkflowFault, graph_faults, member_faults, time_faults
 from duecourse.domain.workflows.graph import Graph
@@ -18,8 +18,9 @@ from duecourse.domain.workflows.results import result_faults
 from duecourse.ports import Clock, Executor, GraphMissingError, JobQuotaError, TenantLimits, WorkflowStore
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
-from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, Precondition
+from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobUnknownError, Precondition
 from duecourse.usecases.jobs.job_view import view_of
+from duecourse.usecases.jobs.reservations import RESERVED_SECONDS, RESERVED_WAIT_SECONDS, WAITS, is_reserved, unreserved
 from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.claims import Claims, claimed_by_others, ref_of
 from duecourse.usecases.workflows.workflow_draft import (
@@ -120,6 +121,47 @@ class ManageWorkflows:
     ) -> WorkflowPut:
         tenant, workflow_id = claims.tenant, claims.workflow
         found = self._checked(tenant, workflow_id, draft, before)
+        if expected == ANYTHING or not draft.inline:
+            return self._written(claims, draft, before, expected, None, found, correlation_id, by)
+        reserved = self._reserve(tenant, workflow_id, draft, before, expected)
+        try:
+            return self._written(claims, draft, before, expected, reserved, found, correlation_id, by)
+        finally:
+            self.editing.store.release(tenant, workflow_id, reserved.by)
+
+    def _reserve(
+        self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None, expected: Precondition
+    ) -> Reservation:
+        """Reserve the workflow's own job as it was read `before`, so that a request with an expectation is refused
+        before its first write or not at all. Raises JobVersionError, JobChangedError, NoWorkflowError.
+        """
+        store, job = self.editing.store, None if before is None else before.job
+        reserved = Reservation(draft.digest(), self.clock.now() + RESERVED_SECONDS)
+        for _ in range(WAITS):
+            free = job is None or not is_reserved(job, self.clock.now(), reserved)
+            if free and store.reserve(tenant, workflow_id, job, reserved):
+                return reserved
+            standing = unreserved(store, self.clock, tenant, workflow_id, reserved)
+            expected.check(standing)
+            if standing is not None:
+                ref_of(standing)
+            if job == standing:
+                self.clock.sleep_until(self.clock.now() + RESERVED_WAIT_SECONDS)  # the id is reserved
+            job = standing
+        raise JobChangedError(workflow_id)
+
+    def _written(
+        self,
+        claims: Claims,
+        draft: WorkflowDraft,
+        before: Workflow | None,
+        expected: Precondition,
+        reserved: Reservation | None,
+        found: dict[str, Job],
+        correlation_id: str | None,
+        by: str | None,
+    ) -> WorkflowPut:
+        tenant, workflow_id = claims.tenant, claims.workflow
         # Before anything else is written: where another workflow has a job, nothing is.
         claims.make(found, frozenset() if before is None else frozenset(before.graph.numbers))
 
@@ -138,6 +180,8 @@ class ManageWorkflows:
             """
             nonlocal replaced
             replaced = job
+            if job is None or job.reserved is None or reserved is None or job.reserved.by != reserved.by:
+                expected.check(job)
             kept = None if job is None else ref_of(job)  # an ordinary job that was created in this moment stays one
             present = self.workflows.jobs(tenant, list(graph.numbers))
             if faults := member_faults(workflow_id, graph.members, {}, present):
@@ -147,7 +191,9 @@ class ManageWorkflows:
                 kept = self.workflows.put_graph(tenant, workflow_id, graph)
             return draft.definition(kept.graph)
 
-        edits[workflow_id] = edited = self.editing.put(tenant, workflow_id, own, expected, correlation_id, by=by)
+        edits[workflow_id] = edited = self.editing.put(
+            tenant, workflow_id, own, correlation_id=correlation_id, by=by, reserved=reserved
+        )
         # What another request let go before the switch, none lets go after it.
         if replaced is None or replaced.target != edited.view.job.target:
             self.workflows.put_graph(tenant, workflow_id, graph)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.workflows.check import WorkflowFault
@@ -38,6 +39,10 @@ class WorkflowDraft:
     inline: Mapping[str, Draft]
     reach: Callable[[Job | Draft], None] = lambda _: None
     charge: Charge = free
+
+    def digest(self) -> str:
+        """What tells the request from others that define a workflow otherwise."""
+        return blake2b(repr((self.members, self.definition(""), self.inline)).encode(), digest_size=16).hexdigest()
 
     def inline_over(self, name: str, job: Job | None) -> Draft:
         """The draft of a job that is defined with it, over the one that stands. Raises what `reach` raises."""

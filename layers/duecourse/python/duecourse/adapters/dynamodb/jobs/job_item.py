@@ -10,7 +10,7 @@ from typing import Any
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import GONE, JOB, PAYLOAD, Item, job_key
 from duecourse.domain.documents import part_of, read_fields
-from duecourse.domain.jobs.job import Definition, Job, JobDefinition
+from duecourse.domain.jobs.job import Definition, Job, JobDefinition, Reservation
 from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.target_document import target_document, target_of
@@ -23,6 +23,11 @@ GONE_SECONDS = 86_400
 """How long a deletion is remembered: far longer than a lane holds a message back, and then some backlog."""
 
 _DEFINITION = tuple(field.name for field in fields(JobDefinition) if field.name not in ("payload", "target"))
+
+
+class JobMissingError(ValueError):
+    """The job of an item was deleted before its payload was read, or has not been created yet."""
+
 
 PAYLOAD_READS = 3
 """How often a job is read anew whose payload was written anew in between."""
@@ -54,12 +59,20 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "seated": job.seated,
             "workflow": job.workflow,
             "claimed_at": job.claimed_at,
+            **reserved_fields(job.reserved),
             "definition": values.document(definition),
             "payload": payload if inline else None,
             "payload_hash": None if inline else hash_of(payload),
         }
     )
     return item, None if inline else payload
+
+
+def reserved_fields(reserved: Reservation | None) -> dict[str, object]:
+    """The attributes of a reservation; an item with no others reserves the id of a job that does not exist."""
+    if reserved is None:
+        return {"reserved_by": None, "reserved_until": None}
+    return {"reserved_by": reserved.by, "reserved_until": reserved.until}
 
 
 def payload_item(job: Job, payload: str) -> Item:
@@ -91,8 +104,11 @@ def hash_of(payload: str) -> str:
 def from_item(item: Item, payload: str | None = None) -> Job:
     """The job of an item; `payload` is the JSON of its own payload item where it has one.
 
-    Raises KeyError or ValueError for an item that this version cannot read.
+    Raises JobMissingError for one that only reserves an id; KeyError or ValueError for an item that this version cannot
+    read.
     """
+    if "job_id" not in item:
+        raise JobMissingError
     definition: dict[str, Any] = values.parse(values.text(item, "definition"))
     stored = values.optional_text(item, "payload") or payload
     asked = read_fields(
@@ -121,17 +137,18 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         seated=item["seated"]["BOOL"] if "seated" in item else None,
         workflow=values.optional_text(item, "workflow"),
         claimed_at=values.optional_float(item, "claimed_at"),
+        reserved=Reservation(values.text(item, "reserved_by"), float(item["reserved_until"]["N"]))
+        if "reserved_by" in item
+        else None,
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
     )
-
-
-class JobMissingError(ValueError):
-    """The job of an item was deleted before its payload was read."""
 
 
 def read_job(item: Item, get: Callable[[Item], Item | None]) -> Job:
     """The job; `get` reads an item by its key. Raises JobMissingError, and KeyError or ValueError for a bad item."""
     for _ in range(PAYLOAD_READS):
+        if "job_id" not in item:
+            raise JobMissingError
         if not has_own_payload(item):
             return from_item(item)
         where = item["tenant"]["S"], item["job_id"]["S"]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.jobs.job_item import from_item, read_job
+from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, from_item, read_job
 from duecourse.adapters.dynamodb.jobs.small_items import marked_job
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, marker_key, tag_partition
 from duecourse.adapters.dynamodb.reading import batch_get, read_item
@@ -65,7 +65,7 @@ class JobPages:
         markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", size, last)
         ids = [marked_job(marker) for marker in markers]
         items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
-        found = {item["job_id"]["S"]: item for item in items}
+        found = {item["job_id"]["S"]: item for item in items if "job_id" in item}  # others reserve an id
         following = None if more is None else marked_job(more)
         return self._page([found[job_id] for job_id in ids if job_id in found], following, limit, passes)
 
@@ -167,6 +167,8 @@ def readable(read: Callable[[Item], T], item: Item) -> T | None:
     """What an item says, or None, logged, for one that this version cannot read: it must not take a page with it."""
     try:
         return read(item)
+    except JobMissingError:
+        return None
     except (KeyError, TypeError, ValueError) as problem:
         logger.error(  # noqa: TRY400 - the item's key and the fault are all there is to say
             "item_unreadable",

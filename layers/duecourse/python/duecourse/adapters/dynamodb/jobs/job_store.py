@@ -10,9 +10,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duecourse.adapters.dynamodb import conditions, values
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
-from duecourse.adapters.dynamodb.errors import condition_failed
+from duecourse.adapters.dynamodb.errors import condition_failed, conditional
 from duecourse.adapters.dynamodb.jobs import change_items, job_item
-from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, read_job
+from duecourse.adapters.dynamodb.jobs.job_item import GONE_SECONDS, JobMissingError, read_job
 from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.jobs.job_writing import JobWriting
 from duecourse.adapters.dynamodb.jobs.seats import DynamoSeats, taken
@@ -31,7 +31,7 @@ from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import transact
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.run import Run
@@ -81,7 +81,7 @@ class DynamoJobStore:
         item, payload = job_item.to_item(job)
         part = part_of(job)
         writes = [
-            self._put(item, ConditionExpression="attribute_not_exists(PK)"),
+            self._put(item, **conditions.vacant(None if job.reserved is None else job.reserved.by, self._clock.now())),
             self._count.take(job.tenant, part),
             *taken(seats, self._table),
             self._put_cursor(cursor),
@@ -189,6 +189,37 @@ class DynamoJobStore:
         return self._writing.written(
             job, writes, lambda standing: standing == Gone(deleted_at, job.generation), counted=True
         )
+
+    def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
+        if job is None:
+            condition = conditions.vacant(reservation.by, self._clock.now())
+            expires_at = int(reservation.until) + GONE_SECONDS  # nothing else removes it after a crash
+        else:
+            condition, expires_at = conditions.unchanged(job), None
+        noted = {"by": reservation.by, "until": reservation.until, "expires": expires_at}
+        sets = "SET reserved_by = :by, reserved_until = :until" + (", expires_at = :expires" if job is None else "")
+        return conditional(
+            self._client.update_item,
+            TableName=self._table,
+            Key=job_key(tenant, job_id, JOB),
+            UpdateExpression=sets,
+            **condition
+            | {
+                "ExpressionAttributeValues": condition["ExpressionAttributeValues"]
+                | values.pack({f":{name}": value for name, value in noted.items()})
+            },
+        )
+
+    def release(self, tenant: str, job_id: str, by: str) -> None:
+        where = {"TableName": self._table, "Key": job_key(tenant, job_id, JOB)}
+        mine = {"ExpressionAttributeValues": values.pack({":by": by})}
+        kept = "attribute_exists(job_id) AND reserved_by = :by"
+        change = "REMOVE reserved_by, reserved_until"
+        if not conditional(
+            self._client.update_item, **where, **mine, UpdateExpression=change, ConditionExpression=kept
+        ):
+            absent = "attribute_not_exists(job_id) AND reserved_by = :by"
+            conditional(self._client.delete_item, **where, **mine, ConditionExpression=absent)
 
     def complete(self, job: Job, *, at: float) -> bool:
         try:
