@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
+from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.job import Job, Reservation
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.policies import JobState, Lane
+from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.workflows.definition import workflow_fields
@@ -263,6 +266,48 @@ def test_a_deletion_frees_the_members_though_the_id_is_reserved_again(desk: Desk
     assert desk.world.jobs.reserve("default", "nightly", None, Reservation("a", NOON + RESERVED_SECONDS))
     desk.managing().deleted(gone)
     assert desk.job("extract").workflow is None
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_reservation_that_the_same_request_made_anew_outlasts_the_first(desk: Desk, *, exists: bool) -> None:
+    if exists:
+        desk.put("extract")
+    jobs, first, second = desk.world.jobs, Reservation("a", NOON + 60), Reservation("a", NOON + 61)
+    assert jobs.reserve("default", "nightly", desk.job("nightly") if exists else None, first)
+    assert jobs.reserve("default", "nightly", desk.job("nightly") if exists else None, second)
+    other = replace(second, by="b")
+    jobs.release("default", "nightly", first)
+    if exists:
+        assert desk.job("nightly").reserved == second
+    assert exists or not jobs.reserve("default", "nightly", None, other)
+    jobs.release("default", "nightly", second)
+    assert jobs.reserve("default", "nightly", desk.job("nightly") if exists else None, other)
+
+
+def test_a_change_is_refused_where_the_same_request_reserved_the_job_anew(desk: Desk) -> None:
+    desk.put("extract")
+    jobs, first, second = desk.world.jobs, Reservation("a", NOON + 60), Reservation("a", NOON + 61)
+    assert jobs.reserve("default", "nightly", desk.job("nightly"), first)
+    read, cursor = desk.job("nightly"), jobs.get_cursor("default", "nightly")
+    assert cursor is not None
+    assert jobs.reserve("default", "nightly", read, second)
+    assert not jobs.change(read, cursor, replace(read, name="Other"), cursor)
+
+
+def test_a_request_is_answered_though_its_reservation_cannot_be_ended(dynamodb_desk: Desk) -> None:
+    class Gone:
+        def __getattr__(self, name: str) -> Any:
+            raise EndpointConnectionError(endpoint_url="http://127.0.0.1:9")
+
+    store = DynamoJobStore(Gone(), "jobs", shards=1, clock=dynamodb_desk.world.clock)
+    store.release("default", "nightly", Reservation("a", NOON))
+
+
+def test_a_reserved_id_holds_no_seat(dynamodb_desk: Desk) -> None:
+    jobs = dynamodb_desk.world.jobs
+    assert jobs.reserve("default", "nightly", None, Reservation("a", NOON + 60))
+    seats = Seats("default", Lane.NORMAL, ("nightly",))
+    assert jobs.seats.holders(seats) == {"nightly": None}
 
 
 @pytest.mark.parametrize("exists", [True, False])

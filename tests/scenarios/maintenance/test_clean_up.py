@@ -10,7 +10,7 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs.tenant_limits import total
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
-from duecourse.domain.jobs.job import Gone, Job
+from duecourse.domain.jobs.job import Gone, Job, Reservation
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.maintenance.index import CompletedJob
 from duecourse.domain.runs.run import RunState
@@ -176,3 +176,12 @@ def test_a_job_that_was_removed_since_its_page_was_read_is_no_failure(stage: Sta
     stage.clock.set(LATER)
     clean_up(IndexPage([], None, [CompletedJob("default", "nobody", NOON)]), report)
     assert report.counts == {}
+
+
+def test_a_completed_job_that_a_request_has_reserved_stays(stage: Stage) -> None:
+    report = stage.completed("report")
+    stage.clock.set(LATER)
+    read, store = stage.stored("report"), stage.tables.job_store(stage.clock)
+    assert store.reserve("default", report.id, read, Reservation("a", LATER + DAY + 60))
+    assert stage.day()["JobsCleanedUp"] == 0
+    assert stage.day()["JobsCleanedUp"] == 1

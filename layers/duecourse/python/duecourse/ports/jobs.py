@@ -168,8 +168,8 @@ class JobStore(Protocol):
         An id can also be reserved again once its reservation has ended. The version stays.
         """
 
-    def release(self, tenant: str, job_id: str, by: str) -> None:
-        """End the reservation of this request, if it still stands."""
+    def release(self, tenant: str, job_id: str, reservation: Reservation) -> None:
+        """End the reservation, unless the same request has reserved the job anew. Raises nothing where that fails."""
 
     def complete(self, job: Job, *, at: float) -> bool:
         """ACTIVE -> COMPLETED; False if its generation is not `job`'s any more or it is not ACTIVE. The revision grows

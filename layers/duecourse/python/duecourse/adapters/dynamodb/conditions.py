@@ -43,8 +43,8 @@ def standing(cursor: Cursor) -> dict[str, Any]:
 
 def unchanged(job: Job) -> dict[str, Any]:
     """The condition that nobody has written the definition since it was read."""
-    reserved_by = None if job.reserved is None else job.reserved.by
-    stand = {"generation": job.generation, "state": job.state, "revision": job.revision, "reserved_by": reserved_by}
+    until = None if job.reserved is None else job.reserved.until
+    stand = {"generation": job.generation, "state": job.state, "revision": job.revision, "reserved_until": until}
     return holds(stand)
 
 

@@ -142,13 +142,13 @@ class MemoryJobStore:
                 return False
             return True
 
-    def release(self, tenant: str, job_id: str, by: str) -> None:
+    def release(self, tenant: str, job_id: str, reservation: Reservation) -> None:
         items, where = self._items, (tenant, job_id)
         with items.lock:
             job, noted = items.jobs.get(where), items.reserved_ids.get(where)
-            if job is not None and job.reserved is not None and job.reserved.by == by:
+            if job is not None and job.reserved is not None and job.reserved.until == reservation.until:
                 items.jobs[where] = replace(job, reserved=None)
-            elif noted is not None and noted.by == by:
+            elif noted is not None and noted.until == reservation.until:
                 del items.reserved_ids[where]
 
     def _is_vacant(self, where: tuple[str, str], reservation: Reservation | None) -> bool:
@@ -239,15 +239,11 @@ class MemoryJobStore:
 def unchanged(items: Items, job: Job) -> bool:
     """Whether nobody has written the definition since it was read."""
     standing = items.jobs.get((job.tenant, job.id))
-    read = job.generation, job.state, job.revision, _reserved_by(job)
-    return (
-        standing is not None
-        and (standing.generation, standing.state, standing.revision, _reserved_by(standing)) == read
-    )
+    return standing is not None and _version(standing) == _version(job)
 
 
-def _reserved_by(job: Job) -> str | None:
-    return None if job.reserved is None else job.reserved.by
+def _version(job: Job) -> tuple[object, ...]:
+    return job.generation, job.state, job.revision, None if job.reserved is None else job.reserved.until
 
 
 def _snapshot(items: Items, tenant: str, job_id: str) -> JobSnapshot:

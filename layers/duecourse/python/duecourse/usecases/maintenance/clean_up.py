@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.change_record import deleted
 from duecourse.domain.maintenance.index import CompletedJob, is_worn_out
 from duecourse.ports import Clock, IndexPage, JobStore, RunStore
+from duecourse.usecases.jobs.reservations import is_reserved
 from duecourse.usecases.report import Report, in_words
 
 
@@ -44,6 +45,8 @@ class CleanUp:
         if job is None:
             return False
         now, history = self.clock.now(), self.runs.has_items(found.tenant, found.job_id)
-        if not is_worn_out(job, now=now, retention_days=self.retention_days, has_history=history):
+        if is_reserved(job, now) or not is_worn_out(
+            job, now=now, retention_days=self.retention_days, has_history=history
+        ):
             return False
         return self.jobs.delete(job, deleted_at=now, record=deleted(job, None, now))

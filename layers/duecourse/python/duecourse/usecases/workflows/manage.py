@@ -127,7 +127,7 @@ class ManageWorkflows:
         try:
             return self._written(claims, draft, before, expected, reserved, found, correlation_id, by)
         finally:
-            self.editing.store.release(tenant, workflow_id, reserved.by)
+            self.editing.store.release(tenant, workflow_id, reserved)
 
     def _reserve(
         self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None, expected: Precondition

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
+from contextlib import suppress
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -210,16 +211,17 @@ class DynamoJobStore:
             },
         )
 
-    def release(self, tenant: str, job_id: str, by: str) -> None:
+    def release(self, tenant: str, job_id: str, reservation: Reservation) -> None:
         where = {"TableName": self._table, "Key": job_key(tenant, job_id, JOB)}
-        mine = {"ExpressionAttributeValues": values.pack({":by": by})}
-        kept = "attribute_exists(job_id) AND reserved_by = :by"
+        mine = {"ExpressionAttributeValues": values.pack({":until": reservation.until})}
+        kept = "attribute_exists(job_id) AND reserved_until = :until"
         change = "REMOVE reserved_by, reserved_until"
-        if not conditional(
-            self._client.update_item, **where, **mine, UpdateExpression=change, ConditionExpression=kept
-        ):
-            absent = "attribute_not_exists(job_id) AND reserved_by = :by"
-            conditional(self._client.delete_item, **where, **mine, ConditionExpression=absent)
+        with suppress(BotoCoreError, ClientError):  # it ends by itself, and the request has its answer
+            if not conditional(
+                self._client.update_item, **where, **mine, UpdateExpression=change, ConditionExpression=kept
+            ):
+                absent = "attribute_not_exists(job_id) AND reserved_until = :until"
+                conditional(self._client.delete_item, **where, **mine, ConditionExpression=absent)
 
     def complete(self, job: Job, *, at: float) -> bool:
         try:

@@ -47,7 +47,7 @@ class DynamoSeats:
                 found[job_id] = Gone(float(item["deleted_at"]["N"]))
             elif (job := readable(job_item.from_item, item)) is not None:
                 found[job_id] = job
-            else:
+            elif "job_id" in item:  # without one it reserves the id
                 found.pop(job_id, None)
         return found
 
