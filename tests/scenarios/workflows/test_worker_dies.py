@@ -23,7 +23,7 @@ class WorkerDied(BaseException):
     """The process of a worker ends."""
 
 
-def dies_after_the_starts(world: WorkflowWorld) -> None:
+def dies_after_the_starts(world: WorkflowWorld, **fields: Any) -> None:
     """The worker of the workflow's run dies once it has sent the starts of the members."""
     send = world.wheel.send
 
@@ -44,7 +44,7 @@ def dies_after_the_starts(world: WorkflowWorld) -> None:
     world.wheel.send = dying  # type: ignore[method-assign]
     world.wheel.receive = noted  # type: ignore[method-assign]
     with pytest.raises(WorkerDied):
-        world.begin(graph_of(CHAIN), NOON + 61)
+        world.begin(graph_of(CHAIN), NOON + 61, **fields)
     world.wheel.receive = receive  # type: ignore[method-assign]
     world.wheel.put_back(received[-1])
 
@@ -76,6 +76,26 @@ def test_a_worker_that_takes_a_workflow_over_does_not_move_its_deadline(world: W
     assert second is not None
     assert (second.attempt, second.state) == (2, RunState.WAITING)
     assert second.waiting_until == first.waiting_until
+
+
+def test_a_workflow_whose_worker_is_dead_ends_at_its_deadline(world: WorkflowWorld) -> None:
+    slow(world, "extract")
+    dies_after_the_starts(world, deadline_seconds=60)
+    world.until(NOON + 115)
+    assert world.state("nightly") == (R, None)
+    world.until(NOON + 125)
+    run = world.run("nightly")
+    assert run is not None
+    assert (run.state, run.code, run.attempt) == (D, "workflow.deadline", 1)
+    assert world.state("extract") == (C, "workflow_over")
+    (letter,) = [held for held in world.wheel.dead_letters if held.message.job_id == "nightly"]
+    assert letter.message.kind is MessageKind.DEADLINE
+    world.until(NOON + 1500)
+    assert world.called() == ["extract"]
+    assert world.run("nightly") == run
+    world.wheel.redrive()
+    world.until(NOON + 1510)
+    assert world.state("nightly") == (RunState.WAITING, None)
 
 
 def test_a_workflow_that_is_deleted_before_the_first_write_of_its_run_starts_nothing(world: WorkflowWorld) -> None:

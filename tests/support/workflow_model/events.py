@@ -44,7 +44,7 @@ class Events:
             elif not number and run is not None and not run.state.final:
                 if left.cancels:
                     yield self._posted(state, "cancels", record, MessageKind.CANCEL)
-                if left.deadlines and run.state is RunState.WAITING:
+                if left.deadlines and run.state in (RunState.RUNNING, RunState.WAITING):
                     yield self._posted(state, "deadlines", record, MessageKind.DEADLINE)
         if left.returns:
             for place, letter in enumerate(state.dead):

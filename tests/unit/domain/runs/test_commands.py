@@ -30,6 +30,7 @@ from duecourse.domain.runs.lifecycle import decide as decide_event
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.workflows.definition import OWN_FAULTS
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, WAITS_UNTIL, context, run, start_request, waiting_run
 
@@ -241,6 +242,16 @@ def test_a_deadline_that_comes_while_the_call_is_on_its_way_waits_for_its_end() 
     calling = waiting_run(RunState.RUNNING, heartbeat_until=DUE + 1.0)
     assert decide(deadline(), calling) == Reschedule(BELIEVED, "its call has not returned yet")
     assert isinstance(decide(deadline(), calling, now=BELIEVED - 0.001), Reschedule)
+
+
+def test_the_deadline_of_a_workflows_run_ends_it_while_its_jobs_are_being_started() -> None:
+    """Its worker only sends starts, and may be dead: the run would last until the end of its lease."""
+    starting = waiting_run(RunState.RUNNING, workflow="tick-tock@graph")
+    assert starting.is_workflow
+    workflow = replace(OF, retry=RetryPolicy(on=OWN_FAULTS))
+    ended = settled(deadline(), starting, workflow, now=WAITS_UNTIL)
+    assert (ended.state, ended.code) == (RunState.DEAD, "workflow.deadline")
+    assert decide(deadline(), starting) == Reschedule(WAITS_UNTIL, "it was heard of meanwhile")
 
 
 def test_of_several_messages_about_a_deadline_the_one_that_the_record_names_is_sent_again() -> None:

@@ -95,7 +95,7 @@ def _during_call(transition: Transition) -> Transition:
 
 
 def _deadline(event: DeadlineCame, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
-    if run.state is RunState.RUNNING:
+    if run.state is RunState.RUNNING and not run.is_workflow:  # that of a workflow: as for a cancellation
         believed_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
         if now < believed_until:
             return _rescheduled(event, run, believed_until, "its call has not returned yet")
