@@ -236,9 +236,10 @@ def over(random: Random, seed: int) -> Plan:
         jobs[name] |= {"after": [list(jobs)[list(jobs).index(name) - 1]], "when": "all_done"}
     target = {"outcomes": {"succeeds": 1}, "seconds": random.choice((0.2, 3.0, 12.0))}
     targets = dict.fromkeys(jobs, target)
-    operations = [_put(jobs, deadline_seconds=random.choice((60, 120))), Operation(7.0, "run", WORKFLOW, {})]
-    faults = []
-    match random.choice(("delete", "delete", "cancel", "deadline", "deadline")):
+    seconds, faults = random.choice((60, 120)), list[Fault]()
+    operations = [Operation(7.0, "run", WORKFLOW, {})]
+    dies = random.choice(("dies_before", "dies_after"))
+    match random.choice(("delete", "delete", "cancel", "deadline", "deadline", "taken over")):
         case "delete":
             at = round(7 + random.choice((random.uniform(0, 0.15), random.uniform(0, 0.15), random.uniform(0, 15))), 3)
             operations.append(Operation(at, "delete", WORKFLOW, {}))
@@ -246,9 +247,14 @@ def over(random: Random, seed: int) -> Plan:
             operations.append(Operation(round(random.uniform(7.2, 15), 1), "cancel", WORKFLOW, {"pick": 0}))
         case "deadline":
             operations.append(Operation(5.5, "pause", list(jobs)[1], {}))
-    if random.random() < 0.6:
+        case "taken over":
+            operations.append(Operation(5.5, "pause", list(jobs)[1], {}))
+            seconds = 240  # longer than a message is hidden
+            faults.append(Fault("execute", "SendMessageBatch", random.randint(1, 3), dies))
+    if not faults and random.random() < 0.6:
         operation = random.choice(("SendMessageBatch", "PutItem/runs", "UpdateItem/runs"))
-        faults.append(Fault("execute", operation, random.randint(1, 3), random.choice(("dies_before", "dies_after"))))
+        faults.append(Fault("execute", operation, random.randint(1, 3), dies))
+    operations.append(_put(jobs, deadline_seconds=seconds))
     return Plan(seed, 60.0, _sorted(operations), faults, Conditions(), targets)
 
 
@@ -299,14 +305,15 @@ def held(random: Random, seed: int) -> Plan:
 def deleted(random: Random, seed: int) -> Plan:
     """Workflows that are deleted in the moment in which a worker begins their run."""
     operations = []
-    for number in range(3):
-        name = f"brief{number}"
-        jobs = {f"a{number}": {"job": dict(TARGET)}, f"b{number}": {"job": dict(TARGET), "after": [f"a{number}"]}}
+    for number in range(4):
+        name, first, then = f"brief{number}", f"a{number}", f"b{number}"
+        jobs = {first: {"job": dict(TARGET)}, then: {"job": dict(TARGET), "after": [first]}}
         at = 6.0 + 8 * number
-        operations.append(Operation(1.0, "put", name, {"body": _flow(jobs)}))
+        operations.append(Operation(1.0 + number, "put", name, {"body": _flow(jobs)}))
         operations.append(Operation(at, "run", name, {}))
-        operations.append(Operation(round(at + random.uniform(0.005, 0.06), 3), "delete", name, {}))
-    return Plan(seed, 40.0, _sorted(operations), [], Conditions(), dict.fromkeys(members(operations), OK))
+        operations.append(Operation(round(at + random.uniform(0.01, 0.12), 3), "delete", name, {}))
+    target = OK | {"seconds": 4.0, "always": True}  # the second job would start well after the deletion
+    return Plan(seed, 50.0, _sorted(operations), [], Conditions(), dict.fromkeys(members(operations), target))
 
 
 def again(random: Random, seed: int) -> Plan:
