@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from duecourse.api.bodies.models import Body
 from duecourse.api.identity import READ, WRITE
 from duecourse.api.problems.problems import Problem, later
+from duecourse.api.query import Query
 from duecourse.api.request import Request
 from duecourse.domain.jobs.bucket import retry_after
 from duecourse.ports import StageMetrics
@@ -100,11 +101,11 @@ Handler = Callable[[Api, Request, Mapping[str, str]], Answer]
 
 class Route(NamedTuple):
     """`answers`: by status the type of the answer, None where it has no body. `body`: the model of the request's body,
-    which may be left out where it is `body_optional`. `query` and `headers`: the parameters that it takes beside its
-    path's. `problems`: the kinds that are its own, beside those that follow from what it takes (openapi.problem_kinds).
-    `run_token`: the token of a run opens it. `checks_tags`: the function itself keeps callers whose scopes are narrowed
-    to the jobs with their tags; of another route the job is checked that its path names, and where it names none they
-    are refused (`narrowing.check_route`).
+    which may be left out where it is `body_optional`. `query`: the model of its query parameters, None where they are
+    not looked at. `headers`: those that it takes. `problems`: the kinds that are its own, beside those that follow from
+    what it takes (openapi.problem_kinds). `run_token`: the token of a run opens it. `checks_tags`: the function itself
+    keeps callers whose scopes are narrowed to the jobs with their tags; of another route the job is checked that its
+    path names, and where it names none they are refused (`narrowing.check_route`).
     """
 
     method: str
@@ -114,7 +115,7 @@ class Route(NamedTuple):
     answers: Mapping[int, Any]
     body: type[Body] | None = None
     body_optional: bool = False
-    query: tuple[str, ...] = ()
+    query: type[Query] | None = None
     headers: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     only_for: frozenset[str] | None = None

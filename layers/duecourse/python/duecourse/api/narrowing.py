@@ -12,7 +12,6 @@ from duecourse.api.api import Api, Route
 from duecourse.api.identity import READ, WRITE, insufficient_scope
 from duecourse.api.problems.problems import FieldFault, Problem
 from duecourse.api.request import Request
-from duecourse.api.run_query import read_tag
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import WorkflowTarget
@@ -73,11 +72,10 @@ def check_released(api: Api, request: Request, before: Workflow | None, draft: W
     return before.job.version
 
 
-def listed_tag(request: Request) -> str | None:
-    """The tag by which a list is chosen: that of the query, which has to be one of the caller's, or their only one.
-    Raises Problem: 400, 403 where the query has to name one.
+def listed_tag(request: Request, tag: str | None) -> str | None:
+    """The tag by which a list is chosen: the query's `tag`, which has to be one of the caller's, or their only one.
+    Raises Problem: 403 where the query has to name one.
     """
-    tag = read_tag(request.query or {})
     if request.tags is None or tag in request.tags:
         return tag
     if tag is None and len(request.tags) == 1:

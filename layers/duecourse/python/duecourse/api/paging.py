@@ -16,9 +16,6 @@ from duecourse.domain.json_values import LATEST
 from duecourse.domain.runs.run import UNSUCCESSFUL, RunState
 from duecourse.ports import StateMark
 
-DEFAULT_LIMIT = 50
-MAX_LIMIT = 100
-
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 """Lambda answers with 6 MB at most (quota "Invocation payload", synchronous); some is left for quoting and headers."""
 
@@ -28,23 +25,6 @@ _DEAD = "1d:"
 _STATES = "1s:"
 _CHANGES = "1c:"
 _CHANGE = re.compile(r"[0-9]{13}#[A-Za-z0-9_./-]{1,128}")
-_PARAMETERS = ("limit", "cursor")
-
-
-def read_limit(query: Mapping[str, str] | None, *, also: Sequence[str] = ()) -> int:
-    """How many items a page has. Refuses parameters that the list does not know (every list's, and `also`), so that a
-    misspelt one is not overlooked.
-    """
-    known = (*_PARAMETERS, *also)
-    for name in query or {}:
-        if name not in known:
-            raise bad_parameter(name, f"is not known here; the parameters are {', '.join(known)}")
-    text = (query or {}).get("limit")
-    if text is None:
-        return DEFAULT_LIMIT
-    if not (text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= MAX_LIMIT):
-        raise bad_parameter("limit", f"must be a whole number from 1 to {MAX_LIMIT}")
-    return int(text)
 
 
 def job_page_token(last: str) -> str:
@@ -52,9 +32,9 @@ def job_page_token(last: str) -> str:
     return _sealed(_JOBS + last)
 
 
-def read_job_page_token(query: Mapping[str, str] | None) -> str | None:
+def read_job_page_token(sealed: str | None) -> str | None:
     """The id after which the page begins."""
-    text = _opened(query, _JOBS)
+    text = _opened(sealed, _JOBS)
     if text is not None and not is_id(text):
         raise _bad_page_token()
     return text
@@ -65,9 +45,9 @@ def run_page_token(job_id: str, last: str) -> str:
     return _sealed(f"{_RUNS}{job_id}.{last}")
 
 
-def read_run_page_token(query: Mapping[str, str] | None, job_id: str) -> str | None:
+def read_run_page_token(sealed: str | None, job_id: str) -> str | None:
     """The local name of the run before which the page begins."""
-    text = _opened(query, _RUNS)
+    text = _opened(sealed, _RUNS)
     if text is None:
         return None
     try:
@@ -94,9 +74,9 @@ def state_page_token(mark: StateMark) -> str:
     return _sealed(f"{_STATES}{mark.state}:{mark.at!r}:{mark.run_id}")
 
 
-def read_state_page_token(query: Mapping[str, str] | None) -> StateMark | None:
+def read_state_page_token(sealed: str | None) -> StateMark | None:
     """The mark after which the page begins."""
-    text = _opened(query, _STATES)
+    text = _opened(sealed, _STATES)
     if text is None:
         return None
     name, _, rest = text.partition(":")
@@ -119,9 +99,8 @@ def _mark(text: str | None, state: RunState) -> StateMark | None:
     return StateMark(since, run_id, state) if sound else None
 
 
-def read_dead_page_token(query: Mapping[str, str] | None) -> StateMark | None:
+def read_dead_page_token(sealed: str | None) -> StateMark | None:
     """The mark after which the page begins."""
-    sealed = (query or {}).get("cursor")
     mark = None if sealed is None else open_dead_page_token(sealed)
     if sealed is not None and mark is None:
         raise _bad_page_token()
@@ -143,9 +122,9 @@ def change_page_token(job_id: str, last: str) -> str:
     return _sealed(f"{_CHANGES}{job_id}.{last}")
 
 
-def read_change_page_token(query: Mapping[str, str] | None, job_id: str) -> str | None:
+def read_change_page_token(sealed: str | None, job_id: str) -> str | None:
     """The place in the job's history before which the page begins."""
-    text = _opened(query, _CHANGES)
+    text = _opened(sealed, _CHANGES)
     if text is None:
         return None
     owner, _, place = text.partition(".")
@@ -160,8 +139,7 @@ def _sealed(text: str) -> str:
     return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _opened(query: Mapping[str, str] | None, kind: str) -> str | None:
-    sealed = (query or {}).get("cursor")
+def _opened(sealed: str | None, kind: str) -> str | None:
     if sealed is None:
         return None
     text = _unsealed(sealed, kind)

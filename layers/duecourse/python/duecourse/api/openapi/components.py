@@ -10,14 +10,7 @@ from functools import partial
 from typing import Any
 
 from duecourse.api.answers import LOCAL, RUN_ID
-from duecourse.api.bodies.definition_body import TAG_PATTERN
-from duecourse.api.bodies.models import LINE
-from duecourse.api.paging import DEFAULT_LIMIT, MAX_LIMIT
-from duecourse.api.run_query import MAX_ERROR_TEXT
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.jobs.job_limits import MAX_NAME, MAX_OWNER
-from duecourse.domain.jobs.upcoming import DEFAULT_STEP_SECONDS, MAX_WINDOW_SECONDS, MIN_STEP_SECONDS
-from duecourse.domain.runs.run import RunState
 
 TAGS: Mapping[str, str] = {
     "jobs": "Definitions: a schedule, a target, a payload, policies.",
@@ -67,33 +60,19 @@ SECURITY: dict[str, Any] = {
 }
 
 
-def _parameter(where: str, name: str, description: str, schema: dict[str, Any], example: Any) -> dict[str, Any]:
+def parameter(where: str, name: str, description: str, schema: Mapping[str, Any], example: Any) -> dict[str, Any]:
+    """A component: a parameter of `path`, `query` or `header`, with a good value."""
     required = {} if where == "header" else {"required": where == "path"}
     described = {"description": description, "schema": schema, "example": example}
     return {"name": name, "in": where, **required, **described}
 
 
-_query, _header = partial(_parameter, "query"), partial(_parameter, "header")
+_header = partial(parameter, "header")
 
 
 def _path(name: str, description: str, pattern: str, example: str) -> dict[str, Any]:
-    return _parameter("path", name, description, {"type": "string", "pattern": pattern}, example)
+    return parameter("path", name, description, {"type": "string", "pattern": pattern}, example)
 
-
-_ID = {"type": "string", "pattern": f"^{ID_PATTERN}$"}
-_INSTANT = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 64,
-    "description": "ISO-8601 with an offset, best UTC with Z.",
-}
-
-
-def _line(most: int) -> dict[str, Any]:
-    return {"type": "string", "minLength": 1, "maxLength": most, **LINE}
-
-
-_STATES = "|".join(RunState)
 
 PARAMETERS: dict[str, dict[str, Any]] = {
     "JobId": _path("job_id", "The job's id.", f"^{ID_PATTERN}$", "nightly"),
@@ -110,56 +89,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         f"^{LOCAL}",
         "20261121T030000Z",
     ),
-    "DryRun": _query(
-        "dry_run", "Write nothing; say what would be.", {"type": "string", "enum": ["true", "false"]}, "true"
-    ),
-    "Limit": _query(
-        "limit",
-        "How many items a page has at most.",
-        {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-        20,
-    ),
-    "Cursor": _query(
-        "cursor",
-        "`next_cursor` of the page before; it belongs to its list and is opaque.",
-        {"type": "string", "minLength": 1, "maxLength": 512},
-        "MWo6bmlnaHRseQ",
-    ),
-    "Prefix": _query("prefix", "Only jobs whose ids begin so.", _ID, "night"),
-    "Tag": _query("tag", "Only jobs with this tag.", {"type": "string", "pattern": f"^{TAG_PATTERN}$"}, "billing"),
-    "State": _query(
-        "state", "Only jobs in this state.", {"type": "string", "enum": ["ACTIVE", "PAUSED", "COMPLETED"]}, "PAUSED"
-    ),
-    "Step": _query(
-        "step",
-        "Seconds of a bucket.",
-        {
-            "type": "integer",
-            "minimum": MIN_STEP_SECONDS,
-            "maximum": MAX_WINDOW_SECONDS,
-            "default": DEFAULT_STEP_SECONDS,
-        },
-        60,
-    ),
-    "Name": _query(
-        "name",
-        "Only jobs whose name contains this text, in capitals or not.",
-        _line(MAX_NAME),
-        "report",
-    ),
-    "Owner": _query(
-        "owner",
-        "Only jobs of exactly this owner.",
-        _line(MAX_OWNER),
-        "billing",
-    ),
-    "At": _query(
-        "at",
-        "The instant to look at, ISO-8601 with an offset.",
-        {"type": "string", "minLength": 1, "maxLength": 64},
-        "2026-11-21T03:00:00Z",
-    )
-    | {"required": True},
     "IfMatch": _header(
         "If-Match",
         "Only if the job is still at this ETag (412 otherwise), or at any with `*`.",
@@ -183,32 +112,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         {"type": "string"},
         "order-4711",
     ),
-    "OfJob": _query("job_id", "Only those of this job.", _ID, "nightly"),
-    "RunsOf": _query("job", "Only runs of this job.", _ID, "nightly"),
-    "RunState": _query(
-        "state",
-        "Only runs in these states, separated by commas, or the parameter is repeated.",
-        {"type": "string", "pattern": f"^({_STATES})(,({_STATES}))*$"},
-        "DEAD,RETRYING",
-    ),
-    "RunTag": _query(
-        "tag", "Only runs of jobs that have this tag now.", {"type": "string", "pattern": f"^{TAG_PATTERN}$"}, "billing"
-    ),
-    "RunError": _query(
-        "error",
-        "Only runs whose error contains this text, in capitals or not.",
-        _line(MAX_ERROR_TEXT),
-        "connection refused",
-    ),
-    "Since": _query("since", "Only runs that came into their state then or later.", _INSTANT, "2026-11-21T00:00:00Z"),
-    "Until": _query("until", "Only runs that came into their state before.", _INSTANT, "2026-11-22T00:00:00Z"),
-    "From": _query("from", "Only what comes at this instant or later.", _INSTANT, "2026-11-21T00:00:00Z"),
-    "To": _query("to", "Only what comes before this instant.", _INSTANT, "2026-11-22T00:00:00Z"),
 }
-"""By component name. The examples are good values."""
-
-OF_RUNS = {PARAMETERS[name]["name"]: name for name in ("OfJob", "RunState", "RunTag")}
-"""The components of lists of runs, by the parameter's name, where those of other routes are other ones."""
+"""Those of paths and headers, by component name. The examples are good values. Those of queries are in their models."""
 
 HEADERS: dict[str, dict[str, Any]] = {
     "ETag": {
@@ -245,5 +150,5 @@ HEADER_NAMES = {name: "-".join(re.findall("ETag|[A-Z][a-z]+", name)).lower() for
 }
 """What the headers of answers are called."""
 
-COMPONENT = {each["name"]: name for name, each in PARAMETERS.items() if name not in OF_RUNS.values()}
-"""The component that describes a parameter, by its name; `job_id` of a path."""
+COMPONENT = {each["name"]: name for name, each in PARAMETERS.items()}
+"""The component that describes a parameter of paths and headers, by its name."""

@@ -18,14 +18,15 @@ from duecourse.api.openapi.components import (
     DESCRIPTION,
     HEADER_NAMES,
     HEADERS,
-    OF_RUNS,
     PARAMETERS,
     SECURITY,
     TAGS,
+    parameter,
 )
 from duecourse.api.openapi.examples import REQUEST_EXAMPLES, answer_example
 from duecourse.api.openapi.schemas import name_of, schemas
 from duecourse.api.problems.problems import STATUS, phrase
+from duecourse.api.query import PageQuery, Parameter
 from duecourse.api.routes.table import ROUTES
 from duecourse.version import VERSION
 
@@ -63,7 +64,7 @@ def assemble(*, closed: bool = False) -> Document:
         "paths": _paths(),
         "components": {
             "schemas": schemas(closed=closed),
-            "parameters": PARAMETERS,
+            "parameters": _parameters(),
             "headers": HEADERS,
             "responses": _shared(),
             "securitySchemes": SECURITY,
@@ -79,7 +80,7 @@ def as_text(document: Document) -> str:
 def problem_kinds(route: Route) -> dict[int, tuple[str, ...]]:
     """What a route may refuse, by status: what follows from what it takes and from who may ask, and its own."""
     kinds = ["internal", "unavailable", *(_AUTHORISED if route.scopes else ()), *(_BODY if route.body else ())]
-    kinds += ["bad-parameter"] if _query(route) else []
+    kinds += ["bad-parameter"] if route.query is not None else []
     kinds += ["bad-header"] if route.headers else []
     kinds += ["etag-mismatch"] if "If-Match" in route.headers else []
     kinds += ["unknown-job"] if "<job_id>" in route.path else []
@@ -111,9 +112,22 @@ def _paths() -> Document:
     return paths
 
 
-def _query(route: Route) -> tuple[str, ...]:
-    paged = ("limit", "cursor") if get_origin(route.answers.get(200)) is PageAnswer else ()
-    return (*route.query, *paged)
+def _query(route: Route) -> Mapping[str, tuple[Parameter, bool]]:
+    """The query parameters, those of every list at the end."""
+    found = {} if route.query is None else route.query.parameters()
+    paged = PageQuery.model_fields
+    return dict(sorted(found.items(), key=lambda each: each[0] in paged))
+
+
+def _parameters() -> Document:
+    """All parameters by component name."""
+    queries = {
+        known.component: parameter("query", name, known.description, known.schema, known.example)
+        | {"required": required}
+        for route in ROUTES
+        for name, (known, required) in _query(route).items()
+    }
+    return PARAMETERS | queries
 
 
 def _operation(route: Route) -> Document:
@@ -126,9 +140,11 @@ def _operation(route: Route) -> Document:
         "security": _security(route),
     }
     # every request may bring a correlation id
-    names = (*re.findall(r"<(\w+)>", route.path), *_query(route), *route.headers, "X-Correlation-Id")
-    own = OF_RUNS if route.answers.get(200) == PageAnswer[RunAnswer] else {}
-    components = [own.get(name, COMPONENT.get(name, "")) if name in route.query else COMPONENT[name] for name in names]
+    components = [
+        *(COMPONENT[name] for name in re.findall(r"<(\w+)>", route.path)),
+        *(known.component for known, _ in _query(route).values()),
+        *(COMPONENT[name] for name in (*route.headers, "X-Correlation-Id")),
+    ]
     document["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in components]
     if route.body is not None:
         examples = {name: {"value": value} for name, value in REQUEST_EXAMPLES[route.body].items()}
@@ -219,7 +235,7 @@ def _links(answer: Any) -> Document:
 
 def _needed(route: Route) -> set[str]:
     """The query parameters that cannot be left out."""
-    return {name for name in route.query if PARAMETERS[COMPONENT[name]]["required"]}
+    return {name for name, (_, required) in _query(route).items() if required}
 
 
 def _refusal(status: int, kinds: tuple[str, ...], by_gateway: bool) -> Document:

@@ -17,16 +17,15 @@ from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
 from duecourse.api.narrowing import listed_tag
-from duecourse.api.paging import dead_page_token, fitting, open_dead_page_token, read_dead_page_token, read_limit
+from duecourse.api.paging import dead_page_token, fitting, open_dead_page_token, read_dead_page_token
 from duecourse.api.problems.problems import FieldFault, invalid
+from duecourse.api.query import MAX_ERROR_TEXT, RUN_ERROR, RUN_TAG, SINCE, UNTIL, PageQuery, after, job_parameter
 from duecourse.api.request import Request
-from duecourse.api.run_query import MAX_ERROR_TEXT, read_job, read_line, read_times
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.usecases.runs.dead_letters import DeadRuns
 from duecourse.usecases.runs.run_search import mark_of
 
 MAX_REDRIVEN = 1000
-CHOICE = ("job_id", "since", "until", "tag", "error")
 
 
 def _job_id(text: str) -> str:
@@ -68,7 +67,17 @@ class RedrivenAnswer(TypedDict):
     next_cursor: str | None
 
 
-@route("GET", "/v1/dead-letters", "dead letters", {200: PageAnswer[RunAnswer]}, query=CHOICE, checks_tags=True)
+class DeadRunsQuery(PageQuery):
+    """Which dead runs to list."""
+
+    job_id: Annotated[str | None, job_parameter("OfJob", "Only those of this job.")] = None
+    since: Annotated[int | None, SINCE] = None
+    until: Annotated[int | None, UNTIL, after("since", "since")] = None
+    tag: Annotated[str | None, RUN_TAG] = None
+    error: Annotated[str | None, RUN_ERROR] = None
+
+
+@route("GET", "/v1/dead-letters", "dead letters", {200: PageAnswer[RunAnswer]}, query=DeadRunsQuery, checks_tags=True)
 def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List dead runs.
 
@@ -76,16 +85,15 @@ def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -
     the `tag` now, whose `error` contains the text. With the last two a page may be short or empty and still have a next
     one.
     """
-    query = request.query or {}
-    limit, before = read_limit(query, also=CHOICE), read_dead_page_token(query)
-    job_id, (since, until) = read_job(query, "job_id"), read_times(query, "since", "until")
-    choice = DeadRuns(job_id, since, until, listed_tag(request), read_line(query, "error", MAX_ERROR_TEXT))
-    page = api.dead_letters.page(request.tenant, choice, limit=limit, before=before)
+    query = DeadRunsQuery.of(request)
+    before, chosen = read_dead_page_token(query.cursor), listed_tag(request, query.tag)
+    choice = DeadRuns(query.job_id, query.since, query.until, chosen, query.error)
+    page = api.dead_letters.page(request.tenant, choice, limit=query.limit, before=before)
     items = [run_document(run) for run in page.items]
     count = fitting(items)
     following = mark_of(page.items[count - 1]) if count < len(items) else page.following
     cursor = None if following is None else dead_page_token(following)
-    return page_answer("dead_letters_listed", items[:count], cursor, {"job_id": job_id})
+    return page_answer("dead_letters_listed", items[:count], cursor, {"job_id": query.job_id})
 
 
 @route(

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from duecourse.api.problems.problems import bad_parameter
-from duecourse.api.request import Request
+from typing import Annotated
+
+from duecourse.api.bodies.models import refuse
+from duecourse.api.query import Parameter, Query
 
 
-def dry_run_in(request: Request) -> bool:
-    """Whether nothing is to be written; a misspelt parameter must not write. Raises Problem (400)."""
-    query = request.query or {}
-    for name in query:
-        if name != "dry_run":
-            raise bad_parameter(name, "is not known here; the parameter is dry_run")
-    text = query.get("dry_run", "false")
+def _flag(text: str) -> bool:
     if text not in ("true", "false"):
-        raise bad_parameter("dry_run", "must be true or false")
+        raise refuse("must be true or false")
     return text == "true"
+
+
+class DryRunQuery(Query):
+    """`dry_run`: whether nothing is to be written; a misspelt parameter must not write."""
+
+    dry_run: Annotated[
+        bool,
+        Parameter(
+            component="DryRun",
+            description="Write nothing; say what would be.",
+            schema={"type": "string", "enum": ["true", "false"]},
+            example="true",
+            read=_flag,
+        ),
+    ] = False

@@ -10,7 +10,8 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Millisecond, PageAnswer
 from duecourse.api.api import Answer, Api, page_answer, route
-from duecourse.api.paging import change_page_token, read_change_page_token, read_limit
+from duecourse.api.paging import change_page_token, read_change_page_token
+from duecourse.api.query import PageQuery
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
 from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord
@@ -36,7 +37,7 @@ class ChangeAnswer(TypedDict):
     facts: Annotated[dict[str, Any], Field(description="What was asked of its runs: how many, which.")]
 
 
-@route("GET", "/v1/jobs/<job_id>/history", "jobs", {200: PageAnswer[ChangeAnswer]})
+@route("GET", "/v1/jobs/<job_id>/history", "jobs", {200: PageAnswer[ChangeAnswer]}, query=PageQuery)
 def get_job_history(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Read who changed a job, and what.
 
@@ -44,8 +45,9 @@ def get_job_history(api: Api, request: Request, parameters: Mapping[str, str]) -
     stand there, too.
     """
     job_id = job_id_in(parameters)
-    limit, before = read_limit(request.query), read_change_page_token(request.query, job_id)
-    page = api.job_history.page(request.tenant, job_id, limit=limit, before=before)
+    query = PageQuery.of(request)
+    before = read_change_page_token(query.cursor, job_id)
+    page = api.job_history.page(request.tenant, job_id, limit=query.limit, before=before)
     cursor = None if page.following is None else change_page_token(job_id, page.following)
     return page_answer("job_history_listed", [_document(record) for record in page.items], cursor, {"job_id": job_id})
 

@@ -3,22 +3,55 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
+from typing import Annotated
 
 from duecourse.api.answers import Document
 from duecourse.api.api import Answer, Api, charge, page_answer
+from duecourse.api.bodies.models import refuse
 from duecourse.api.narrowing import listed_tag
-from duecourse.api.paging import fitting, job_page_token, read_job_page_token, read_limit
+from duecourse.api.paging import fitting, job_page_token, read_job_page_token
 from duecourse.api.problems.problems import bad_parameter
+from duecourse.api.query import PageQuery, Parameter, choice_parameter, line_parameter, tag_parameter
 from duecourse.api.request import Request
-from duecourse.api.run_query import read_line
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.jobs.job_limits import MAX_NAME, MAX_OWNER
 from duecourse.domain.jobs.policies import JobState
 from duecourse.usecases.jobs.job_view import JobFilter, JobView
 
-FILTERS = ("prefix", "name", "tag", "state", "owner")
+
+def _prefix(text: str) -> str:
+    if re.fullmatch(ID_PATTERN, text) is None:
+        raise refuse("must be the beginning of an id: 1 to 64 letters (a-z), digits, - or _")
+    return text
+
+
+class JobsQuery(PageQuery):
+    """Which jobs to list."""
+
+    prefix: Annotated[
+        str | None,
+        Parameter(
+            component="Prefix",
+            description="Only jobs whose ids begin so.",
+            schema={"type": "string", "pattern": f"^{ID_PATTERN}$"},
+            example="night",
+            read=_prefix,
+        ),
+    ] = None
+    name: Annotated[
+        str | None,
+        line_parameter("Name", "Only jobs whose name contains this text, in capitals or not.", MAX_NAME, "report"),
+    ] = None
+    tag: Annotated[str | None, tag_parameter("Tag", "Only jobs with this tag.")] = None
+    state: Annotated[
+        JobState | None,
+        choice_parameter("State", "Only jobs in this state.", JobState, "PAUSED"),
+    ] = None
+    owner: Annotated[str | None, line_parameter("Owner", "Only jobs of exactly this owner.", MAX_OWNER, "billing")] = (
+        None
+    )
+
 
 SEARCH = 4
 """Requests that a page of some of the jobs counts as: one query looks at 1 MB of them, some 400."""
@@ -28,25 +61,15 @@ def job_page(
     api: Api, request: Request, action: str, document: Callable[[JobView], Document], *, workflows: bool = False
 ) -> Answer:
     """A page of the tenant's jobs, or of those alone that are workflows. Raises Problem."""
-    limit, after = read_limit(request.query, also=FILTERS), read_job_page_token(request.query)
-    where = replace(read_filter(request.query or {}), tag=listed_tag(request), workflows=workflows)
+    query = JobsQuery.of(request)
+    after, chosen = read_job_page_token(query.cursor), listed_tag(request, query.tag)
+    where = JobFilter(query.prefix or "", query.name, chosen, query.state, query.owner, workflows)
     if after is not None and not after.startswith(where.prefix):
         raise bad_parameter("cursor", "belongs to a list with another prefix; begin without a cursor")
     if where.sifts:
         charge(api, request, SEARCH)
-    page = api.jobs.page(request.tenant, limit=limit, after=after, where=where)
+    page = api.jobs.page(request.tenant, limit=query.limit, after=after, where=where)
     items = [document(view) for view in page.items]
     count = fitting(items)
     following = items[count - 1]["id"] if count < len(items) else page.following
     return page_answer(action, items[:count], None if following is None else job_page_token(following), {})
-
-
-def read_filter(query: Mapping[str, str]) -> JobFilter:
-    """Which jobs to list, whatever their tags. Raises Problem (400)."""
-    prefix, state = query.get("prefix"), query.get("state")
-    if prefix is not None and re.fullmatch(ID_PATTERN, prefix) is None:
-        raise bad_parameter("prefix", "must be the beginning of an id: 1 to 64 letters (a-z), digits, - or _")
-    if state is not None and state not in tuple(JobState):
-        raise bad_parameter("state", f"must be one of {', '.join(JobState)}")
-    name, owner = read_line(query, "name", MAX_NAME), read_line(query, "owner", MAX_OWNER)
-    return JobFilter(prefix or "", name=name, state=None if state is None else JobState(state), owner=owner)

@@ -21,8 +21,8 @@ from duecourse.api.headers import etag_of, read_absent, read_expected, read_key,
 from duecourse.api.narrowing import check_tags
 from duecourse.api.problems.problems import FieldFault, Problem, invalid, pointer, unknown_job
 from duecourse.api.request import Request
-from duecourse.api.routes.dry_run import dry_run_in
-from duecourse.api.routes.job_pages import FILTERS, job_page
+from duecourse.api.routes.dry_run import DryRunQuery
+from duecourse.api.routes.job_pages import JobsQuery, job_page
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import WorkflowTarget
@@ -73,7 +73,7 @@ def created_job(api: Api, request: Request, value: Any, key: str | None, place: 
     return made_answer(made) if isinstance(made, Created) else _repeated(made)
 
 
-@route("GET", "/v1/jobs", "jobs", {200: PageAnswer[JobAnswer]}, query=FILTERS, checks_tags=True)
+@route("GET", "/v1/jobs", "jobs", {200: PageAnswer[JobAnswer]}, query=JobsQuery, checks_tags=True)
 def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List jobs.
 
@@ -99,7 +99,7 @@ def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     "jobs",
     {200: JobAnswer, 201: JobAnswer},
     body=JobBody,
-    query=("dry_run",),
+    query=DryRunQuery,
     headers=("If-Match", "If-None-Match"),
     problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "job-unreadable", "is-workflow", "in-workflow"),
     checks_tags=True,
@@ -111,7 +111,7 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     that leaves the schedule alone loses no run that is enqueued. What GET answers can be put back as it is. With
     `dry_run=true` nothing is written: the answer is the job as it would be (with the ETag of what it would replace).
     """
-    dry, job_id, value = dry_run_in(request), job_id_in(parameters), request.json()
+    dry, job_id, value = DryRunQuery.of(request).dry_run, job_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
 
     def draft_for(job: Job | None) -> Draft:

@@ -30,7 +30,7 @@ Note = Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterV
 
 def _cursor(text: str) -> str:
     try:
-        read_job_page_token({"cursor": text})
+        read_job_page_token(text)
     except Problem:
         raise refuse("is not one of this list; take next_cursor of the answer before, or leave it out") from None
     return text
@@ -186,7 +186,7 @@ def _chosen(body: ManyBody) -> tuple[JobSelection, str | None]:
     if body.tag is None and not body.all:
         fault = FieldFault('is required: name a tag, or write "all": true to mean every job', "/tag")
         raise invalid([fault], "invalid-command")
-    after = None if body.cursor is None else read_job_page_token({"cursor": body.cursor})
+    after = read_job_page_token(body.cursor)
     return JobSelection(body.tag), after
 
 

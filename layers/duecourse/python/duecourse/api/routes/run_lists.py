@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import Field
 
 from duecourse.api.answers import PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, page_answer, route
 from duecourse.api.narrowing import listed_tag
 from duecourse.api.paging import (
     fitting,
-    read_limit,
     read_run_page_token,
     read_state_page_token,
     run_page_token,
     state_page_token,
 )
 from duecourse.api.problems.problems import FieldFault, Problem
+from duecourse.api.query import FROM, RUN_ERROR, RUN_STATE, RUN_TAG, SINCE, TO, UNTIL, PageQuery, after, job_parameter
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
-from duecourse.api.run_query import MAX_ERROR_TEXT, read_job, read_line, read_states, read_times
 from duecourse.domain.runs.run import UNSUCCESSFUL, RunState
 from duecourse.domain.runs.run_filter import RunFilter
 from duecourse.usecases.runs.history import RunPage
 from duecourse.usecases.runs.run_search import StatePage, mark_of
 
-OF_JOB = ("state", "from", "to")
-ACROSS = ("state", "tag", "job", "since", "until", "error")
-
 _BEGUN = tuple(state for state in RunState if state is not RunState.QUEUED)
 
 
-@route("GET", "/v1/jobs/<job_id>/runs", "runs", {200: PageAnswer[RunAnswer]}, query=OF_JOB)
+class RunsOfJobQuery(PageQuery):
+    """Which runs of a job to list."""
+
+    state: Annotated[tuple[RunState, ...], RUN_STATE] = ()
+    first: Annotated[int | None, FROM] = Field(None, alias="from")
+    end: Annotated[int | None, TO, after("first", "from")] = Field(None, alias="to")
+
+
+@route("GET", "/v1/jobs/<job_id>/runs", "runs", {200: PageAnswer[RunAnswer]}, query=RunsOfJobQuery)
 def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """List the runs of a job.
 
@@ -38,14 +45,30 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     and before the second; with one of them, or with `state`, queued runs are shown only if `state` names `QUEUED`. A
     page may then be short or empty and still have a next one. Runs of a deleted job are kept a while.
     """
-    job_id, query = job_id_in(parameters), request.query or {}
-    limit, before = read_limit(query, also=OF_JOB), read_run_page_token(query, job_id)
-    first, end = read_times(query, "from", "to")
-    states = read_states(query) or (tuple(RunState) if first is None and end is None else _BEGUN)
+    job_id, query = job_id_in(parameters), RunsOfJobQuery.of(request)
+    before = read_run_page_token(query.cursor, job_id)
+    states = query.state or (tuple(RunState) if query.first is None and query.end is None else _BEGUN)
     page = api.history.page(
-        request.tenant, job_id, limit=limit, before=before, wanted=RunFilter(states), first=first, end=end
+        request.tenant,
+        job_id,
+        limit=query.limit,
+        before=before,
+        wanted=RunFilter(states),
+        first=query.first,
+        end=query.end,
     )
     return _of_job(job_id, page)
+
+
+class RunsQuery(PageQuery):
+    """Which runs to find across jobs."""
+
+    state: Annotated[tuple[RunState, ...], RUN_STATE] = ()
+    tag: Annotated[str | None, RUN_TAG] = None
+    job: Annotated[str | None, job_parameter("RunsOf", "Only runs of this job.")] = None
+    since: Annotated[int | None, SINCE] = None
+    until: Annotated[int | None, UNTIL, after("since", "since")] = None
+    error: Annotated[str | None, RUN_ERROR] = None
 
 
 @route(
@@ -53,7 +76,7 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     "/v1/runs",
     "runs",
     {200: PageAnswer[RunAnswer]},
-    query=ACROSS,
+    query=RunsQuery,
     problems=("job-needed", "unknown-job"),
     checks_tags=True,
 )
@@ -66,17 +89,16 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     With `job`, the runs of one job in any state, newest occurrence first. A page may be short or empty and still have a
     next one.
     """
-    query = request.query or {}
-    limit, job_id, tag = read_limit(query, also=ACROSS), read_job(query, "job"), listed_tag(request)
-    since, until = read_times(query, "since", "until")
-    wanted = RunFilter(read_states(query) or UNSUCCESSFUL, since, until, read_line(query, "error", MAX_ERROR_TEXT))
+    query = RunsQuery.of(request)
+    limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)
+    wanted = RunFilter(query.state or UNSUCCESSFUL, query.since, query.until, query.error)
     if job_id is not None:
-        before = read_run_page_token(query, job_id)
+        before = read_run_page_token(query.cursor, job_id)
         page = api.history.page(request.tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)
         return _of_job(job_id, page)
     if others := [state for state in wanted.states if state not in UNSUCCESSFUL]:
         raise _job_needed(others)
-    mark = read_state_page_token(query)
+    mark = read_state_page_token(query.cursor)
     return _by_state(api.search.page(request.tenant, wanted, limit=limit, before=mark, tag=tag))
 
 

@@ -12,18 +12,15 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import AcceptedAnswer, RunAnswer, Second, SingleRunAnswer, run_document, single_run_document
 from duecourse.api.api import Answer, Api, route
-from duecourse.api.problems.problems import bad_parameter
+from duecourse.api.query import Parameter, Query, read_time
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
-from duecourse.api.run_query import read_time
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.run import Run
 from duecourse.domain.runs.verdict import Verdict
 from duecourse.ports import LINK_SECONDS
 
 Command = Literal["complete", "fail", "cancel", "redrive"]
-
-_EXAMPLE = "an instant, such as 2026-03-08T07:00:00Z"
 
 
 @route("GET", "/v1/runs/<run_id>", "runs", {200: SingleRunAnswer})
@@ -136,7 +133,23 @@ class ExplainedAnswer(TypedDict):
     nearest: NearestAnswer
 
 
-@route("GET", "/v1/jobs/<job_id>/explain", "runs", {200: ExplainedAnswer}, query=("at",))
+class ExplainQuery(Query):
+    """The instant."""
+
+    at: Annotated[
+        int,
+        Parameter(
+            component="At",
+            description="The instant to look at, ISO-8601 with an offset.",
+            schema={"type": "string", "minLength": 1, "maxLength": 64},
+            example="2026-11-21T03:00:00Z",
+            read=read_time,
+            wants="an instant, such as 2026-03-08T07:00:00Z",
+        ),
+    ]
+
+
+@route("GET", "/v1/jobs/<job_id>/explain", "runs", {200: ExplainedAnswer}, query=ExplainQuery)
 def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Ask why a job ran at an instant, or did not.
 
@@ -146,7 +159,7 @@ def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     the workflow did not run.
     """
     job_id = job_id_in(parameters)
-    at = _at(request.query or {})
+    at = ExplainQuery.of(request).at
     explained = api.explain(request.tenant, job_id, at, request.tags)
     found = explained.found
     body = ExplainedAnswer(
@@ -158,16 +171,6 @@ def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> An
         nearest=NearestAnswer(before=_second(found.before), after=_second(found.after)),
     )
     return Answer(HTTPStatus.OK, "job_explained", body, facts={"job_id": job_id, "at": at, "verdict": found.verdict})
-
-
-def _at(query: Mapping[str, str]) -> int:
-    for name in query:
-        if name != "at":
-            raise bad_parameter(name, "is not known here; the only parameter is at")
-    at = read_time(query, "at")
-    if at is None:
-        raise bad_parameter("at", f"is missing; name {_EXAMPLE}")
-    return at
 
 
 def _second(instant: int | None) -> str | None:

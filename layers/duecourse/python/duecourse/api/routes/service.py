@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Count, Second
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.identity import OPS, READ
-from duecourse.api.problems.problems import bad_parameter
+from duecourse.api.query import Query
 from duecourse.api.request import Request
 from duecourse.domain.instants import to_iso
 from duecourse.ports import Depth
@@ -119,14 +119,13 @@ class StatsAnswer(TypedDict):
     dispatch: NotRequired[DispatchAnswer]
 
 
-@route("GET", "/v1/stats", "service", {200: StatsAnswer}, only_for=frozenset({READ, OPS}), problems=("bad-parameter",))
+@route("GET", "/v1/stats", "service", {200: StatsAnswer}, query=Query, only_for=frozenset({READ, OPS}))
 def get_stats(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """See figures and limits.
 
     How many jobs and dead runs there are, what the limits leave, how full the lanes are.
     """
-    for name in request.query or {}:
-        raise bad_parameter(name, "is not known here; there are no parameters")
+    Query.of(request)
     figures, settings = api.stats.figures(request.tenant), api.settings
     body: StatsAnswer = {
         "jobs": {

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Count, Second
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.identity import OPS
-from duecourse.api.problems.problems import bad_parameter
+from duecourse.api.query import Query
 from duecourse.api.request import Request
 from duecourse.checks.check import CheckStatus
 from duecourse.checks.facts import StageFigures
@@ -65,7 +65,7 @@ class StageAnswer(TypedDict):
     alarms: Annotated[AlarmsAnswer | None, Field(description="Null where they cannot be read: a check says why.")]
 
 
-@route("GET", "/v1/stage", "service", {200: StageAnswer}, only_for=frozenset({OPS}), problems=("bad-parameter",))
+@route("GET", "/v1/stage", "service", {200: StageAnswer}, query=Query, only_for=frozenset({OPS}))
 def get_stage(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Look at the stage.
 
@@ -73,7 +73,7 @@ def get_stage(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     alarms ring, each with its runbook. `duecourse doctor` looks at more, with an operator's rights. What cannot be read
     is a check with the verdict `unknown`.
     """
-    _check_parameters(request)
+    Query.of(request)
     settings, look = api.settings, api.stage_checks.look()
     alarms = look.alarms
     body: StageAnswer = {
@@ -149,7 +149,7 @@ class StageMetricsAnswer(TypedDict):
     "service",
     {200: StageMetricsAnswer},
     only_for=frozenset({OPS}),
-    problems=("bad-parameter",),
+    query=Query,
 )
 def get_stage_metrics(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Read what CloudWatch keeps of the stage.
@@ -157,7 +157,7 @@ def get_stage_metrics(api: Api, request: Request, _parameters: Mapping[str, str]
     Lateness and outcomes of the last 24 hours by the half hour, and the age of each lane's oldest message, of all
     tenants together, at most a minute old. CloudWatch has a value some minutes later, and none where nothing happened.
     """
-    _check_parameters(request)
+    Query.of(request)
     figures, error = None, None
     try:
         figures = _document(api.stage_metrics.figures())
@@ -181,8 +181,3 @@ def _document(figures: StageFigures) -> FiguresAnswer:
         ],
         "oldest_message_seconds": dict(figures.oldest),
     }
-
-
-def _check_parameters(request: Request) -> None:
-    for name in request.query or {}:
-        raise bad_parameter(name, "is not known here; there are no parameters")

@@ -14,8 +14,8 @@ from duecourse.api.answers import Count, JobId, Second
 from duecourse.api.api import Answer, Api, charge, route
 from duecourse.api.paging import job_page_token, read_job_page_token
 from duecourse.api.problems.problems import bad_parameter
+from duecourse.api.query import CURSOR, FROM, TO, Query, after, number_parameter
 from duecourse.api.request import Request
-from duecourse.api.run_query import Query, read_times
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.upcoming import (
     DEFAULT_STEP_SECONDS,
@@ -26,7 +26,26 @@ from duecourse.domain.jobs.upcoming import (
     Window,
 )
 
-PARAMETERS = ("from", "to", "step", "cursor")
+
+class UpcomingQuery(Query):
+    """Which window, in which steps."""
+
+    begin: Annotated[int | None, FROM] = Field(None, alias="from")
+    end: Annotated[int | None, TO, after("begin", "from")] = Field(None, alias="to")
+    step: Annotated[
+        int,
+        number_parameter(
+            "Step",
+            "Seconds of a bucket.",
+            MIN_STEP_SECONDS,
+            MAX_WINDOW_SECONDS,
+            DEFAULT_STEP_SECONDS,
+            60,
+            "a whole number of seconds",
+        ),
+    ] = DEFAULT_STEP_SECONDS
+    cursor: Annotated[str | None, CURSOR] = None
+
 
 NAMED = 10
 """Jobs of each kind that a page names."""
@@ -76,7 +95,7 @@ UpcomingAnswer = TypedDict(
 UpcomingAnswer.__doc__ = "The coming runs of some jobs. Add up the pages for those of all."
 
 
-@route("GET", "/v1/upcoming", "jobs", {200: UpcomingAnswer}, query=PARAMETERS, problems=("bad-parameter",))
+@route("GET", "/v1/upcoming", "jobs", {200: UpcomingAnswer}, query=UpcomingQuery)
 def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Count the runs that come due.
 
@@ -86,9 +105,9 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
     the hot minutes. Counted is what the present schedules name from now on, without runs on request, backfills and the
     runs of a workflow's jobs. Told, too, is how many of the jobs are paused, are late at this moment, or do not fire.
     """
-    query = request.query or {}
-    window, after = _window(query, int(api.upcoming.clock.now())), read_job_page_token(query)
-    page = api.upcoming.page(request.tenant, window, after=after, charge=partial(charge, api, request))
+    query = UpcomingQuery.of(request)
+    window, last = _window(query, int(api.upcoming.clock.now())), read_job_page_token(query.cursor)
+    page = api.upcoming.page(request.tenant, window, after=last, charge=partial(charge, api, request))
     body: UpcomingAnswer = {
         "from": to_iso(window.begin),
         "to": to_iso(window.end),
@@ -113,28 +132,13 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
     return Answer(HTTPStatus.OK, "upcoming_counted", body, facts={"jobs": page.jobs, "runs": page.runs})
 
 
-def _window(query: Query, now: int) -> Window:
+def _window(query: UpcomingQuery, now: int) -> Window:
     """Raises Problem (400)."""
-    for name in query:
-        if name not in PARAMETERS:
-            raise bad_parameter(name, f"is not known here; the parameters are {', '.join(PARAMETERS)}")
-    step = _step(query.get("step"))
-    begin, end = read_times(query, "from", "to")
-    begin = now - now % step if begin is None else begin
-    end = begin + MAX_WINDOW_SECONDS if end is None else end
+    step = query.step
+    begin = now - now % step if query.begin is None else query.begin
+    end = begin + MAX_WINDOW_SECONDS if query.end is None else query.end
     if not begin < end <= begin + MAX_WINDOW_SECONDS:
         raise bad_parameter("to", f"must be later than from, by {MAX_WINDOW_SECONDS} seconds (48 hours) at most")
     if end <= now:
         raise bad_parameter("to", "is in the past; leave it out, or name an instant to come")
     return Window(begin, end, step, now)
-
-
-def _step(text: str | None) -> int:
-    if text is None:
-        return DEFAULT_STEP_SECONDS
-    sound = text.isascii() and text.isdigit() and len(text) <= 6
-    if not sound or not MIN_STEP_SECONDS <= int(text) <= MAX_WINDOW_SECONDS:
-        raise bad_parameter(
-            "step", f"must be a whole number of seconds from {MIN_STEP_SECONDS} to {MAX_WINDOW_SECONDS}"
-        )
-    return int(text)

@@ -31,8 +31,8 @@ from duecourse.api.headers import etag_of, read_absent, read_expected, read_key
 from duecourse.api.narrowing import check_member, check_released
 from duecourse.api.problems.problems import unknown_workflow
 from duecourse.api.request import Request
-from duecourse.api.routes.dry_run import dry_run_in
-from duecourse.api.routes.job_pages import FILTERS, job_page
+from duecourse.api.routes.dry_run import DryRunQuery
+from duecourse.api.routes.job_pages import JobsQuery, job_page
 from duecourse.api.routes.jobs import rules_of_stage
 from duecourse.api.routes.runs import run_id_in
 from duecourse.domain.ids import is_id
@@ -66,7 +66,7 @@ class RerunBody(Body):
     "workflows",
     {200: WorkflowPutAnswer, 201: WorkflowPutAnswer},
     body=WorkflowBody,
-    query=("dry_run",),
+    query=DryRunQuery,
     headers=("If-Match", "If-None-Match"),
     problems=(
         *("invalid-workflow", "workflow-conflict", "invalid-job", "tasks-unavailable", "job-changed"),
@@ -86,7 +86,7 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     with. What GET answers can be put back as it is. Each job that is defined here counts as a request, and so do 20
     that are only named, and each named one with a payload above 4 KB counts as two; `dry_run` costs the same.
     """
-    dry = dry_run_in(request)
+    dry = DryRunQuery.of(request).dry_run
     workflow_id, value = workflow_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
     charge(api, request, _cost(value))
@@ -113,7 +113,7 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     "/v1/workflows",
     "workflows",
     {200: PageAnswer[WorkflowSummaryAnswer]},
-    query=FILTERS,
+    query=JobsQuery,
     problems=_PROBLEMS[:1],
     checks_tags=True,
 )

@@ -1,0 +1,232 @@
+"""Query parameters. A route has a model of them, by which they are read, and from which the document is made. Those of
+several routes are here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError, ValidationInfo
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_plain_validator_function
+
+from duecourse.api.bodies.definition_body import TAG_PATTERN
+from duecourse.api.bodies.models import LINE, refuse
+from duecourse.api.problems.problems import bad_parameter
+from duecourse.api.request import Request
+from duecourse.domain.ids import ID_PATTERN, is_id
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.parsed_input import read_instant
+
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 100
+
+MAX_ERROR_TEXT = 200
+"""Characters of a text that errors are searched for."""
+
+LINE_PATTERN = r"[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]{1,%d}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """Annotates a field of a model: how its text is read, and what the document says of it under the name `component`.
+
+    `read` raises `refuse(…)` for a text that is wrong. `wants` is what a required one names.
+    """
+
+    component: str
+    description: str
+    schema: Mapping[str, Any]
+    example: Any
+    read: Callable[[str], Any]
+    wants: str = "a value"
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The text as `read` takes it."""
+        del source, handler
+        return no_info_plain_validator_function(self.read)
+
+
+class Query(BaseModel):
+    """No parameters; a model of some inherits from it. Each field is a text, or has a Parameter that reads it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
+
+    @classmethod
+    def parameters(cls) -> Mapping[str, tuple[Parameter, bool]]:
+        """The parameters by their names, and whether each has to be given."""
+        return {
+            field.alias or name: (
+                next(each for each in field.metadata if isinstance(each, Parameter)),
+                field.is_required(),
+            )
+            for name, field in cls.model_fields.items()
+        }
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """The parameters of a request. Raises Problem (400), also for one that is unknown: a misspelt one is not
+        overlooked.
+        """
+        given, known = request.query or {}, cls.parameters()
+        for name in given:
+            if name not in known:
+                raise bad_parameter(name, f"is not known here; {_listed(list(known))}")
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False)[0]
+            name = str(first["loc"][0])
+            missing = f"is missing; name {known[name][0].wants}"
+            raise bad_parameter(name, missing if first["type"] == "missing" else first["msg"]) from None
+
+
+def _listed(names: Sequence[str]) -> str:
+    match names:
+        case []:
+            return "there are no parameters"
+        case [name]:
+            return f"the only parameter is {name}"
+        case _:
+            return f"the parameters are {', '.join(names)}"
+
+
+def number_parameter(
+    component: str, description: str, low: int, high: int, default: int, example: int, noun: str = "a whole number"
+) -> Parameter:
+    """A whole number."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) <= 6 and low <= int(text) <= high):
+            raise refuse(f"must be {noun} from {low} to {high}")
+        return int(text)
+
+    schema = {"type": "integer", "minimum": low, "maximum": high, "default": default}
+    return Parameter(component=component, description=description, schema=schema, example=example, read=read)
+
+
+def choice_parameter(component: str, description: str, kind: type[StrEnum], example: str) -> Parameter:
+    """One word of an enumeration."""
+
+    def read(text: str) -> StrEnum:
+        if text not in tuple(kind):
+            raise refuse(f"must be one of {', '.join(kind)}")
+        return kind(text)
+
+    schema = {"type": "string", "enum": list(kind)}
+    return Parameter(component=component, description=description, schema=schema, example=example, read=read)
+
+
+def line_parameter(component: str, description: str, most: int, example: str) -> Parameter:
+    """A text of `most` characters at most, in one line."""
+
+    def read(text: str) -> str:
+        if re.fullmatch(LINE_PATTERN % most, text) is None:
+            raise refuse(f"must have 1 to {most} characters, none of them a control character or a line break")
+        return text
+
+    schema = {"type": "string", "minLength": 1, "maxLength": most, **LINE}
+    return Parameter(component=component, description=description, schema=schema, example=example, read=read)
+
+
+def read_time(text: str) -> int:
+    """An instant as UTC seconds."""
+    try:
+        return read_instant("instant", text)
+    except ScheduleError as error:
+        raise refuse(f"is wrong: {error.detail}") from None
+
+
+INSTANT = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 64,
+    "description": "ISO-8601 with an offset, best UTC with Z.",
+}
+
+
+def instant_parameter(component: str, description: str, example: str) -> Parameter:
+    """An instant."""
+    return Parameter(component=component, description=description, schema=INSTANT, example=example, read=read_time)
+
+
+def after(field: str, name: str) -> AfterValidator:
+    """Annotates an instant that is later than the one in `field`, the parameter `name`."""
+
+    def check(value: int | None, info: ValidationInfo) -> int | None:
+        first = info.data.get(field)
+        if value is not None and first is not None and first >= value:
+            raise refuse(f"must be later than {name}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _job_id(text: str) -> str:
+    if not is_id(text):
+        raise refuse("must be a job's id: 1 to 64 letters (a-z), digits, - or _")
+    return text
+
+
+def job_parameter(component: str, description: str) -> Parameter:
+    """A job's id."""
+    schema = {"type": "string", "pattern": f"^{ID_PATTERN}$"}
+    return Parameter(component=component, description=description, schema=schema, example="nightly", read=_job_id)
+
+
+def _tag(text: str) -> str:
+    if re.fullmatch(TAG_PATTERN, text) is None:
+        raise refuse("must be one tag: 1 to 64 letters (a-z), digits or _ . : / = + @ -")
+    return text
+
+
+def tag_parameter(component: str, description: str) -> Parameter:
+    """A tag."""
+    schema = {"type": "string", "pattern": f"^{TAG_PATTERN}$"}
+    return Parameter(component=component, description=description, schema=schema, example="billing", read=_tag)
+
+
+def _states(text: str) -> tuple[RunState, ...]:
+    names = text.split(",")  # API Gateway joins a repeated parameter so
+    if not set(names) <= set(RunState):
+        raise refuse(f"must be one or more of {', '.join(RunState)}, separated by commas")
+    return tuple(state for state in RunState if state in names)
+
+
+_STATES = "|".join(RunState)
+
+RUN_STATE = Parameter(
+    component="RunState",
+    description="Only runs in these states, separated by commas, or the parameter is repeated.",
+    schema={"type": "string", "pattern": f"^({_STATES})(,({_STATES}))*$"},
+    example="DEAD,RETRYING",
+    read=_states,
+)
+RUN_TAG = tag_parameter("RunTag", "Only runs of jobs that have this tag now.")
+RUN_ERROR = line_parameter(
+    "RunError", "Only runs whose error contains this text, in capitals or not.", MAX_ERROR_TEXT, "connection refused"
+)
+SINCE = instant_parameter("Since", "Only runs that came into their state then or later.", "2026-11-21T00:00:00Z")
+UNTIL = instant_parameter("Until", "Only runs that came into their state before.", "2026-11-22T00:00:00Z")
+FROM = instant_parameter("From", "Only what comes at this instant or later.", "2026-11-21T00:00:00Z")
+TO = instant_parameter("To", "Only what comes before this instant.", "2026-11-22T00:00:00Z")
+LIMIT = number_parameter("Limit", "How many items a page has at most.", 1, MAX_LIMIT, DEFAULT_LIMIT, 20)
+CURSOR = Parameter(
+    component="Cursor",
+    description="`next_cursor` of the page before; it belongs to its list and is opaque.",
+    schema={"type": "string", "minLength": 1, "maxLength": 512},
+    example="MWo6bmlnaHRseQ",
+    read=str,
+)
+
+
+class PageQuery(Query):
+    """What each list takes."""
+
+    limit: Annotated[int, LIMIT] = DEFAULT_LIMIT
+    cursor: Annotated[str | None, CURSOR] = None
