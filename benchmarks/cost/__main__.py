@@ -29,6 +29,7 @@ from benchmarks.cost.report import document, table
 from benchmarks.found import result_of
 from infra.settings.auth_config import OPEN_TO_READ
 from infra.stages import stage_named
+from tests.support.stage_alarms import billed_metrics
 
 STAGE = "prod"
 
@@ -63,6 +64,7 @@ def main(arguments: list[str]) -> int:
         audit_segments=stage.audit_segments,
         patrol_hours=stage.patrol_hours,
         trace_clock=stage.trace_clock,
+        alarm_metrics=billed_metrics(STAGE),
         customer_key=stage.encryption_key is not None,
         open_requests_per_second=stage.api.open_requests_per_second * len(OPEN_TO_READ),
         provisioned_pollers=sum(lane.pollers.minimum for lane in stage.lanes.values() if lane.pollers is not None),

@@ -23,11 +23,6 @@ from benchmarks.cost.prices import usd
 BUDGET = 6.0
 """USD a month of stage prod, all in."""
 
-ALARM_METRICS = 45
-"""Metrics that the alarms of stage prod watch, with those of its canary: CloudWatch bills each of them
-(tests/infra/observability/test_alarms.py holds the number against the template).
-"""
-
 IDLE_METRICS = 1
 """Metrics that an idle stage writes all the time (`TicksSent`). What the archive's event source counts while it reads
 nothing is left out: AWS does not say whether it counts zeros.
@@ -94,7 +89,8 @@ class Idle:
     thousand); `provisioned_pollers` over all queues (0: Lambda's own, which cost nothing but their requests).
     `bulk_queues`: of the lanes, polled like them.
     `trace_clock` as in the stage: then the traces are an item of the month. `open_requests_per_second`: what the
-    gateway lets through on all routes together that anybody may read.
+    gateway lets through on all routes together that anybody may read. `alarm_metrics`: those that the stage's alarms
+    watch, with those of its canary; CloudWatch bills each of them.
     """
 
     shards: int
@@ -110,7 +106,7 @@ class Idle:
     patrol_hours: int = 24
     trace_clock: bool = False
     open_requests_per_second: int = 0
-    alarm_metrics: int = ALARM_METRICS
+    alarm_metrics: int = 0
     customer_key: bool = True
 
     @property

@@ -82,6 +82,7 @@ def document(
             "run": asdict(counts.run),
             "run_overlap_skip": asdict(counts.locked),
             "idle_round": asdict(idle.round),
+            "alarm_metrics": idle.alarm_metrics,
             "sources": dict(counts.sources),
         },
         "assumptions": asdict(assume),

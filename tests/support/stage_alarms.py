@@ -24,6 +24,18 @@ def alarms(stage: str) -> dict[str, dict[str, Any]]:
     return {name_of(each["Properties"]): each["Properties"] for each in found}
 
 
+def watched(alarm: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics that an alarm is about."""
+    if "MetricName" in alarm:
+        return [alarm]
+    return [one["MetricStat"]["Metric"] for one in alarm["Metrics"] if "MetricStat" in one]
+
+
+def billed_metrics(stage: str) -> int:
+    """How many metrics its alarms watch: CloudWatch bills each of them."""
+    return sum(len(watched(each)) for each in alarms(stage).values())
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """What goes off in a stage over some metric data, between two instants."""

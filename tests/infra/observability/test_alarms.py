@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from benchmarks.cost.idle import ALARM_METRICS
+from benchmarks.found import result_of
 from duecourse.cli.local.demo.dead_letters import DEPTH_METRIC
 from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
@@ -22,7 +21,7 @@ from tests.support.alarm_cases import CASES, dispatch, maintenance
 from tests.support.alarm_evaluator import ALARM, MetricAlarm
 from tests.support.jobs import NOON, job
 from tests.support.observed import Observed
-from tests.support.stage_alarms import Judge, alarms, section_of
+from tests.support.stage_alarms import Judge, alarms, billed_metrics, section_of, watched
 from tests.support.tables import Tables
 from tests.support.template import resources, template
 
@@ -73,7 +72,12 @@ def test_every_failure_belongs_to_an_alarm() -> None:
 def test_a_stage_has_few_alarms_and_none_watches_more_than_metric_math_takes() -> None:
     assert len(alarms("prod")) <= MAX_ALARMS
     assert max(len(watched(each)) for each in alarms("prod").values()) <= MAX_METRICS
-    assert sum(len(watched(each)) for each in alarms("prod").values()) == ALARM_METRICS, "each of them is billed"
+
+
+def test_the_published_costs_are_those_of_the_metrics_that_alarms_watch() -> None:
+    published = result_of("cost")
+    assert published is not None
+    assert published["counts"]["alarm_metrics"] == billed_metrics("prod"), 'run make bench BENCH="--only cost"'
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -224,13 +228,6 @@ def test_an_archive_that_reads_or_has_nothing_to_read_wakes_nobody(tables: Table
     observed.of_function("Archive", "IteratorAge", 1000 * 3600)
     maintenance.quiet_hours_of_the_stream(observed, 6, told=told)
     assert not any(map(judged(observed).goes_off, ("archive-silent", "archive-behind")))
-
-
-def watched(alarm: dict[str, Any]) -> list[dict[str, Any]]:
-    """The metrics that an alarm is about."""
-    if "MetricName" in alarm:
-        return [alarm]
-    return [one["MetricStat"]["Metric"] for one in alarm["Metrics"] if "MetricStat" in one]
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -21,7 +21,8 @@ from infra.stages import stage_named
 
 ASSUMED = Assumptions()
 ROUND = IdleRound(cpu_ms=3.0, reads=1, queries=3, others=0, log_bytes=500)
-IDLE = Idle(shards=16, lanes=4, sweep_minutes=5, round=ROUND)
+ALARM_METRICS = 45
+IDLE = Idle(shards=16, lanes=4, sweep_minutes=5, round=ROUND, alarm_metrics=ALARM_METRICS)
 FIRING = {
     "cpu_ms_per_firing": 0.1,
     "requests_per_1000": 150,
@@ -142,6 +143,7 @@ def idle_of(stage: StageConfig) -> Idle:
         audit_segments=stage.audit_segments,
         patrol_hours=stage.patrol_hours,
         trace_clock=stage.trace_clock,
+        alarm_metrics=ALARM_METRICS,
     )
 
 
