@@ -211,10 +211,10 @@ MUTANTS = (
     ),
     Mutant(
         "a refused PUT has written the workflow (A.6)",
-        "        found = self._checked(tenant, workflow_id, draft, before)\n        # Before anything",
+        "        found = self._checked(tenant, workflow_id, draft, before)\n        if expected == ANYTHING",
         "        early = draft.definition(self.workflows.put_graph(tenant, workflow_id, Graph(draft.members)).graph)\n"
         "        self.editing.put(tenant, workflow_id, lambda _: early, expected, correlation_id, by=by)\n"
-        "        found = self._checked(tenant, workflow_id, draft, before)\n        # Before anything",
+        "        found = self._checked(tenant, workflow_id, draft, before)\n        if expected == ANYTHING",
         "rivals",
     ),
     Mutant(
