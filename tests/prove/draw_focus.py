@@ -317,12 +317,26 @@ def deleted(random: Random, seed: int) -> Plan:
 
 
 def again(random: Random, seed: int) -> Plan:
-    """Jobs of a workflow die and are redriven, and messages come twice at the same moment."""
-    jobs = {"m0": {"job": TARGET | {"retry": {"max_attempts": 1}}}, "m1": {"job": dict(TARGET), "after": ["m0"]}}
-    operations = [_put(jobs), Operation(7.0, "run", WORKFLOW, {})]
-    operations += [Operation(12.0 + 6 * number, "redrive", "m0", {"pick": 0}) for number in range(random.randint(1, 3))]
-    targets = {"m0": {"outcomes": {"fails": 4, "succeeds": 1}, "seconds": 0.2}, "m1": OK}
-    return Plan(seed, 50.0, tuple(operations), [], Conditions(doubled=0.9), targets)
+    """Dead jobs of a workflow are redriven and die again while its last job is at work. Their evaluations come twice,
+    beside redrives of another job. These keep the lane's workers busy, since they are sent on slowly: from 38.5 to
+    42.5, and again from then on. The last job ends at 42.8, so one delivery is looked at before that end and deleted
+    late, another one is looked at after it."""
+    names = [f"m{number}" for number in range(7)]
+    jobs = {name: {"job": TARGET | {"retry": {"max_attempts": 1}, "timeout_seconds": 30}} for name in names}
+    beside = TARGET | {"schedule": None, "overlap": "allow", "retry": {"max_attempts": 1}}
+    operations = [
+        Operation(1.0, "create", "alpha", {"body": beside}),
+        Operation(2.0, "put", WORKFLOW, {"body": _flow(jobs, deadline_seconds=300)}),
+        Operation(7.0, "run", WORKFLOW, {}),
+    ]
+    for number in range(7):
+        operations.append(Operation(round(8 + 0.3 * number, 2), "run", "alpha", {}))
+        operations.append(Operation(round(38.5 + 0.5 * number, 2), "redrive", "alpha", {"pick": number}))
+    operations += [Operation(round(random.uniform(28, 33), 2), "redrive", name, {"pick": 0}) for name in names[1:]]
+    fails = {"outcomes": {"fails": 1}, "always": True, "seconds": 0.2}
+    targets = dict.fromkeys([*names, "alpha"], fails) | {"m0": fails | {"seconds": 27.7}}
+    slow = Fault("execute", "SendMessageBatch", 1, "slow", 9999, 4.0)
+    return Plan(seed, 70.0, _sorted(operations), [slow], Conditions(doubled=0.9), targets)
 
 
 FOCUS: dict[str, Callable[[Random, int], Plan]] = {
