@@ -10,7 +10,7 @@ import copy
 import io
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -23,6 +23,7 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from tests.prove import dynamodb
 from tests.prove.faults import Fault, Faults
+from tests.prove.plan import compact
 from tests.prove.queues import Queue
 from tests.prove.simulation import HistoryError, Killed, Simulation
 from tests.prove.stage import Deployed
@@ -45,6 +46,8 @@ class Observed:
     """By minute since 1970."""
     sends: Counter[tuple[str, int]] = field(default_factory=Counter)
     """Messages sent to lanes, by job and minute."""
+    about: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """When messages about each run were sent to lanes, by its id."""
     operations: Counter[tuple[str, str]] = field(default_factory=Counter)
     total: int = 0
     """Requests."""
@@ -267,8 +270,11 @@ class Cloud:
 
     def _sent(self, queue: Queue, entry: dict[str, Any]) -> dict[str, Any]:
         body = entry["MessageBody"]
-        if not queue.settings.fifo and (named := re.search(r'"job_id": ?"([^"]+)"', body)):
-            self.observed.sends[named[1], int(self.simulation.now // 60)] += 1
+        if not queue.settings.fifo and '"job_id"' in body:
+            said = json.loads(body)
+            self.observed.sends[said["job_id"], int(self.simulation.now // 60)] += 1
+            run = f"{said['job_id']}.{compact(said['occurrence'])}{said.get('suffix', '')}"
+            self.observed.about[run].append(self.simulation.now)
         name = queue.send(
             body, entry.get("DelaySeconds", 0), entry.get("MessageGroupId"), entry.get("MessageDeduplicationId")
         )

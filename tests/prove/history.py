@@ -6,12 +6,11 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from tests.prove.draw import ENDING_SECONDS, at, instant
 from tests.prove.operations import ALL_STATES, FINAL, Operator
-from tests.prove.plan import START, Plan
+from tests.prove.plan import START, Plan, compact
 from tests.prove.stage import Deployed
 from tests.prove.world import World
 
@@ -151,11 +150,6 @@ def due(job: dict[str, Any]) -> list[int]:
         step, first = int(schedule.split()[0].removeprefix("*/")), 0.0
     begin = int(first) + step * max(0, math.ceil((created + 0.001 - int(first)) / step))
     return [each for each in range(begin, math.ceil(end), step) if each > created]
-
-
-def compact(seconds: float) -> str:
-    """An instant as it is in a run's id."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
 def final(run: dict[str, Any]) -> bool:

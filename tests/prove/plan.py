@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -95,3 +96,8 @@ class Plan:
             Conditions(**conditions),
             given["targets"],
         )
+
+
+def compact(seconds: float) -> str:
+    """An instant as it is in a run's id."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -20,6 +20,9 @@ SLACK = 0.01
 LATE_REQUEST_SECONDS = 90
 """Within which a worker may still make a call that it had decided on: its requests may be slow, and are repeated."""
 
+LOOKS_SECONDS = 10
+"""A run that waits is the subject of a message in so many seconds at most, on average."""
+
 FAIR_VERDICTS = {"fired", "skipped", "paused", "cancelled"}
 
 
@@ -44,6 +47,7 @@ class Promises:
     def findings(self) -> Iterator[Finding]:
         """What contradicts the promises, most telling first."""
         if self.result.storm:
+            yield from self.about_each_run()
             yield from self.storm()
             return
         yield from self.answers()
@@ -56,6 +60,7 @@ class Promises:
         yield from self.accepted()
         yield from self.deaths()
         yield from self.bounds()
+        yield from self.about_each_run()
 
     # The API and the functions.
 
@@ -106,6 +111,25 @@ class Promises:
                     "messages are bounded",
                     f"{sent} messages of {job} for {count} runs, {attempts} attempts (<= {bound})",
                 )
+
+    def about_each_run(self) -> Iterator[Finding]:
+        """Messages about a run are bounded by its attempts, what was asked of it, and how long it waits: one that waits
+        in a line, or for a resumption, is looked at again from time to time. A death counts as an attempt. The ends of
+        a workflow's jobs lead to messages about the others; a message that comes twice may be answered twice."""
+        puts = (done.operation for each in self.done.values() for done in each if done.operation.what == "put")
+        jobs = max((len(put.more["body"]["jobs"]) for put in puts), default=0)
+        ends = Counter(call.run.partition(".")[2] for calls in self.calls.values() for call in calls)
+        asked = Counter(str(done.run) for each in self.done.values() for done in each)
+        asked.update(run for run, _, _ in self.result.operator.callbacks)
+        for run, sent in self.world.cloud.observed.about.items():
+            attempts = max(self.result.runs.get(run, {}).get("attempts", 0), len(self.calls.get(run, ())))
+            others = jobs + ends[run.partition(".")[2]] if jobs else 0
+            lasts = sent[-1] - sent[0]
+            bound = 4 + 3 * attempts + 3 * asked[run] + others + lasts / LOOKS_SECONDS
+            bound = bound * (2 if self.plan.conditions.doubled else 1) + 16 * len(self.plan.faults)
+            if len(sent) > bound:
+                text = f"{attempts} attempts, {asked[run]} requests, in {lasts:.0f} s"
+                yield "messages about a run are bounded", f"{len(sent)} of {run}: {text} (<= {bound:.0f})"
 
     def storm(self) -> Iterator[Finding]:
         """The history was broken off."""
