@@ -93,7 +93,7 @@ class Promises:
         if not self.result.drained:
             left = {queue.settings.name: len(queue.messages) for queue in self.world.lanes if queue.messages}
             yield "the stage comes to rest", f"messages left: {left}, e.g. {_example(self.world.lanes)}"
-        elif self.result.restless:
+        elif self.result.restless > 0:
             yield "the stage remains at rest", f"{self.result.restless} messages sent after it had come to rest"
 
     def bounds(self) -> Iterator[Finding]:
@@ -349,6 +349,8 @@ class Promises:
                 if (name, run["attempts"]) not in announced:
                     yield "a death is announced", shown(run)
         for job, number in dead.items():
+            if self.result.operator.redriven_messages and self.recreated(job):
+                continue  # a run whose job was deleted cannot be redriven, so its letter leads to nothing
             if letters[job] < number:
                 yield "a dead run has its dead letter", f"{job}: {number} dead runs, {letters[job]} letters"
 
