@@ -114,6 +114,8 @@ class WorkflowPromises(Promises):
         if run["state"] not in FINAL or (run["state"] != "SUCCEEDED" and not self.by_members(run)):
             return
         members = self._members(run)
+        if self.recreated(name.partition(".")[0]) and self._touched(name, members):
+            return  # a job that is redriven runs, but a deleted workflow does not go on
         for each, member in members.items():
             if member["given"] or member["reason"] == "not_its_time" or each in run["rerun_from"]:
                 continue
