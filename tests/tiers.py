@@ -60,10 +60,11 @@ SHORT = (
         "creating_over_http", "editing_over_http", "jobs_over_http", "narrowed_scopes", "runs_over_http",
         "workflows_over_http",
     )),
+    "tests/prove/test_mutants.py",
     "tests/unit/benchmarks/test_published.py",
 )  # fmt: skip
 """What `make test` runs of the folders above: a page of the console, a story on the deployed stack, the main routes,
-and the comparison of published numbers with the results.
+whether planted faults can be planted, and the comparison of published numbers with the results.
 """
 
 

@@ -263,17 +263,28 @@ MUTANTS = (
 )
 
 
-def planted(mutant: Mutant, folder: Path) -> Path:
-    """A copy of the package in that folder, with the fault. Raises ValueError if the text is not there once."""
-    copy = folder / "python"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    sources = {path: path.read_text() for path in copy.rglob("*.py")}
+def changed(mutant: Mutant, sources: dict[Path, str]) -> dict[Path, str]:
+    """The files of the package that the fault changes. Raises ValueError if a text is not there once."""
+    made: dict[Path, str] = {}
     for text, by in ((mutant.text, mutant.by), *mutant.also):
         found = [path for path, source in sources.items() if text in source]
         if len(found) != 1 or sources[found[0]].count(text) != 1:
             raise ValueError(f"{mutant.name}: {text!r} is in {[path.name for path in found]}")
-        sources[found[0]] = sources[found[0]].replace(text, by)
-        found[0].write_text(sources[found[0]])
+        made[found[0]] = made.get(found[0], sources[found[0]]).replace(text, by)
+    return made
+
+
+def package() -> dict[Path, str]:
+    """The package's source by file, relative to its folder."""
+    return {path.relative_to(PACKAGE): path.read_text() for path in PACKAGE.rglob("*.py")}
+
+
+def planted(mutant: Mutant, folder: Path) -> Path:
+    """A copy of the package in that folder, with the fault."""
+    copy = folder / "python"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for path, source in changed(mutant, package()).items():
+        (copy / path).write_text(source)
     return copy
 
 

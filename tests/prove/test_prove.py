@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from tests.prove.mutants import MUTANTS, planted
 from tests.prove.workflow_promises import expected
 from tests.support.template import ROOT
 
@@ -26,13 +25,6 @@ def test_histories_break_no_promise() -> None:
     """Time is simulated; that of the machine changes nothing."""
     played = _prove("--seed", str(SEED), "--histories", str(HISTORIES), "--go-on", "--minimize", "0")
     assert played.returncode == 0, played.stdout + played.stderr
-
-
-def test_mutants_are_of_the_present_source(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Each fault that `make prove-mutants` plants can be planted."""
-    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 30
-    for mutant in MUTANTS:
-        planted(mutant, tmp_path_factory.mktemp("mutant"))
 
 
 @pytest.mark.parametrize(

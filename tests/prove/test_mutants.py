@@ -1,0 +1,31 @@
+"""The faults that `make prove-mutants` plants."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.prove.draw import PROFILES
+from tests.prove.mutants import MUTANTS, Mutant, changed, package, rows
+
+
+@pytest.fixture(scope="module")
+def sources() -> dict[Path, str]:
+    return package()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_one_of_the_present_source(mutant: Mutant, sources: dict[Path, str]) -> None:
+    assert mutant.profile in PROFILES
+    for source in changed(mutant, sources).values():
+        ast.parse(source)
+
+
+def test_mutants_have_names_of_their_own() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 30
+
+
+def test_the_table_has_a_row_of_each_mutant() -> None:
+    assert set(rows()) == {mutant.name for mutant in MUTANTS}
