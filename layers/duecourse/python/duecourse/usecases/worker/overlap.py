@@ -68,10 +68,10 @@ class Overlaps:
             wanted = self._after(wanted, previous)
         return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
 
-    def is_full(self, job: Job) -> bool:
-        """Whether the line has as many runs as `queue_limit` allows."""
+    def full_at(self, job: Job) -> int | None:
+        """How many runs may wait in the line (`queue_limit`), if that many do; else None."""
         limit = job.queue_limit
-        return limit is not None and self.lines.length(job.tenant, job.id, limit=limit) >= limit
+        return limit if limit is not None and self.lines.length(job.tenant, job.id, limit=limit) >= limit else None
 
     def is_free(self, job: Job) -> bool:
         """Whether the lock is free."""

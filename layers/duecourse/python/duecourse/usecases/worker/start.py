@@ -124,8 +124,8 @@ class Starter:
         """
         standing, report, effects = decision.previous, item.report, self.transitions.effects
         if standing is None:
-            if effects.overlaps.is_full(job):
-                full = refused(decision, "overlap_full", f"{job.queue_limit} runs wait already")
+            if (most := effects.overlaps.full_at(job)) is not None:
+                full = refused(decision, "overlap_full", f"{most} runs wait already")
                 return self.transitions.write(item, full, job)
             standing = queued(decision.run, self.requeue.clock.now())
             if conflict := effects.runs.write(standing, None):
