@@ -48,6 +48,7 @@ EXTENDED = (
     "tests/unit/adapters/aws/test_direct_transport.py",
     "tests/unit/adapters/targets/test_aws_call.py",
     "tests/unit/client/test_aws_session.py",
+    "tests/unit/docs/test_recipes.py",
     "tests/unit/docs/test_testing_page.py",
     "tests/unit/domain/schedules/test_croner.py",
 )

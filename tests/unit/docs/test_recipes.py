@@ -1,0 +1,219 @@
+"""The recipes of CONTRIBUTING.md: each diff applies to this tree, touches few files and does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.template import ROOT
+
+PAGE = ROOT / "CONTRIBUTING.md"
+BLOCK = re.compile(r"^<!-- recipe: (\w+) -->\n.*?^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PACKAGE = Path("layers/duecourse/python")
+CLIENT = PACKAGE / "duecourse/client"
+GENERATED = {
+    *map(str, (PACKAGE / "duecourse/api/openapi/openapi.json", "docs/api.md", "console/src/shared/kinds.json")),
+    *(str(CLIENT / name) for name in ("bodies.py", "models.py", "methods.py", "async_methods.py")),
+}
+"""Files that `make openapi` writes."""
+
+PREPARED = """
+from duecourse.testing import Scheduler
+
+HTTP = {"type": "http", "url": "https://example.com"}
+"""
+
+
+class Recipe(NamedTuple):
+    """The most files that it may touch, what holds in a tree with it (Python), and tests that pass there."""
+
+    most: int
+    holds: str
+    tests: tuple[str, ...] = ()
+
+
+RECIPES = {
+    "field": Recipe(
+        4,
+        """
+with Scheduler() as scheduler:
+    for name in ("tried", "usual"):
+        job = {"id": name, "schedule": "at(2026-01-01T00:01:00)", "target": HTTP, "trial": name == "tried"}
+        scheduler.client.create_job(job)
+        scheduler.answer(name, status=500)
+    scheduler.advance(days=1)
+    assert scheduler.client.get_job("tried").trial
+    attempts = {name: next(iter(scheduler.client.list_runs(name))).attempts for name in ("tried", "usual")}
+    assert attempts == {"tried": 1, "usual": 4}, attempts
+""",
+        ("tests/unit/api/test_openapi.py", "tests/unit/domain/jobs/test_change_record.py"),
+    ),
+    "target": Recipe(
+        10,
+        """
+from duecourse.adapters.targets.aws.kinesis import KinesisCaller
+from duecourse.domain.targets.targets import KinesisTarget
+from duecourse.testing.clock import SettableClock
+from infra.bundling import SERVICES
+from infra.settings.targets_config import AllowedTargetsConfig
+from tests.support.aws_targets import Service
+from tests.support.calls import a_call
+
+service, target = Service({"SequenceNumber": "7"}), KinesisTarget("duecourse-target-clicks")
+outcome = KinesisCaller(SettableClock(0), service.client_for).call(a_call(target), target)
+assert outcome.result == {"sequence_number": "7"}
+assert (service.asked[0]["StreamName"], service.asked[0]["PartitionKey"]) == ("duecourse-target-clicks", "nightly")
+assert AllowedTargetsConfig().streams == ("duecourse-target-*",)
+assert "kinesis" in SERVICES
+with Scheduler() as scheduler:
+    target = {"type": "kinesis", "stream": "duecourse-target-clicks"}
+    shown = scheduler.client.create_job({"id": "clicks", "schedule": None, "target": target})
+    assert shown.target == target | {"key": "{{job_id}}"}, shown.target
+""",
+        ("tests/unit/domain/targets", "tests/unit/api/test_documented_jobs.py", "tests/unit/api/test_openapi.py"),
+    ),
+    "rule": Recipe(
+        5,
+        """
+with Scheduler() as scheduler:
+    job = {"schedule": "* * * * *", "target": HTTP, "completion": "callback", "overlap": "one"}
+    scheduler.client.create_job({"id": "slow", **job})
+    scheduler.advance(minutes=4, seconds=30)
+    states = [(run.state, run.reason) for run in scheduler.client.list_runs("slow") if run.state != "QUEUED"]
+    assert states == [("SKIPPED", "overlap_full"), ("SKIPPED", "overlap_full"), ("WAITING", None)], states
+""",
+        ("tests/unit/domain/jobs/test_overlap_rules.py", "tests/unit/api/test_openapi.py"),
+    ),
+    "route": Recipe(
+        8,
+        """
+from click.testing import CliRunner
+from duecourse.cli.main import main
+
+with Scheduler() as scheduler:
+    scheduler.client.create_job({"id": "a", "schedule": "* * * * *", "target": HTTP})
+    scheduler.advance(minutes=3)
+    assert scheduler.client.get_lateness("a").runs == 3
+    assert scheduler.client.get_lateness("a", from_="2026-01-01T00:03:00Z").runs == 1
+assert "newest runs of a job" in CliRunner().invoke(main, ["lateness", "--help"]).output
+""",
+        (
+            *("tests/unit/test_actions.py", "tests/unit/api/test_openapi.py", "tests/unit/api/test_queries.py"),
+            *("tests/unit/client/test_generated.py", "tests/unit/cli/test_tables.py"),
+            "tests/integration/api/test_narrowed_scopes.py",
+        ),
+    ),
+    "alarm": Recipe(
+        3,
+        """
+from tests.support.stage_alarms import alarms
+
+assert "audit-slow" in alarms("prod")
+""",
+        (
+            *("tests/infra/observability/test_runbooks.py", "tests/infra/observability/test_alarms.py"),
+            *(
+                "-k",
+                "AuditSlow or test_runbooks or belongs_to_an_alarm or has_a_failure or says_its_stage",
+            ),
+        ),
+    ),
+}
+
+
+def diffs() -> dict[str, str]:
+    """The diffs of the page by their names."""
+    return dict(BLOCK.findall(PAGE.read_text(encoding="utf-8")))
+
+
+def touched(diff: str) -> list[str]:
+    """The files of a diff."""
+    return re.findall(r"^\+\+\+ b/(\S+)$", diff, re.MULTILINE)
+
+
+def test_recipes_are_shown_on_the_page() -> None:
+    assert set(diffs()) == set(RECIPES)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_touch_few_files_and_none_that_is_generated(name: str) -> None:
+    files = touched(diffs()[name])
+
+    assert len(files) <= RECIPES[name].most
+    assert not GENERATED & set(files)
+
+
+class Copy:
+    """A copy of this tree without what git ignores."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.bin = Path(sys.executable).parent
+        listed = self.run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", at=ROOT)
+        for name in filter(None, listed.split("\0")):
+            if (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(ROOT / name, folder / name)
+        for modules in ("node_modules", "console/node_modules"):
+            if (ROOT / modules).is_dir():
+                (folder / modules).symlink_to(ROOT / modules)
+
+    def apply(self, diff: str) -> None:
+        """Apply a diff, then write what is generated."""
+        self.run("git", "apply", "-", given=diff)
+        self.python("-m", "duecourse.api.openapi", "docs/api.md")
+        self.python("-m", "scripts.client_code")
+        self.python("-m", "scripts.console_kinds")
+
+    def lint(self, files: list[str]) -> None:
+        """The checks of the changed files that need no cache."""
+        code = [file for file in files if file.endswith(".py")]
+        self.run(str(self.bin / "ruff"), "check", "--no-cache", *code)
+        self.run(str(self.bin / "ruff"), "format", "--check", "--no-cache", *code)
+
+    def python(self, *arguments: str) -> str:
+        """Run Python with the copy's code."""
+        return self.run(sys.executable, *arguments)
+
+    def run(self, *command: str, given: str = "", at: Path | None = None) -> str:
+        """What a command writes, in the copy or `at` another folder. It must succeed."""
+        paths = os.pathsep.join(map(str, (self.folder / PACKAGE, self.folder / "cdk", self.folder)))
+        more = {"PYTHONPATH": paths, "GIT_CEILING_DIRECTORIES": str(self.folder.parent)}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "GIT_"))}
+        done = subprocess.run(
+            command,
+            cwd=at or self.folder,
+            env=inherited | more,
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{' '.join(command[:3])}:\n{done.stdout[-6000:]}{done.stderr[-3000:]}"
+        return done.stdout
+
+
+@pytest.fixture(params=RECIPES)
+def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Copy, Recipe]]:
+    """A copy of this tree with a recipe applied."""
+    copy, diff = Copy(tmp_path), diffs()[request.param]
+    copy.apply(diff)
+    copy.lint(touched(diff))
+    yield copy, RECIPES[request.param]
+    shutil.rmtree(tmp_path)
+
+
+def test_recipes_do_what_they_say(recipe: tuple[Copy, Recipe]) -> None:
+    copy, known = recipe
+
+    copy.python("-c", PREPARED + known.holds)
+    copy.python("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *known.tests)
+    copy.run("npm", "test", "--workspace", "console", "--", "src/edit/fields.test.ts")
