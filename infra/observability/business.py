@@ -116,5 +116,5 @@ def _by_target(config: StageConfig) -> Iterator[Row]:
     yield heading("## By what they call\nMany deaths of one type only: that target, or the way to it, is ill.")
     yield [
         chart(title, [by_target(config, metric, target).with_(label=target) for target in _POSTED], unit="runs")
-        for title, metric in (("Succeeded", "RunsSucceeded"), ("Dead", "RunsDead"))
+        for title, metric in (("Returned", "RunsSucceeded"), ("Dead", "RunsDead"))
     ]

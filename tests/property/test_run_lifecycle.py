@@ -12,7 +12,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from tests.support.examples import examples
 from tests.support.jobs import job
@@ -48,7 +48,7 @@ DO = st.sampled_from(
 )
 OUTCOMES = st.sampled_from(
     [
-        Succeeded("done"),
+        Returned("done"),
         Failed("HTTP 503", code="http.503"),
         Failed("no", forbidden=True),
         Failed("x", retry_after=30.0),
@@ -85,7 +85,7 @@ def first(do: str, outcome: Any = None, *, crash: bool = False) -> Step:
     return Step(do, 0, 0.0, crash, outcome, MessageKind.START, 1)
 
 
-TAKEN, REFUSED = first("end", Succeeded("taken")), first("end", Failed("HTTP 503", code="http.503"))
+TAKEN, REFUSED = first("end", Returned("taken")), first("end", Failed("HTTP 503", code="http.503"))
 BEGINNINGS = st.sampled_from(
     [
         [],
@@ -170,7 +170,7 @@ def drain(world: World) -> None:
         for letter in waiting:
             was = world.record
             world.deliver(letter, skew=0.0, hold=False, crash=False)
-            world.end_call(0, Succeeded("done"), draw=0.5, crash=False)
+            world.end_call(0, Returned("done"), draw=0.5, crash=False)
             died_by_it = world.record is not None and world.record.message_id == letter.message_id
             if was == world.record and died_by_it and was is not None and was.state is RunState.DEAD:
                 world.strand(letter)

@@ -80,15 +80,15 @@ MUTANTS = (
     Mutant("a pause is ignored", 'return Drop("the schedule changed before this was due")', "return None", "plain"),
     Mutant(
         "an alive holder loses the lock",
-        "if holder.state.final:\n        return TakeOver",
+        "if isinstance(holder, Final):\n        return TakeOver",
         "if True:\n        return TakeOver",
         "line",
     ),
     Mutant("a starting holder loses the lock", "if starting and not begun:", "if False:", "busy"),
     Mutant(
         "callbacks are not awaited",
-        "if run.state is RunState.RUNNING and isinstance(job, Job) and job.completion",
-        "if False and isinstance(job, Job) and job.completion",
+        "if isinstance(run, Running) and run.deadlines is not None and isinstance(job, Job):",
+        "if False:",
         "callbacks",
     ),
     Mutant(
@@ -97,7 +97,7 @@ MUTANTS = (
         "pass",
         "callbacks",
     ),
-    Mutant("deadlines change nothing", "if now < run.deadline:\n", "if True:\n", "callbacks"),
+    Mutant("deadlines change nothing", "if now < run.deadlines.next:\n", "if True:\n", "callbacks"),
     Mutant(
         "completions of callbacks are dropped",
         "return carried(_during_call(succeed(run, result, now)), request, context)",
@@ -106,8 +106,8 @@ MUTANTS = (
     ),
     Mutant(
         "cancellations are dropped",
-        "case RunState.RETRYING | RunState.QUEUED:\n            return carried(cancel(",
-        "case RunState.RETRYING | RunState.QUEUED:\n            return Drop('lost')\n            return carried(cancel(",
+        "case Retrying() | Queued():\n            return carried(cancel(",
+        "case Retrying() | Queued():\n            return Drop('lost')\n            return carried(cancel(",
         "cancels",
     ),
     Mutant("deaths are not announced", "if not run.is_member:  # whose", "if False:  # whose", "retries"),
@@ -119,7 +119,7 @@ MUTANTS = (
     ),
     Mutant(
         "the next attempt is not sent",
-        "if self.forwarder.send(following, not_before):\n            return Disposition.ACK",
+        "if self.forwarder.send(following, run.not_before):\n            return Disposition.ACK",
         "return Disposition.ACK",
         "retries",
     ),
@@ -180,9 +180,7 @@ MUTANTS = (
         "WorkflowOutcome.FAILED if False else",
         "rules",
     ),
-    Mutant(
-        "a redriven workflow leaves its jobs dead (A.3)", "if each.state is RunState.DEAD]\n", "if False]\n", "repair"
-    ),
+    Mutant("a redriven workflow leaves its jobs dead (A.3)", "if isinstance(each, Dead)]\n", "if False]\n", "repair"),
     Mutant(
         "a rerun counts failures of the first run as skips (A.2)",
         "given=Given(known.of(number) or End.CUT, run.name.local)",
@@ -198,7 +196,7 @@ MUTANTS = (
     ),
     Mutant(
         "a paused job of a workflow starts from its line (A.5)",
-        "if held and run is not None and run.state is RunState.QUEUED:",
+        "if held and isinstance(run, Queued):",
         "if False:",
         "held",
     ),
@@ -249,8 +247,8 @@ MUTANTS = (
     ),
     Mutant(
         "a redriven run that waits leaves its line (part 0)",
-        "waits_for_later = run is not None and (not run.state.final or run.state is RunState.DEAD)",
-        "waits_for_later = run is not None and not run.state.final",
+        "isinstance(run, Succeeded | Cancelled | Skipped | None)",
+        "run is None or run.state.final",
         "line",
     ),
     Mutant(

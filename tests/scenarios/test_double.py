@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.limits import WORKER_SECONDS
 from duecourse.ports import Call
 from duecourse.testing import Scheduler
@@ -54,7 +54,7 @@ def in_memory() -> Made:
 
 def over_tables(tables: Tables) -> Made:
     def answer(call: Call) -> Outcome:
-        return Failed("no", code="http.500") if call.job.id in FAILING else Succeeded()
+        return Failed("no", code="http.500") if call.job.id in FAILING else Returned()
 
     world = World(tables)
     world.caller.answer = answer

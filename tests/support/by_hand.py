@@ -9,7 +9,7 @@ from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.runs.run import Run
-from duecourse.domain.targets.targets import Outcome, Succeeded
+from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.ports import Call
 from duecourse.usecases.runs.backfill import Backfills, BackfillStarted
 from duecourse.usecases.runs.history import History
@@ -31,7 +31,7 @@ class Payloads:
 
     def __call__(self, call: Call) -> Outcome:
         self.given.append(call.job.payload)
-        return self.failing.pop(0) if self.failing else Succeeded("fine")
+        return self.failing.pop(0) if self.failing else Returned("fine")
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ from typing import Any
 
 from duecourse.domain.instants import from_basic
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Target
 from duecourse.ports import Call
-from tests.support.varied import varied
+from tests.support.varied import record, varied
 from tests.support.waiting import PATIENCE_SECONDS
 
 CREATED_AT = 1_790_000_000.0
@@ -38,12 +37,7 @@ def a_job(*, target: Target | None = None, timezone: str = "UTC", **fields: Any)
 def a_run(*, occurrence: str = OCCURRENCE, attempt: int = 1, job_id: str = "nightly", **fields: Any) -> Run:
     """A running attempt of it."""
     at = from_basic(occurrence)
-    made = Run(
-        RunIdentity(tenant="acme", job_id=job_id, occurrence=at, due=at, generation=1),
-        state=RunState.RUNNING,
-        lane=Lane.NORMAL,
-        attempt=attempt,
-    )
+    made = record(RunState.RUNNING, RunIdentity("acme", job_id, at, at, generation=1), attempt=attempt)
     return varied(made, **fields)
 
 

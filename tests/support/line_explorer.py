@@ -14,7 +14,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.run_identity import RunIdentity
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.worker.receive import LaneWorker
 from tests.support.line_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
@@ -26,7 +26,7 @@ Step = tuple[tuple[object, ...], State]
 """What happens, in words and things, and the state after it."""
 
 LOST = LostAnswerError("no answer")
-SUCCEEDED, FAILED = Succeeded("fine"), Failed("HTTP 503", code="http.503")
+SUCCEEDED, FAILED = Returned("fine"), Failed("HTTP 503", code="http.503")
 
 DOUBLED = frozenset({"lock", "unlock", "enter", "leave", "set_watch"})
 """Conditional writes that the SDK makes again when their answer is lost: what comes back is the second one's."""

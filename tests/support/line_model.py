@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, is_written_as
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
 from duecourse.usecases.worker.overlap import position_of
@@ -168,9 +168,9 @@ class Shared:
         local = run.name.local
         standing = self.record(state, local)
         if (standing is None) != (previous is None) or (
-            standing is not None and previous is not None and not standing.written_as(previous)
+            standing is not None and previous is not None and not is_written_as(standing, previous)
         ):
-            if standing is not None and run.written_as(standing):
+            if standing is not None and is_written_as(run, standing):
                 return None, state
             return self.conflicts.setdefault(self.kept.of(standing), Conflict(standing)), state
         records = dict(state.records) | {self.kept.of(local): self.kept.of(run)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Run, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept, Left, Shared, State, Worker
 from tests.support.replayed import Asked
@@ -87,7 +87,7 @@ class Promises:
                     self._in_order(state, worker, local, step)
             case "write", (run, _):
                 standing = self.shared.record(state, run.name.local)
-                if standing is not None and standing.state.final and not run.written_as(standing):
+                if standing is not None and standing.state.final and not is_written_as(run, standing):
                     answer, _ = self.shared.answer(state, asked)
                     self._is(answer is not None, "an end is written over", step)
 
@@ -120,7 +120,7 @@ class Promises:
             self._is(not what, f"{name} is left at the end", ("the end",))
         runs = [self._run(number) for _, number in state.records]
         for run in runs:
-            said = (run.state, run.reason)
+            said = (run.state, reason_of(run))
             self._is(said in self._endings(run is runs[-1]), f"{run.name} has ended {said}", ("the end",))
         self._is(any(run.state is RunState.SUCCEEDED for run in runs), "no run has succeeded", ("the end",))
 

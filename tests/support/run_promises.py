@@ -18,7 +18,7 @@ from duecourse.domain.runs.decision import (
     Start,
     StartRequest,
 )
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.run import Cancelled, Dead, Retrying, Running, RunState, Waiting, cancel_requested, reason_of
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 from tests.support.run_parts import Write
 
@@ -42,26 +42,20 @@ class Promises:
             assert after.state is not RunState.RUNNING or (before is not None and after.attempt in self.begun)
             assert after.attempt == (0 if before is None else before.attempt)
             assert before is None or after.attempts_allowed == before.attempts_allowed
-        if before is not None and before.cancel_requested is not None:
-            assert after.cancel_requested == before.cancel_requested, "a wish that was noted is not forgotten"
+        if before is not None and (asked := cancel_requested(before)) is not None:
+            assert cancel_requested(after) == asked, "a wish that was noted is not forgotten"
         if before is not None and before.state.final:
             self._leaves_the_end(write)
         if before is not None and before.state is not RunState.DEAD and not _goes_on(write):
             self._is_of_this_attempt(write)
-        if after.state is RunState.WAITING:
-            assert after.deadline is not None
+        if isinstance(after, Waiting):
             assert after.callback_hash is not None
-        if after.state is RunState.RETRYING:
-            assert after.not_before is not None
+        if isinstance(after, Retrying):
             assert after.attempt < after.attempts_allowed
-        if after.state is RunState.DEAD and (before is None or before.state is not RunState.DEAD):
-            self._dies(write)
-        if after.state is RunState.CANCELLED:
+        if isinstance(after, Dead) and not isinstance(before, Dead):
+            self._dies(write, after)
+        if isinstance(after, Cancelled):
             assert after.reason
-        assert (after.lease_until is not None) == (after.state is RunState.RUNNING)
-        assert (after.finished_at is not None) == (
-            after.state not in (RunState.RUNNING, RunState.WAITING, RunState.SKIPPED)
-        )
 
     def _begins(self, write: Write) -> None:
         before, after = write.before, write.after
@@ -74,13 +68,11 @@ class Promises:
         assert (after.message_id, after.token) == (context.message_id, context.token)
         if before is not None:
             assert before.state in (RunState.RUNNING, RunState.RETRYING, RunState.DEAD) or _goes_on(write)
-            assert before.cancel_requested is None
-            if before.state is RunState.RUNNING:
-                assert before.lease_until is not None
+            assert cancel_requested(before) is None
+            if isinstance(before, Running):
                 assert now >= before.lease_until + LEASE_MARGIN_SECONDS
                 assert write.at >= self.begun[before.attempt], "two attempts are never alive at once"
-            if before.state is RunState.RETRYING:
-                assert before.not_before is not None
+            if isinstance(before, Retrying):
                 assert now >= before.not_before
             if not before.state.final:
                 assert after.attempts_allowed == before.attempts_allowed
@@ -118,7 +110,7 @@ class Promises:
             case Completed(named) | GivenUp(named) | DeadlineCame(named):
                 # What was redriven carries its run on; what it once said changes nothing any more.
                 if named.is_known_to(before):
-                    assert isinstance(write.thought.decision, Start) or write.after.reason in (
+                    assert isinstance(write.thought.decision, Start) or reason_of(write.after) in (
                         "lost",
                         "deleted",
                         "cancelled",
@@ -131,9 +123,8 @@ class Promises:
             case CancelAsked() | DeadLettered() | StartRequest():
                 pass
 
-    def _dies(self, write: Write) -> None:
+    def _dies(self, write: Write, after: Dead) -> None:
         """By nonce and message id a redrive will be known."""
-        after = write.after
         assert after.message_id == write.thought.worker.context.message_id
         offered = _offered(write)
         if offered is not None:

@@ -27,7 +27,7 @@ from duecourse.domain.runs.decision import (
     Transition,
 )
 from duecourse.domain.runs.lifecycle import decide
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Dead, Retrying, Run, Running, RunState, Waiting, is_written_as
 from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import MessageKind
 from tests.support.run_parts import LEASE_SECONDS, VISIBLE_AFTER_SECONDS, Calling, Letter, Thought, Worker, Write
@@ -162,8 +162,11 @@ class World:
     def beat(self) -> None:
         """A heartbeat: the deadline moves, nothing else."""
         run = self.record
-        if run is not None and run.state in (RunState.RUNNING, RunState.WAITING) and run.heartbeat_until is not None:
-            self.record = replace(run, heartbeat_until=max(run.heartbeat_until, self.time + 60))
+        if not isinstance(run, Running | Waiting) or run.deadlines is None:
+            return
+        if (until := run.deadlines.heartbeat_until) is not None:
+            deadlines = replace(run.deadlines, heartbeat_until=max(until, self.time + 60))
+            self.record = replace(run, deadlines=deadlines)
 
     def delete_job(self) -> None:
         """The job is deleted."""
@@ -211,8 +214,8 @@ class World:
         letter = thought.worker.letter
         match thought.decision:
             case Start(run, previous):
-                if run.deadline is not None:
-                    self.post(MessageKind.DEADLINE, run.attempt, run.deadline)
+                if run.deadlines is not None:
+                    self.post(MessageKind.DEADLINE, run.attempt, run.deadlines.next)
                 if not self._write(thought, previous):
                     return False
                 if not crash:
@@ -242,7 +245,7 @@ class World:
         before = self.record
         if (before is None) != (previous is None):
             return False
-        if before is not None and previous is not None and not before.written_as(previous):
+        if before is not None and previous is not None and not is_written_as(before, previous):
             return False
         assert isinstance(thought.decision, Start | Transition)
         self.record = thought.decision.run
@@ -250,11 +253,11 @@ class World:
         return True
 
     def _follow(self, run: Run, letter: Letter) -> None:
-        match run.state:
-            case RunState.RETRYING:
-                self.post(MessageKind.START, run.attempt + 1, run.not_before or 0.0)
+        match run:
+            case Retrying():
+                self.post(MessageKind.START, run.attempt + 1, run.not_before)
                 letter.home = "gone"
-            case RunState.DEAD:
+            case Dead():
                 letter.hidden_until = 0.0  # it is failed until SQS itself moves it, or lies there already
             case _:
                 letter.home = "gone"

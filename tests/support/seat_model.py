@@ -18,7 +18,8 @@ from duecourse.domain.jobs.policies import Lane, Overlap
 from duecourse.domain.jobs.seats import Starting, has_seat
 from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.overlap import Lock, called_in_workflow, latest
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.records import cancelled, dead, succeeded, waiting
+from duecourse.domain.runs.run import Dead, Deadlines, Final, Run, Running, RunState, Waiting
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.limits import WORKER_SECONDS
 from duecourse.testing.clock import SettableClock
@@ -124,7 +125,7 @@ def _later(state: State, now: float) -> State:
 
     def passed(one: One) -> One:
         worker = one.worker if one.worker is not None and now < one.worker.until else None
-        starts = one.starts if one.starts is not None and now < (one.starts.run.lease_until or 0.0) else None
+        starts = one.starts if one.starts is not None and now < one.starts.run.lease_until else None
         return one._replace(worker=worker, starts=starts)
 
     return State(now, state.lock, tuple(map(passed, state.runs)))
@@ -152,44 +153,39 @@ def _workflow(rules: Rules, state: State, number: int, one: One) -> Iterator[tup
             lock = store.items.locks["default", WORKFLOW.id]
             starts = Start(replace(started, called_until=until), record, "due")
             yield "takes the lock", lock, one._replace(starts=starts)
-    if record is None or record.state.final:
+    if record is None or isinstance(record, Final):
         return
-    if record.state is RunState.RUNNING:
-        waits = replace(record, state=RunState.WAITING, lease_until=None)
-        yield "has begun", state.lock, one._replace(record=waits)
-    over = replace(record, lease_until=None, waiting_until=None, finished_at=now)
-    cancelled = replace(over, state=RunState.CANCELLED, reason="cancelled")
-    yield "is cancelled", state.lock, one._replace(record=cancelled, ended=True)
-    if record.waiting_until is not None and record.waiting_until <= now:
-        dead = replace(over, state=RunState.DEAD, reason="attempts_exhausted")
-        yield "ends by its deadline", state.lock, one._replace(record=dead, ended=True)
-    if one.called and one.worker is None and record.state is RunState.WAITING:
-        done = replace(over, state=RunState.SUCCEEDED, reason=None)
-        yield "succeeds", state.lock, one._replace(record=done, ended=True)
+    assert isinstance(record, Running | Waiting)
+    assert record.deadlines is not None
+    if isinstance(record, Running):
+        yield "has begun", state.lock, one._replace(record=waiting(record, record.deadlines))
+    yield "is cancelled", state.lock, one._replace(record=cancelled(record, "cancelled", now), ended=True)
+    if record.deadlines.waiting_until <= now:
+        over = dead(record, "attempts_exhausted", now)
+        yield "ends by its deadline", state.lock, one._replace(record=over, ended=True)
+    if one.called and one.worker is None and isinstance(record, Waiting):
+        yield "succeeds", state.lock, one._replace(record=succeeded(record, None, now), ended=True)
 
 
 def _may_start(record: Run | None, now: float) -> bool:
     """A new run, a redrive, or one whose worker has died."""
     match record:
-        case None | Run(state=RunState.DEAD):
+        case None | Dead():
             return True
-        case Run(state=RunState.RUNNING, lease_until=float(until)):
+        case Running(lease_until=until):
             return now > until + 10
         case _:
             return False
 
 
-def _started(record: Run | None, number: int, now: float) -> Run:
+def _started(record: Run | None, number: int, now: float) -> Running:
     if record is None:
         fresh = run(WORKFLOW, RunState.QUEUED, after=60 * number, attempt=0, lane=Lane.NORMAL)
         record = replace(fresh, identity=replace(fresh.identity, workflow="nightly@g"))
-    return replace(
-        record,
-        state=RunState.RUNNING,
-        reason=None,
-        attempt=record.attempt + 1,
+    return Running(
+        **record.common(attempt=record.attempt + 1, started_at=now),
         lease_until=now + INVOCATION,
-        waiting_until=now + DEADLINE_SECONDS,
+        deadlines=Deadlines(now + DEADLINE_SECONDS),
     )
 
 
@@ -197,7 +193,7 @@ def _member(rules: Rules, state: State, one: One) -> Iterator[tuple[str, Lock | 
     """What the worker of the member may do. Its first attempt is its only one: others have no seat."""
     now, worker = state.now + rules.member_clock, one.worker
     if worker is None:
-        if not one.called and one.record is not None and not one.record.state.final:
+        if not one.called and one.record is not None and not isinstance(one.record, Final):
             told = rules.asked(one.record, now)
             read = Call(state.now + INVOCATION, told)
             yield "is read by its member", state.lock, one._replace(worker=read)

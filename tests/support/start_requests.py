@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.callback import CallbackToken
 from duecourse.domain.runs.decision import AttemptContext, StartRequest
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from tests.support.jobs import NOON
-from tests.support.varied import varied
+from tests.support.varied import record, varied
 
 DUE = int(NOON) + 60
 """When the offered occurrence is due: a minute after the job was created."""
@@ -54,21 +53,16 @@ def context(message_id: str = "message-1", *, lease_until: float = DUE + 120) ->
 
 def run(state: RunState = RunState.RUNNING, **changes: Any) -> Run:
     """The record of the occurrence at DUE: attempt 1 of 4, started on time by message-1 with nonce-1."""
-    alive = state is RunState.RUNNING
-    made = Run(
+    made = record(
+        state,
         RunIdentity(tenant="default", job_id="tick-tock", occurrence=DUE, due=DUE, generation=GENERATION),
-        state=state,
-        lane=Lane.NORMAL,
         attempt=1,
         attempts_allowed=4,
         token="request-0/message-1",
         message_id="message-1",
         nonce="nonce-1",
-        lease_until=DUE + 120.0 if alive else None,
-        not_before=DUE + 10.0 if state is RunState.RETRYING else None,
         first_started_at=float(DUE),
         started_at=float(DUE),
-        finished_at=None if alive else DUE + 1.0,
         expires_at=EXPIRES,
     )
     return varied(made, **changes)
@@ -79,6 +73,8 @@ WAITS_UNTIL = DUE + 3600.0
 
 
 def waiting_run(state: RunState = RunState.WAITING, **changes: Any) -> Run:
-    """The same of a job with a callback, which is to come by WAITS_UNTIL; RUNNING: its call has not returned yet."""
-    callback = {"finished_at": None, "callback_hash": TOKEN.hash, "waiting_until": WAITS_UNTIL}
-    return run(state, **(callback | changes))
+    """The same of a job with a callback, which is to come by WAITS_UNTIL; RUNNING: its call has not returned yet. In
+    other states it has no deadline.
+    """
+    alive = state in (RunState.RUNNING, RunState.WAITING)
+    return run(state, **{"callback_hash": TOKEN.hash} | ({"waiting_until": WAITS_UNTIL} if alive else {}) | changes)

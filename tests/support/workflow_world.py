@@ -9,8 +9,8 @@ from duecourse.adapters.dynamodb.keys import RUN_PREFIX, job_key
 from duecourse.adapters.targets.invocation import call_values
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.rendering import render_document
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.runs.run import Run, RunState, reason_of
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.graph import Graph
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.ports import Call
@@ -45,7 +45,7 @@ class Answers:
         self.payloads[call.job.id] = render_document(call.job.payload, call_values(call))
         if call.job.id in self.failing:
             return Failed("no", retryable=False, code="http.500")
-        return Succeeded(self.results.get(call.job.id))
+        return Returned(self.results.get(call.job.id))
 
 
 class WorkflowWorld(World):
@@ -70,7 +70,7 @@ class WorkflowWorld(World):
     def state(self, job_id: str, local: str = INSTANT) -> State | None:
         """State and reason of a job's run; None where it has no record."""
         run = self.run(job_id, local)
-        return None if run is None else (run.state, run.reason)
+        return None if run is None else (run.state, reason_of(run))
 
     def delete_record(self, job_id: str, local: str = INSTANT) -> None:
         """Delete the record of a run."""

@@ -17,7 +17,7 @@ from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
-from duecourse.domain.targets.targets import Outcome, Succeeded
+from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import (
     Call,
@@ -82,7 +82,7 @@ class RecordedCalls:
     """ports.Caller: answers as told, and remembers who was called when."""
 
     clock: SettableClock
-    answer: Callable[[Call], Outcome] = lambda _: Succeeded("fine")
+    answer: Callable[[Call], Outcome] = lambda _: Returned("fine")
     calls: list[tuple[str, int, float]] = field(default_factory=list)
     _lock: ThreadLock = field(default_factory=ThreadLock, repr=False)
 

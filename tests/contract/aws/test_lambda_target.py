@@ -12,7 +12,7 @@ import pytest
 
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.targets.aws.lambda_function import LambdaCaller
-from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Returned
 from duecourse.testing.clock import SettableClock
 from tests.support.calls import a_call
 from tests.support.waiting import PATIENCE_SECONDS
@@ -53,7 +53,7 @@ def caller(clients: AwsClients) -> LambdaCaller:
 def test_the_function_is_given_the_run_and_its_answer_is_kept(caller, function):
     target = LambdaTarget(function)
     outcome = caller.call(a_call(target, payload={"n": [1, "zwei"]}), target)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert outcome.result["body"]["received"]["run_id"] == "nightly.20261121T064700Z"
     assert outcome.result["body"]["received"]["payload"] == {"n": [1, "zwei"]}
 
@@ -70,7 +70,7 @@ def test_what_the_function_raises_is_the_error(caller, function):
 
 def test_an_asynchronous_call_does_not_wait_for_what_the_function_makes_of_it(caller, function):
     target = LambdaTarget(function, LambdaMode.ASYNC)
-    assert caller.call(a_call(target, payload="raise"), target) == Succeeded({"status": 202})
+    assert caller.call(a_call(target, payload="raise"), target) == Returned({"status": 202})
 
 
 def test_a_function_that_does_not_exist_is_not_worth_a_retry(caller):

@@ -11,7 +11,7 @@ import pytest
 
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.targets.aws.message_targets import SqsCaller
-from duecourse.domain.targets.targets import Failed, SqsTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned, SqsTarget
 from duecourse.testing.clock import SettableClock
 from tests.support.aws_targets import TOKEN, a_waiting_call
 from tests.support.calls import a_call
@@ -53,7 +53,7 @@ def test_the_queue_is_given_the_run_with_attributes_to_filter_by(caller, sqs, qu
     target = SqsTarget(name_of(queue_url))
     outcome = caller.call(a_call(target, payload={"day": "{{date}}", "n": 1}), target)
     (message,) = read(sqs, queue_url)
-    assert outcome == Succeeded({"message_id": message["MessageId"]})
+    assert outcome == Returned({"message_id": message["MessageId"]})
     event = orjson.loads(message["Body"])
     assert event["run_id"] == "nightly.20261121T064700Z"
     assert event["payload"] == {"day": "2026-11-21", "n": 1}
@@ -80,8 +80,8 @@ def test_in_a_fifo_queue_a_job_is_a_group_unless_it_says_otherwise(caller, sqs, 
 
 def test_a_fifo_queue_drops_the_repeat_of_a_run_whose_answer_was_lost(caller, sqs, fifo_url):
     target = SqsTarget(name_of(fifo_url))
-    assert isinstance(caller.call(a_call(target), target), Succeeded)
-    assert isinstance(caller.call(a_call(target, attempt=2), target), Succeeded)
+    assert isinstance(caller.call(a_call(target), target), Returned)
+    assert isinstance(caller.call(a_call(target, attempt=2), target), Returned)
     (message,) = receive(sqs, fifo_url)
     assert orjson.loads(message["Body"])["attempt"] == 1
 
@@ -90,7 +90,7 @@ def test_but_brings_each_attempt_through_that_waits_for_its_own_token(caller, sq
     target = SqsTarget(name_of(fifo_url), group="{{run_id}}-{{attempt}}")
     for attempt in (1, 2):
         call = a_waiting_call(target, attempt=attempt, token=TOKEN.replace(".1.", f".{attempt}."))
-        assert isinstance(caller.call(call, target), Succeeded)
+        assert isinstance(caller.call(call, target), Returned)
     events = [orjson.loads(message["Body"]) for message in receive(sqs, fifo_url)]
     assert [event["callback"]["token"] for event in events] == [TOKEN, TOKEN.replace(".1.", ".2.")]
 

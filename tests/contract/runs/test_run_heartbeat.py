@@ -15,15 +15,16 @@ from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.ports import Conflict
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
+from tests.support.varied import record, varied
 
 BEAT = Heartbeat(NOON + 25, NOON + 90, NOTHING)
 
 
 def waiting(**changes: Any) -> Run:
-    run = Run(
+    run = record(
+        RunState.WAITING,
         RunIdentity(tenant="default", job_id="tick-tock", occurrence=int(NOON), due=int(NOON), generation=5),
-        state=RunState.WAITING,
-        lane=Lane.NORMAL,
+        Lane.NORMAL,
         attempt=2,
         token="worker",
         callback_hash=CallbackToken("default", 2, "s" * 16).hash,
@@ -31,7 +32,7 @@ def waiting(**changes: Any) -> Run:
         heartbeat_until=NOON + 60,
         cancel_requested="cancelled",
     )
-    return replace(run, **changes)
+    return varied(run, **changes)
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.WAITING])
@@ -40,7 +41,7 @@ def test_a_heartbeat_moves_the_deadline_and_touches_nothing_else(any_tables: Tab
     run = waiting(state=state)
     store.write(run, None)
     assert store.heartbeat(run, Heartbeat(NOON + 25.5, NOON + 90.5, NOTHING)) is None
-    moved = replace(run, heartbeat_at=NOON + 25.5, heartbeat_until=NOON + 90.5)
+    moved = varied(run, heartbeat_at=NOON + 25.5, heartbeat_until=NOON + 90.5)
     assert store.get("default", "tick-tock", run.name.local) == moved
 
 
@@ -64,7 +65,7 @@ def test_a_heartbeat_keeps_what_it_reports_and_leaves_what_it_does_not(any_table
         {"state": RunState.RETRYING},
         {"state": RunState.SUCCEEDED},
         {"state": RunState.DEAD, "finished_at": NOON},
-        {"state": RunState.CANCELLED},
+        {"state": RunState.CANCELLED, "finished_at": NOON},
         {"attempt": 3},
         {"callback_hash": CallbackToken("default", 2, "t" * 16).hash},
         {"callback_hash": None},
@@ -91,7 +92,7 @@ def test_what_was_decided_before_a_heartbeat_came_is_not_written_over_it(any_tab
     run = waiting()
     store.write(run, None)
     store.heartbeat(run, BEAT)
-    ended = replace(run, state=RunState.DEAD, token="other")
+    ended = varied(run, state=RunState.DEAD, token="other")
     conflict = store.write(ended, run)
     assert conflict is not None
     assert conflict.found == BEAT.beaten(run)
@@ -104,5 +105,5 @@ def test_what_was_decided_before_progress_was_reported_is_not_written_over_it(an
     store.write(run, None)
     report = Heartbeat(NOON + 25, None, ProgressReport(0.5))
     store.heartbeat(run, report)
-    conflict = store.write(replace(run, cancel_requested="cancelled", token="other"), run)
+    conflict = store.write(varied(run, cancel_requested="cancelled", token="other"), run)
     assert conflict == Conflict(report.beaten(run))

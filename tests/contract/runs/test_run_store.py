@@ -14,14 +14,14 @@ from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.ports import Conflict
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
-from tests.support.varied import varied
+from tests.support.varied import record, varied
 
 
 def started(occurrence: int = int(NOON), token: str = "one") -> Run:
-    return Run(
+    return record(
+        RunState.RUNNING,
         RunIdentity(tenant="default", job_id="tick-tock", occurrence=occurrence, due=occurrence, generation=5),
-        state=RunState.RUNNING,
-        lane=Lane.NORMAL,
+        Lane.NORMAL,
         attempt=1,
         attempts_allowed=3,
         token=token,
@@ -35,7 +35,8 @@ def started(occurrence: int = int(NOON), token: str = "one") -> Run:
 
 
 def ended(run: Run, state: RunState = RunState.SUCCEEDED) -> Run:
-    return replace(run, state=state, finished_at=run.due + 1.25, lease_until=None, result={"status": 200, "body": "ok"})
+    result = {"result": {"status": 200, "body": "ok"}} if state is RunState.SUCCEEDED else {}
+    return varied(run, state=state, finished_at=run.due + 1.25, **result)
 
 
 def test_a_run_comes_back_as_it_was_written(any_tables: Tables) -> None:
@@ -72,7 +73,7 @@ def test_only_dead_runs_are_in_the_dead_index(dynamodb_tables: Tables) -> None:
     store.write(dead, None)
     found = dynamodb_tables.client.scan(TableName=dynamodb_tables.runs, IndexName="dead")["Items"]
     assert [item["SK"]["S"] for item in found] == [f"RUN#{dead.name.local}"]
-    redriven = replace(dead, state=RunState.RUNNING, attempt=2, token="three")
+    redriven = varied(dead, state=RunState.RUNNING, attempt=2, token="three")
     store.write(redriven, dead)
     assert dynamodb_tables.client.scan(TableName=dynamodb_tables.runs, IndexName="dead")["Items"] == []
 

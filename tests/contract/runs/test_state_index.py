@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run import UNSUCCESSFUL, Run, RunState
+from duecourse.domain.runs.run import UNSUCCESSFUL, Run, RunState, state_since
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.ports import RunStore, StateMark
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
-from tests.support.varied import varied
+from tests.support.varied import record, varied
 
 DEAD = (RunState.DEAD,)
 
@@ -23,10 +21,10 @@ JOBS = [f"job-{number}" for number in range(12)]
 
 def dead(job_id: str, minute: int, died_at: float, tenant: str = "default") -> Run:
     occurrence = int(NOON) + 60 * minute
-    return Run(
+    return record(
+        RunState.DEAD,
         RunIdentity(tenant=tenant, job_id=job_id, occurrence=occurrence, due=occurrence, generation=1),
-        state=RunState.DEAD,
-        lane=Lane.NORMAL,
+        Lane.NORMAL,
         attempt=4,
         attempts_allowed=4,
         token="worker",
@@ -47,8 +45,7 @@ def paged(store: RunStore, limit: int, job_id: str | None = None) -> list[Run]:
     while page := store.by_state("default", DEAD, limit=limit, before=mark, job_id=job_id):
         assert len(page) <= limit
         found += page
-        assert page[-1].finished_at is not None
-        mark = StateMark(page[-1].finished_at, str(page[-1].name))
+        mark = StateMark(state_since(page[-1]), str(page[-1].name))
     return found
 
 
@@ -66,7 +63,7 @@ def test_pages_hold_each_dead_run_once_though_many_died_at_the_same_instant(any_
     runs = written(store, *(dead(job, minute, at) for job in JOBS for minute, at in enumerate(instants)))
     found = paged(store, limit)
     assert sorted(str(run.name) for run in found) == sorted(str(run.name) for run in runs)
-    assert [run.finished_at for run in found] == [NOON + 0.1] * 12 + [NOON] * 36
+    assert [state_since(run) for run in found] == [NOON + 0.1] * 12 + [NOON] * 36
 
 
 @pytest.mark.parametrize("limit", [1, 4, 50])
@@ -76,7 +73,7 @@ def test_one_jobs_dead_runs_are_found_among_those_of_others(any_tables: Tables, 
     mine = [run for run in runs if run.job_id == "job-3"]
     found = paged(store, limit, "job-3")
     assert sorted(found, key=lambda run: run.occurrence) == mine
-    assert [run.finished_at for run in found] == sorted((run.finished_at for run in mine), reverse=True)  # type: ignore[type-var]
+    assert [state_since(run) for run in found] == sorted((run.finished_at for run in mine), reverse=True)  # type: ignore[type-var]
 
 
 def test_a_list_goes_on_though_its_last_run_was_redriven_meanwhile(any_tables: Tables) -> None:
@@ -84,7 +81,7 @@ def test_a_list_goes_on_though_its_last_run_was_redriven_meanwhile(any_tables: T
     runs = written(store, *(dead(job, 0, NOON + number) for number, job in enumerate(JOBS)))
     first = store.by_state("default", DEAD, limit=4)
     last = first[-1]
-    store.write(replace(last, state=RunState.RUNNING, attempt=5, token="again", finished_at=None), last)
+    store.write(varied(last, state=RunState.RUNNING, attempt=5, token="again", finished_at=None), last)
     rest = store.by_state("default", DEAD, limit=100, before=StateMark(NOON + 8, str(last.name)), job_id=None)
     assert rest == runs[7::-1]
 
@@ -105,7 +102,7 @@ def test_the_dead_of_another_tenant_are_not_shown(any_tables: Tables) -> None:
 
 
 def in_state(job_id: str, minute: int, state: RunState, since: float) -> Run:
-    return replace(dead(job_id, minute, since), state=state)
+    return varied(dead(job_id, minute, since), state=state)
 
 
 @pytest.mark.parametrize("state", UNSUCCESSFUL)
@@ -134,9 +131,9 @@ def test_pages_of_several_states_hold_each_run_once_from_the_latest_on(any_table
     mark: StateMark | None = None
     while page := store.by_state("default", UNSUCCESSFUL, limit=limit, before=mark):
         found += page
-        mark = StateMark(page[-1].state_since, str(page[-1].name), page[-1].state)
+        mark = StateMark(state_since(page[-1]), str(page[-1].name), page[-1].state)
     assert sorted(str(run.name) for run in found) == sorted(str(run.name) for run in runs)
-    assert [run.finished_at for run in found] == sorted((run.state_since for run in runs), reverse=True)
+    assert [state_since(run) for run in found] == sorted((state_since(run) for run in runs), reverse=True)
 
 
 @pytest.mark.parametrize("then", [RunState.RUNNING, RunState.SUCCEEDED])
@@ -144,14 +141,14 @@ def test_pages_of_several_states_hold_each_run_once_from_the_latest_on(any_table
 def test_a_run_that_goes_on_or_succeeds_is_in_no_list(any_tables: Tables, state: RunState, then: RunState) -> None:
     store = any_tables.run_store()
     (bad,) = written(store, in_state("job-1", 0, state, NOON))
-    store.write(replace(bad, state=then, token="again"), bad)
+    store.write(varied(bad, state=then, token="again"), bad)
     assert store.by_state("default", UNSUCCESSFUL, limit=10) == []
 
 
 def test_a_run_that_is_given_up_moves_from_one_list_to_the_other(any_tables: Tables) -> None:
     store = any_tables.run_store()
     (bad,) = written(store, in_state("job-1", 0, RunState.RETRYING, NOON))
-    given_up = replace(bad, state=RunState.DEAD, finished_at=NOON + 60, token="again")
+    given_up = varied(bad, state=RunState.DEAD, finished_at=NOON + 60, token="again")
     store.write(given_up, bad)
     assert store.by_state("default", (RunState.RETRYING,), limit=10) == []
     assert store.by_state("default", UNSUCCESSFUL, limit=10) == [given_up]

@@ -12,7 +12,7 @@ from duecourse.cli.local.demo.dead_letters import DEPTH_METRIC
 from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from infra.settings.config import ConfigError
@@ -136,7 +136,7 @@ def test_nothing_goes_off_while_jobs_fire_in_time_and_little_goes_wrong_once(lan
 def fails_at_first(call: Call) -> Outcome:
     """The first attempt of one run in ten minutes."""
     first = call.run.attempt == 1 and call.job.id == "job-0" and call.run.occurrence % 600 == 0
-    return Failed("HTTP 500") if first else Succeeded()
+    return Failed("HTTP 500") if first else Returned()
 
 
 def test_nothing_goes_off_while_runs_wait_for_one_another_as_their_job_wants_it(tables: Tables) -> None:
@@ -156,7 +156,7 @@ def test_nothing_goes_off_while_runs_wait_for_one_another_as_their_job_wants_it(
 
 def test_one_failure_of_three_wakes_nobody(tables: Tables) -> None:
     observed = Observed(tables)
-    observed.world.caller.answer = lambda call: Failed("no", retryable=False) if call.job.id == "ill" else Succeeded()
+    observed.world.caller.answer = lambda call: Failed("no", retryable=False) if call.job.id == "ill" else Returned()
     for name in ("ill", "well", "fine"):
         observed.world.add(job("rate(60 seconds)", id=name))
     observed.minutes(16)

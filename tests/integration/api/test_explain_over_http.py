@@ -72,7 +72,7 @@ def test_a_run_in_line_is_told_its_place_and_who_is_before_it(
     api = ApiClient(tables.job_store(clock), tables.run_store(), clock, waiting_lines=lines)
     for hours in (1, 2):
         at = int(NOON) + hours * HOUR
-        waits = {"attempt": 0, "waiting_for": "overlap", "waiting_since": float(at)}
+        waits = {"attempt": 0, "waiting_since": float(at)}
         record = runs.run(hourly, RunState.QUEUED, after=hours * HOUR, **waits)
         assert tables.run_store().write(record, None) is None
         message = RunMessage(record.identity, hourly.lane, float(at), f"nonce-{hours}")

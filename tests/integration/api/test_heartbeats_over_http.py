@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from tests.support.callbacks import NAME, call, callback_job, client, recorded, 
 from tests.support.jobs import NOON
 from tests.support.runs import TOKEN, waiting_run
 from tests.support.tables import Tables
+from tests.support.varied import varied
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_a_heartbeat_moves_the_deadline_by_the_jobs_own_measure(api: ApiClient, 
             "waiting_until": "2026-11-21T13:00:00.000Z",
         },
     )
-    assert stored(api) == replace(record, heartbeat_at=NOON + 20, heartbeat_until=NOON + 85)
+    assert stored(api) == varied(record, heartbeat_at=NOON + 20, heartbeat_until=NOON + 85)
     assert api.wheel.sent == []
 
 
@@ -141,7 +142,7 @@ def test_a_heartbeat_that_was_overtaken_hears_of_it(
     api: ApiClient, job: Job, became: dict[str, Any], status: int, kind: str
 ) -> None:
     record = recorded(api, waiting_run(job))
-    meanwhile = replace(record, token="another", **became)
+    meanwhile = varied(record, token="another", **became)
     overtaken = ApiClient(api.jobs, Overtaken(api.runs, meanwhile), api.clock)
     answer = call(overtaken, "heartbeat")
     assert (answer.status, answer.json["type"]) == (status, f"/problems/{kind}")

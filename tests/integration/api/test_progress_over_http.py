@@ -61,14 +61,14 @@ def test_progress_is_kept_though_the_deadline_need_not_move_once_in_five_seconds
         seen.append(shown(api)[0])
         api.clock.advance(1)
     assert seen == [0, 0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 1]
-    assert stored(api).heartbeat_until == NOON + 900
+    assert stored(api).deadlines.heartbeat_until == NOON + 900
 
 
 def test_progress_of_a_job_that_wants_no_heartbeats_is_kept_and_asks_for_none(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job, heartbeat_until=None))
     assert beat(api, {"progress": 0.5}).json["heartbeat_until"] is None
     assert shown(api) == (0.5, None, "2026-11-21T12:00:00.000Z")
-    assert stored(api).heartbeat_until is None
+    assert stored(api).deadlines.heartbeat_until is None
 
 
 def test_a_heartbeat_is_one_write_of_one_unit_with_progress_or_without(tables: Tables, job: Job) -> None:

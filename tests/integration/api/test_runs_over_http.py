@@ -16,6 +16,7 @@ from duecourse.ports import Claim
 from tests.support.api import BODY, ApiClient
 from tests.support.jobs import NOON, moved
 from tests.support.tables import Tables
+from tests.support.varied import record as recorded
 from tests.support.varied import varied
 from tests.support.world import World
 
@@ -66,10 +67,10 @@ def second(instant: str) -> int:
 
 
 def record(at: int, state: RunState = RunState.SUCCEEDED, **changes: Any) -> Run:
-    made = Run(
+    made = recorded(
+        state,
         RunIdentity(tenant="default", job_id="steady", occurrence=int(NOON) + at, due=int(NOON) + at, generation=1),
-        state=state,
-        lane=Lane.NORMAL,
+        Lane.NORMAL,
         attempt=1,
         attempts_allowed=4,
     )

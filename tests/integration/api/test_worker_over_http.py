@@ -19,6 +19,7 @@ from tests.support.api_events import api_event
 from tests.support.callbacks import NAME, callback_job, client, recorded, stored
 from tests.support.runs import TOKEN, waiting_run
 from tests.support.tables import Tables
+from tests.support.varied import varied
 from tests.support.worker import Clock, MemoryQueue
 
 EVENT = {
@@ -91,7 +92,7 @@ def test_a_workers_heartbeat_moves_the_deadline_on(api, job, queue):
 
     working(api, queue, lambda run: None)
 
-    assert stored(api).heartbeat_until > run.heartbeat_until
+    assert stored(api).deadlines.heartbeat_until > run.deadlines.heartbeat_until
 
 
 def test_a_worker_fails_its_run(api, job, queue):
@@ -122,7 +123,7 @@ def test_a_worker_is_told_of_a_cancellation(api, job, queue):
     recorded(api, waiting_run(job))
 
     def task(run):
-        cancelling = replace(stored(api), cancel_requested="cancelled", token="anybody")
+        cancelling = varied(stored(api), cancel_requested="cancelled", token="anybody")
         assert api.runs.write(cancelling, stored(api)) is None
         run.heartbeat()
         told.append(run.cancelled.is_set())
@@ -136,7 +137,7 @@ def test_a_worker_is_told_of_a_cancellation(api, job, queue):
 
 @pytest.mark.parametrize("state", [RunState.RETRYING, RunState.SUCCEEDED, RunState.CANCELLED, RunState.DEAD])
 def test_a_worker_does_not_begin_what_is_over(api, job, queue, state):
-    recorded(api, replace(waiting_run(job), state=state))
+    recorded(api, varied(waiting_run(job), state=state))
 
     def task(run):
         raise AssertionError("this work is not wanted")

@@ -9,12 +9,13 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import json_event, jwt_caller
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
+from tests.support.varied import varied
 from tests.support.world import World
 
 PATH = "/v1/workflows/nightly"
@@ -84,7 +85,7 @@ def kind(answer: Answered) -> str:
 
 def failing(*names: str) -> Any:
     def answer(call: Call) -> Outcome:
-        return Failed("no", retryable=False, code="http.500") if call.job.id in names else Succeeded("fine")
+        return Failed("no", retryable=False, code="http.500") if call.job.id in names else Returned("fine")
 
     return answer
 
@@ -370,7 +371,7 @@ def test_deleting_a_workflow_ends_a_run_that_is_older_than_a_thousand_others(des
     assert alive.state is RunState.WAITING
     for n in range(1, 1001):
         later = replace(alive.identity, occurrence=alive.occurrence + n)
-        skipped = replace(alive, identity=later, state=RunState.SKIPPED, reason="overlap")
+        skipped = varied(alive, identity=later, state=RunState.SKIPPED, reason="overlap")
         assert desk.world.run_store.write(skipped, None) is None
     assert desk.api.delete("/v1/jobs/nightly").status == 204
     desk.world.until(NOON + 75)
@@ -407,7 +408,7 @@ def test_a_workflow_for_which_there_is_no_room_leaves_nothing_behind(tables: Tab
 def test_a_run_half_way_is_shown_with_each_job(desk: Desk) -> None:
     desk.put()
     desk.put(NIGHTLY | {"jobs": DIAMOND | {"eu": {"job": {"target": HTTP_TARGET}, "after": ["extract"]}}})
-    desk.world.caller.answer = lambda call: Failed("busy", code="http.503") if call.job.id == "eu" else Succeeded()
+    desk.world.caller.answer = lambda call: Failed("busy", code="http.503") if call.job.id == "eu" else Returned()
     desk.world.until(NOON + 61)
     view = desk.view()
     assert (view["run"], view["state"], view["occurrence"]) == (RUN, "WAITING", "2026-11-21T12:01:00Z")
@@ -477,7 +478,7 @@ def test_a_part_of_a_run_is_run_again_and_takes_the_rest_over(desk: Desk) -> Non
     desk.world.caller.answer = failing("eu")
     desk.put()
     desk.world.until(NOON + 90)
-    desk.world.caller.answer = lambda _: Succeeded("fine")
+    desk.world.caller.answer = lambda _: Returned("fine")
     answer = desk.rerun("eu")
     assert (answer.status, answer.json["state"]) == (202, "QUEUED")
     assert answer.headers["location"] == f"/v1/runs/{answer.json['id']}"

@@ -6,7 +6,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import read_run_message
 from duecourse.ports import Call
 from tests.support.by_hand import ByHand
@@ -67,7 +67,7 @@ def test_many_runs_by_hand_do_not_hide_the_last_of_the_schedule(world: World) ->
     outcomes: list[Outcome] = [Failed("not yet", retryable=True, retry_after=200.0)]
 
     def answer(call: Call) -> Outcome:
-        return outcomes.pop() if outcomes and not call.run.suffix else Succeeded("fine")
+        return outcomes.pop() if outcomes and not call.run.suffix else Returned("fine")
 
     world.caller.answer = answer
     world.until(NOON + 65)

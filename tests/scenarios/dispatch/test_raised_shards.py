@@ -14,7 +14,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.jobs.sharding import BUCKET_SECONDS, bucket_of, shard_of
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support.jobs import NOON, cursor, job
 from tests.support.raised import FUNCTIONS, RaisedWorld
@@ -45,7 +45,7 @@ def late(world: RaisedWorld) -> dict[str, float]:
 
 
 def first_attempt_fails(call: Call) -> Outcome:
-    return Failed("not yet") if call.run.job_id == "retried" and call.run.attempt == 1 else Succeeded("fine")
+    return Failed("not yet") if call.run.job_id == "retried" and call.run.attempt == 1 else Returned("fine")
 
 
 @pytest.mark.parametrize(

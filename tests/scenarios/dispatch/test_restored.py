@@ -20,7 +20,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.support.jobs import NOON, cursor, job
@@ -42,7 +42,7 @@ def retrying(minutes: int) -> RetryPolicy:
 
 def answer(call: Call) -> Outcome:
     fails = call.job.retry.max_attempts == 2 and call.run.attempt == 1
-    return Failed("not yet") if fails else Succeeded("fine")
+    return Failed("not yet") if fails else Returned("fine")
 
 
 class Restored:

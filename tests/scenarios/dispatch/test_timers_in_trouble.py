@@ -10,7 +10,7 @@ import pytest
 
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import Claimed, ClaimResult, CursorStore, Timer
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
@@ -37,7 +37,7 @@ class UnclearableWakes:
 
 def test_a_timer_that_the_table_refuses_to_clear_is_told_and_delays_nobody(world: World) -> None:
     hours = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
-    world.caller.answer = lambda call: Failed("no") if (call.job.id, call.run.attempt) == ("waits", 1) else Succeeded()
+    world.caller.answer = lambda call: Failed("no") if (call.job.id, call.run.attempt) == ("waits", 1) else Returned()
     world.add(job("at(2026-11-21T12:01:00)", id="waits", retry=hours))
     world.until(NOON + 120)
     of = job("0 14 * * *", id="others")

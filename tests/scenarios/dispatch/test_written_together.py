@@ -12,7 +12,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Outcome, Succeeded
+from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.ports import Call
 from tests.support.client_faults import READS, Fault, FaultyClient, Request
 from tests.support.faulty import ThrottledStore
@@ -193,7 +193,7 @@ def test_a_short_job_whose_run_is_alive_when_it_is_claimed_is_completed_by_its_w
     def claim_meanwhile(_: Call) -> Outcome:
         world.clock.set(NOON + 60)
         world.dispatch()
-        return Succeeded()
+        return Returned()
 
     world.caller.answer = claim_meanwhile
     short(world)

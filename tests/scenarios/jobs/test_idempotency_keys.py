@@ -12,7 +12,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Conflict
 from tests.support.jobs import NOON, job
@@ -101,7 +101,7 @@ def test_a_redrive_calls_with_the_key_of_before(world: World, keys: Keys) -> Non
     world.until(DUE + 10)
     (dead,) = world.runs("tick-tock")
     edited(world, idempotency_key="other")
-    keys.outcome = Succeeded()
+    keys.outcome = Returned()
     world.tell(world.about(dead, MessageKind.REDRIVE))
     assert keys.given == [NAMED] * 2
 
@@ -125,7 +125,7 @@ def test_a_run_that_an_older_version_began_keeps_its_key_though_its_job_was_rena
 
 
 def test_the_next_run_has_the_new_key(world: World, keys: Keys) -> None:
-    keys.outcome = Succeeded()
+    keys.outcome = Returned()
     world.add(job(HOURLY, idempotency_key="{{occurrence}}"))
     world.until(DUE + 10)
     edited(world, idempotency_key="other")

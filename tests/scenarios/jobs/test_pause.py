@@ -7,7 +7,7 @@ import pytest
 from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.jobs import Jobs
 from duecourse.usecases.jobs.pausing import Pausing
@@ -186,7 +186,7 @@ def test_a_job_that_is_paused_before_its_first_tick_counts_what_was_sent_at_once
 def test_a_job_that_was_paused_between_the_start_and_the_end_of_its_last_run_is_completed(
     world: World, pausing: Pausing, expression: str, max_runs: int | None
 ) -> None:
-    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Succeeded()
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Returned()
     ten_minutes = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
     world.add(job(expression, max_runs=max_runs, retry=ten_minutes))
     world.until(NOON + 180)
@@ -203,7 +203,7 @@ def test_a_job_that_was_paused_between_the_start_and_the_end_of_its_last_run_is_
 def test_a_job_whose_last_run_ends_while_it_is_paused_stays_paused_until_it_is_resumed(
     world: World, pausing: Pausing
 ) -> None:
-    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Succeeded()
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Returned()
     ten_minutes = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
     world.add(job("at(2026-11-21T12:02:00)", retry=ten_minutes))
     world.until(NOON + 180)

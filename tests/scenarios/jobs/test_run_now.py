@@ -143,7 +143,7 @@ def test_its_own_payload_holds_when_another_worker_takes_it_over(world: World, b
     world.work()
     done = by_hand.record(asked)
     # As a worker leaves it that vanished in the middle of the call; its message comes again.
-    lost = replace(done, state=RunState.RUNNING, lease_until=NOON + 120, finished_at=None, result=None)
+    lost = varied(done, state=RunState.RUNNING, lease_until=NOON + 120, finished_at=None, result=None)
     assert world.run_store.write(lost, done) is None
     world.clock.set(NOON + 200)
     again = world.about(lost, MessageKind.START)

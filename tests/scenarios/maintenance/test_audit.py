@@ -13,7 +13,7 @@ from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, O
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call, Depth
 from duecourse.usecases.jobs.job_errors import JobChangedError
 from duecourse.usecases.report import Report
@@ -273,7 +273,7 @@ def any_job(job_id: str, chance: Random) -> Job:
 
 
 def flaky(call: Call, chance: Random) -> Outcome:
-    return Failed("not now", code="http.503") if chance.random() < 0.2 else Succeeded("fine")
+    return Failed("not now", code="http.503") if chance.random() < 0.2 else Returned("fine")
 
 
 def happen(world: AuditedWorld, job_id: str, chance: Random) -> None:

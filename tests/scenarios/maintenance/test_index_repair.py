@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
 from tests.support.tables import Tables
+from tests.support.varied import varied
 from tests.support.world import World
 
 HOUR = 3600
@@ -314,7 +314,7 @@ def test_a_line_that_nobody_looks_after_any_more_is_called_once_its_schedule_is_
     made = a_line(world)
     first = world.runs(made.id)[0]
     world.wheel.empty()  # no calls, no watch; and whoever ended the first run knew no lines
-    assert world.run_store.write(replace(first, state=RunState.SUCCEEDED, finished_at=NOON + 210), first) is None
+    assert world.run_store.write(varied(first, state=RunState.SUCCEEDED, finished_at=NOON + 210), first) is None
     world.until(NOON + DAY)
     assert states(world)[1:] == [RunState.QUEUED, RunState.QUEUED]
     report = world.repair()
@@ -333,7 +333,7 @@ def test_a_line_of_a_job_without_a_schedule_that_nobody_looks_after_any_more_is_
     assert alarms(world.repair()) == []
     first = world.runs(made.id)[0]
     world.wheel.empty()
-    assert world.run_store.write(replace(first, state=RunState.SUCCEEDED, finished_at=NOON + 40), first) is None
+    assert world.run_store.write(varied(first, state=RunState.SUCCEEDED, finished_at=NOON + 40), first) is None
     world.until(NOON + DAY + HOUR)
     assert states(world) == [RunState.SUCCEEDED, RunState.QUEUED, RunState.QUEUED]
     assert alarms(world.repair()) == ["line_found"]

@@ -8,7 +8,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import Death
 from tests.support.faulty import FaultyRuns
 from tests.support.jobs import NOON, job
@@ -23,7 +23,7 @@ def world(tables: Tables) -> World:
 
 
 def test_the_reconciler_keeps_the_message_of_a_run_whose_next_attempt_it_could_not_send(world: World) -> None:
-    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Succeeded()
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Returned()
     world.add(job(AT, retry=SOON))
     world.wheel.refuse = lambda message: message.attempt == 2
     world.until(NOON + 119, ticking=False)

@@ -7,7 +7,7 @@ import pytest
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.usecases.worker.line import WATCH_SECONDS
 from tests.support.jobs import NOON, job
@@ -22,7 +22,7 @@ def world(tables: Tables) -> World:
 
 
 def test_a_job_is_not_blocked_for_ever_by_a_run_whose_next_attempt_got_lost(world: World) -> None:
-    world.caller.answer = lambda call: Failed("later") if call.run.occurrence == int(NOON) + 60 else Succeeded()
+    world.caller.answer = lambda call: Failed("later") if call.run.occurrence == int(NOON) + 60 else Returned()
     world.add(job("* * * * *", retry=SOON))
     world.until(NOON + 60)
     assert world.wheel.hold_back(60)
@@ -40,7 +40,7 @@ def test_a_lock_is_not_taken_over_from_a_holder_that_has_just_taken_it_again(wor
 
 
 def test_a_copy_of_a_dead_runs_message_holds_nobody_up(world: World) -> None:
-    world.caller.answer = lambda call: Failed("no") if call.run.occurrence == int(NOON) + 60 else Succeeded()
+    world.caller.answer = lambda call: Failed("no") if call.run.occurrence == int(NOON) + 60 else Returned()
     world.add(job("* * * * *", retry=ONCE, missed=MissedPolicy(MissedMode.SKIP, grace_seconds=40)))
     world.until(NOON + 90)
     first = world.runs("tick-tock")[0]

@@ -9,8 +9,8 @@ import pytest
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.runs.run import RunState, reason_of
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
@@ -91,7 +91,7 @@ def test_a_queued_run_may_be_cancelled_before_it_starts(world: World) -> None:
 def test_replace_ends_a_run_that_cannot_hear_of_it_and_starts_the_new_one(world: World) -> None:
     world.add(slow_job(Overlap.REPLACE, max_runs=3))
     world.until(NOON + 250)
-    states = [(run.state, run.reason) for run in world.runs("tick-tock")]
+    states = [(run.state, reason_of(run)) for run in world.runs("tick-tock")]
     assert states == [(C, "replaced"), (C, "replaced"), (RunState.WAITING, None)]
 
 
@@ -102,7 +102,10 @@ def test_replace_waits_for_a_run_that_is_told_at_its_heartbeat(world: World) -> 
     assert (first.state, first.cancel_requested) == (RunState.WAITING, "replaced")
     world.tell(world.about(first, MessageKind.FAIL, error="stopped, as asked"))
     world.until(NOON + 260)
-    assert [(run.state, run.reason) for run in world.runs("tick-tock")] == [(C, "replaced"), (RunState.WAITING, None)]
+    assert [(run.state, reason_of(run)) for run in world.runs("tick-tock")] == [
+        (C, "replaced"),
+        (RunState.WAITING, None),
+    ]
 
 
 def test_of_several_that_wait_to_replace_only_the_newest_runs(world: World) -> None:
@@ -111,19 +114,19 @@ def test_of_several_that_wait_to_replace_only_the_newest_runs(world: World) -> N
     first = world.runs("tick-tock")[0]
     world.tell(world.about(first, MessageKind.FAIL, error="stopped"))
     world.until(NOON + 400)
-    reasons = [(run.state, run.reason) for run in world.runs("tick-tock")]
+    reasons = [(run.state, reason_of(run)) for run in world.runs("tick-tock")]
     assert reasons == [(C, "replaced"), (K, "replaced"), (K, "replaced"), (RunState.WAITING, None)]
 
 
 def test_replace_stops_a_run_that_waits_for_its_next_attempt(world: World) -> None:
     def fail_the_first(call: Call) -> Outcome:
-        return Failed("no") if call.run.occurrence == int(NOON) + 60 else Succeeded()
+        return Failed("no") if call.run.occurrence == int(NOON) + 60 else Returned()
 
     world.caller.answer = fail_the_first
     patient = RetryPolicy(max_attempts=9, backoff=Backoff.FIXED, min_seconds=300, max_seconds=300)
     world.add(job("* * * * *", overlap=Overlap.REPLACE, retry=patient, max_runs=2))
     world.until(NOON + 600)
-    assert [(run.state, run.reason) for run in world.runs("tick-tock")] == [(C, "replaced"), (S, None)]
+    assert [(run.state, reason_of(run)) for run in world.runs("tick-tock")] == [(C, "replaced"), (S, None)]
 
 
 def test_skip_holds_while_a_run_waits_for_its_callback(world: World) -> None:

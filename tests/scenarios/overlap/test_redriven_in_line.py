@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.usecases.worker.line import WATCH_SECONDS
 from tests.support.faulty import ThrottledStore
@@ -30,14 +30,14 @@ def test_a_redriven_run_that_has_to_wait_for_another_one_of_its_job_is_not_lost(
     made = world.add(job("*/5 * * * *", retry=ONCE))
     world.until(NOON + 330)
     (dead,) = world.wheel.dead_letters
-    world.caller.answer = lambda _: Succeeded()
+    world.caller.answer = lambda _: Returned()
     other = varied(world.runs(made.id)[0], occurrence=int(NOON) + 240, state=RunState.RUNNING, token="other")
-    alive = replace(other, lease_until=world.clock.now() + 60)
+    alive = varied(other, lease_until=world.clock.now() + 60)
     assert world.run_store.write(alive, None) is None
     assert world.run_store.lock("default", made.id, Lock(alive.name.local, world.clock.now() + 60), None) is None
     world.wheel.send([replace(world.wheel.sent[0], message=dead.message, delay_seconds=0)])
     world.work()
-    assert world.run_store.write(replace(alive, state=RunState.SUCCEEDED), alive) is None
+    assert world.run_store.write(varied(alive, state=RunState.SUCCEEDED), alive) is None
     world.until(NOON + 360)
     assert world.states(made.id) == [(240, RunState.SUCCEEDED), (300, RunState.SUCCEEDED)]
 
@@ -47,7 +47,7 @@ def test_a_redriven_run_that_has_to_wait_for_a_lock_without_a_record_is_not_lost
     made = world.add(job("*/5 * * * *", retry=ONCE))
     world.until(NOON + 330)
     (dead,) = world.wheel.dead_letters
-    world.caller.answer = lambda _: Succeeded()
+    world.caller.answer = lambda _: Returned()
     about_to_start = Lock("20261121T120400Z", world.clock.now() + 5)
     assert world.run_store.lock("default", made.id, about_to_start, None) is None
     world.wheel.send([replace(world.wheel.sent[0], message=dead.message, delay_seconds=0)])

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Succeeded
+from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import RunStore
 from tests.support.jobs import NOON, job
@@ -81,7 +81,7 @@ def died(world: World, overlap: Overlap) -> Died:
     held = receive(world)
     world.caller.answer = fail
     hand_over(world, held)
-    world.caller.answer = lambda _: Succeeded()
+    world.caller.answer = lambda _: Returned()
     assert (the_run(world).state, the_run(world).attempt) == (RunState.DEAD, 1)
     return Died(world, the_run(world), held)
 

@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.jobs.policies import Lane, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
 from tests.support.office import Office
@@ -35,7 +35,7 @@ def test_what_a_job_with_a_seat_enqueues_is_not_for_bulk(world: World) -> None:
 
 
 def test_what_a_job_in_bulk_enqueues_goes_there_at_once_and_its_retries_too(world: World) -> None:
-    answers = [Failed("it answered 503", code="http.503"), Succeeded("fine")]
+    answers = [Failed("it answered 503", code="http.503"), Returned("fine")]
     world.caller.answer = lambda _: answers.pop(0)
     again = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
     world.add(job("at(2026-11-21T12:00:10)", seated=False, retry=again))

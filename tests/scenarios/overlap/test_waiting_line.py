@@ -12,8 +12,8 @@ import pytest
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.runs.run import Run, RunState, reason_of
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing
 from duecourse.usecases.worker.line import WATCH_SECONDS
@@ -22,6 +22,7 @@ from tests.support.jobs import NOON, job
 from tests.support.office import Office
 from tests.support.one_run import ONCE
 from tests.support.tables import Tables
+from tests.support.varied import varied
 from tests.support.world import World
 
 S, K, Q, W = RunState.SUCCEEDED, RunState.SKIPPED, RunState.QUEUED, RunState.WAITING
@@ -47,7 +48,7 @@ def complete(world: World, index: int = 0) -> None:
 
 
 def told(world: World) -> list[tuple[int, RunState, str | None]]:
-    return [(run.occurrence - int(NOON), run.state, run.reason) for run in world.runs("tick-tock")]
+    return [(run.occurrence - int(NOON), run.state, reason_of(run)) for run in world.runs("tick-tock")]
 
 
 def starts(world: World) -> list[tuple[int, float]]:
@@ -74,7 +75,7 @@ def test_a_waiting_run_is_recorded_and_has_no_message(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 200)
     first, second = world.runs("tick-tock")
-    assert (first.state, second.state, second.waiting_for, second.waiting_since) == (W, Q, "overlap", NOON + 120)
+    assert (first.state, second.state, second.waiting_since) == (W, Q, NOON + 120)
     assert messages_about(world, 120) == []
     assert line(world) == [120]
     world.until(NOON + 3600)
@@ -327,7 +328,7 @@ def test_a_line_whose_holder_vanished_goes_on(world: World) -> None:
     world.until(NOON + 125)
     first = world.runs("tick-tock")[0]
     world.clock.advance(1)
-    gone = replace(first, state=RunState.RUNNING, lease_until=NOON + 130, token="gone")
+    gone = varied(first, state=RunState.RUNNING, lease_until=NOON + 130, token="gone")
     assert world.run_store.write(gone, first) is None
     world.until(NOON + 130 + 120 + WATCH_SECONDS + 1)
     assert told(world)[1] == (120, W, None)
@@ -396,7 +397,7 @@ def test_a_watch_among_the_dead_letters_is_sent_afresh_by_the_reconciler(world: 
 
 def test_a_failing_run_keeps_its_turn_until_its_last_attempt(world: World) -> None:
     def fail_the_first(call: Call) -> Outcome:
-        return Failed("no") if call.run.occurrence == int(NOON) + 60 else Succeeded()
+        return Failed("no") if call.run.occurrence == int(NOON) + 60 else Returned()
 
     world.caller.answer = fail_the_first
     from duecourse.domain.jobs.retry import Backoff, RetryPolicy

@@ -13,7 +13,7 @@ from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.callback import read_token
 from duecourse.domain.runs.heartbeat import NOTHING, Heartbeat
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing, RunStore
 from tests.support.faulty import ThrottledStore
@@ -145,7 +145,7 @@ def test_a_callback_that_is_faster_than_the_calls_answer_wins(world: World) -> N
     def complete_during_the_call(call: Call) -> Outcome:
         held = world.wheel.put_in(world.about(call.run, MessageKind.COMPLETE, result="fast"))
         world.worker()([world.wheel.received(held)], world.clock.now() + 120)
-        return Succeeded("accepted")
+        return Returned("accepted")
 
     world.caller.answer = complete_during_the_call
     world.add(waiting_job())

@@ -7,7 +7,7 @@ import pytest
 from duecourse.domain.jobs.policies import Completion, EventKind, JobState, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
@@ -48,7 +48,7 @@ def test_a_retrying_run_that_is_cancelled_stops(world: World) -> None:
     assert found.state is JobState.COMPLETED
 
 
-@pytest.mark.parametrize(("outcome", "state"), [(Failed("no"), RunState.CANCELLED), (Succeeded(1), RunState.SUCCEEDED)])
+@pytest.mark.parametrize(("outcome", "state"), [(Failed("no"), RunState.CANCELLED), (Returned(1), RunState.SUCCEEDED)])
 def test_a_running_call_is_let_to_its_end_and_nothing_follows_a_failed_one(
     world: World, outcome: Outcome, state: RunState
 ) -> None:
@@ -97,7 +97,7 @@ def test_cancelling_twice_or_after_the_end_changes_nothing(world: World) -> None
 
 
 def test_outcomes_are_told_to_the_bus_as_the_job_chooses(world: World) -> None:
-    world.caller.answer = lambda call: Succeeded() if call.job.id == "fine" else Failed("no", retryable=False)
+    world.caller.answer = lambda call: Returned() if call.job.id == "fine" else Failed("no", retryable=False)
     world.add(job(AT, id="fine", events=(EventKind.ALL,)))
     world.add(job(AT, id="dies", events=(EventKind.DEATHS,)))
     world.add(job(AT, id="quiet"))
@@ -139,7 +139,7 @@ def test_a_job_whose_runs_die_in_a_row_is_paused_and_counts_anew_when_resumed(wo
 
 def test_a_success_in_between_keeps_a_job_from_being_paused(world: World) -> None:
     def every_third(call: Call) -> Outcome:
-        return Succeeded() if call.run.occurrence // 60 % 3 == 0 else Failed("no", retryable=False)
+        return Returned() if call.run.occurrence // 60 % 3 == 0 else Failed("no", retryable=False)
 
     world.caller.answer = every_third
     world.add(job("* * * * *", pause_on_failure=3))
@@ -150,7 +150,7 @@ def test_a_success_in_between_keeps_a_job_from_being_paused(world: World) -> Non
 
 
 def test_a_large_result_goes_to_the_store_and_a_small_one_stays(world: World) -> None:
-    world.caller.answer = lambda call: Succeeded({"body": "x" * (5000 if call.job.id == "large" else 50)})
+    world.caller.answer = lambda call: Returned({"body": "x" * (5000 if call.job.id == "large" else 50)})
     world.add(job(AT, id="large"))
     world.add(job(AT, id="small"))
     world.until(NOON + 300)
@@ -163,7 +163,7 @@ def test_a_large_result_goes_to_the_store_and_a_small_one_stays(world: World) ->
 
 def test_a_store_that_refuses_costs_the_result_and_not_the_run(world: World) -> None:
     world.results.refuses = True
-    world.caller.answer = lambda _: Succeeded({"body": "x" * 5000})
+    world.caller.answer = lambda _: Returned({"body": "x" * 5000})
     world.add(job(AT))
     world.until(NOON + 300)
     (run,) = world.runs("tick-tock")

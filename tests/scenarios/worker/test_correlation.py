@@ -12,7 +12,7 @@ from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.run_identity import RunIdentity
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage, read_run_message
 from duecourse.ports import Call, Outgoing
 from duecourse.usecases.report import Event
@@ -74,7 +74,7 @@ def test_every_attempt_is_part_of_what_the_first_was_and_so_is_every_line(world:
 
     def failing_once(call: Call) -> Outcome:
         calls.append(seen(call))
-        return FAILED if len(calls) == 1 else Succeeded("fine")
+        return FAILED if len(calls) == 1 else Returned("fine")
 
     world.caller.answer = failing_once
     asks(world)
@@ -97,7 +97,7 @@ def test_a_redriven_run_is_still_part_of_the_same(world: World) -> None:
     (dead,) = world.runs("tick-tock")
     assert (dead.state, dead.correlation_id) == (RunState.DEAD, ORDER)
 
-    world.caller.answer = lambda _: Succeeded("fine")
+    world.caller.answer = lambda _: Returned("fine")
     CommandSender(world.wheel, world.clock, world.randomness).send_one(MessageKind.REDRIVE, dead)
     world.work()
     (run,) = world.runs("tick-tock")
@@ -166,7 +166,7 @@ def test_a_message_of_before_runs_as_it_did_and_is_part_of_nothing(world: World)
     ).to_json()
     assert "correlation_id" not in orjson.loads(body)
     world.wheel.send([Outgoing(read_run_message(body), 0)])
-    world.caller.answer = lambda call: FAILED if call.run.attempt == 1 else Succeeded("fine")
+    world.caller.answer = lambda call: FAILED if call.run.attempt == 1 else Returned("fine")
     world.until(NOON + 60)
     (run,) = world.runs(made.id)
     assert (run.state, run.correlation_id) == (RunState.SUCCEEDED, None)

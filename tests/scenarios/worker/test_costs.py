@@ -10,7 +10,7 @@ from benchmarks.wire.metered import Metered
 from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.workflows import NoWorkflows
@@ -92,7 +92,7 @@ def test_only_a_run_that_does_not_go_well_pays_for_being_found(
 ) -> None:
     nightly = job("25 12 * * *", overlap=Overlap.ALLOW, retry=RetryPolicy(3, min_seconds=1, max_seconds=1))
     world.add(nightly)
-    answers = [*([Failed("503", code="http.503")] * failures), Succeeded("fine")]
+    answers = [*([Failed("503", code="http.503")] * failures), Returned("fine")]
     world.caller.answer = lambda _: answers.pop(0)
     world.until(SETTLED)
     metered.clear()

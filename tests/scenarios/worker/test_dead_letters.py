@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.jobs.policies import Completion, JobState
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
@@ -95,7 +95,7 @@ def test_a_worker_that_crashes_at_every_delivery_leaves_a_run_that_the_reconcile
 
 
 def test_a_retry_that_got_there_is_recorded_as_dead(world: World) -> None:
-    outcomes = iter([Failed("no"), Succeeded()])
+    outcomes = iter([Failed("no"), Returned()])
     world.caller.answer = lambda _: next(outcomes)
     world.add(job(AT, retry=RetryPolicy(max_attempts=3, min_seconds=60, max_seconds=60)))
     world.until(NOON + 130)
@@ -110,7 +110,7 @@ def test_a_retry_that_got_there_is_recorded_as_dead(world: World) -> None:
 
 def test_what_is_left_over_after_a_redrive_is_removed(world: World) -> None:
     run = dead_run(world)
-    world.caller.answer = lambda _: Succeeded()
+    world.caller.answer = lambda _: Returned()
     world.tell(world.about(run, MessageKind.REDRIVE))
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
     assert len(world.wheel.dead_letters) == 1
@@ -133,7 +133,7 @@ def test_a_copy_of_a_dead_runs_message_is_dropped_and_the_dead_letter_itself_run
     copy = world.wheel.sent[0].message.again(nonce="of a copy", not_before=world.clock.now())
     world.tell(copy)
     assert len(world.caller.calls) == 1
-    world.caller.answer = lambda _: Succeeded()
+    world.caller.answer = lambda _: Returned()
     world.wheel.redrive()
     world.work()
     assert the_run(world).state is RunState.SUCCEEDED

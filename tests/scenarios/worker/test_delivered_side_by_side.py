@@ -10,7 +10,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Delivery
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Outcome, Succeeded
+from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.ports import Call, Conflict, RunStore
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
@@ -43,7 +43,7 @@ def test_a_message_that_comes_twice_in_one_batch_is_called_once(tables: Tables, 
 
     def wait_for_the_other(_: Call) -> Outcome:
         assert watched.met.wait(PATIENCE_SECONDS)  # the other one is decided upon while this call is on its way
-        return Succeeded()
+        return Returned()
 
     world.caller.answer = wait_for_the_other
     world.add(job("at(2026-11-21T12:02:00)", delivery=delivery))

@@ -10,7 +10,7 @@ import pytest
 from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
@@ -69,7 +69,7 @@ def test_a_message_delivered_twice_runs_once(world: World) -> None:
 
 
 def test_a_failed_attempt_is_repeated_after_its_backoff(world: World) -> None:
-    outcomes = iter([Failed("HTTP 500"), Succeeded("fine")])
+    outcomes = iter([Failed("HTTP 500"), Returned("fine")])
     world.caller.answer = lambda _: next(outcomes)
     world.add(job("at(2026-11-21T12:02:00)", retry=TWICE))
     world.until(NOON + 900)
@@ -108,7 +108,7 @@ def test_a_copy_of_a_dead_runs_message_is_dropped_but_a_redriven_one_runs_it_aga
     world.wheel.send([copy])
     world.work()
     assert len(world.caller.calls) == 2
-    world.caller.answer = lambda _: Succeeded("at last")
+    world.caller.answer = lambda _: Returned("at last")
     world.wheel.send([replace(copy, message=dead.message)])
     world.work()
     (run,) = world.runs("tick-tock")
@@ -119,7 +119,7 @@ def test_a_worker_killed_during_the_call_is_taken_over_after_its_lease(world: Wo
     def kill_the_first(call: Call) -> Outcome:
         if call.run.attempt == 1:
             raise Killed
-        return Succeeded("second")
+        return Returned("second")
 
     world.caller.answer = kill_the_first
     world.add(job("at(2026-11-21T12:02:00)"))
@@ -139,7 +139,7 @@ def test_a_worker_killed_during_the_call_is_taken_over_after_its_lease(world: Wo
 
 def test_overlapping_runs_are_skipped_unless_the_job_allows_them(world: World) -> None:
     def retry_the_first(call: Call) -> Outcome:
-        return Failed("later") if call.run.attempt == 1 and call.run.occurrence == int(NOON) + 60 else Succeeded()
+        return Failed("later") if call.run.attempt == 1 and call.run.occurrence == int(NOON) + 60 else Returned()
 
     patient = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=130, max_seconds=130)
     world.caller.answer = retry_the_first

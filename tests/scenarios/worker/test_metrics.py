@@ -10,7 +10,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.usecases.dispatch.claiming import Claiming
 from duecourse.usecases.dispatch.dispatch import Dispatch
@@ -45,7 +45,7 @@ OUTCOMES = ("AttemptsStarted", "AttemptsFailed", "RunsSucceeded", "RunsDead")
 def test_attempts_and_ends_are_counted_and_once_more_by_target(world: World) -> None:
     world.add(job("at(2026-11-21T12:01:00)", id="fine"))
     world.add(job("at(2026-11-21T12:01:00)", id="failing", retry=TWICE))
-    world.caller.answer = lambda call: FAILED if call.job.id == "failing" else Succeeded("fine")
+    world.caller.answer = lambda call: FAILED if call.job.id == "failing" else Returned("fine")
     world.until(NOON + 120)
     assert counted(world, *OUTCOMES) == (3, 2, 1, 1)
     assert tuple(by_target(world)[metric] for metric in OUTCOMES) == (3, 2, 1, 1)
@@ -66,14 +66,14 @@ def test_an_attempt_whose_worker_vanished_has_failed(world: World) -> None:
     held = world.wheel.receive()
     assert held is not None
 
-    def vanishing(_: object) -> Succeeded:
+    def vanishing(_: object) -> Returned:
         raise Killed
 
     world.caller.answer = vanishing
     with pytest.raises(Killed):
         world.worker()([world.wheel.received(held)], NOON + 60 + FUNCTION_SECONDS)
     world.wheel.put_back(held)
-    world.caller.answer = lambda _: Succeeded("fine")
+    world.caller.answer = lambda _: Returned("fine")
     world.until(NOON + 900)
     assert counted(world, *OUTCOMES) == (1, 1, 1, 0)  # the killed worker's own report went with it
 

@@ -14,6 +14,7 @@ from duecourse.ports import Death
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, the_run
 from tests.support.tables import Tables
+from tests.support.varied import record
 from tests.support.world import World
 
 
@@ -23,7 +24,8 @@ def world(tables: Tables) -> World:
 
 
 def _running(serial: int) -> Run:
-    return Run(
+    return record(
+        RunState.RUNNING,
         RunIdentity(
             tenant="default",
             job_id="tick-tock",
@@ -31,8 +33,7 @@ def _running(serial: int) -> Run:
             due=int(NOON) + 10,
             generation=int(NOON * 1000),
         ),
-        state=RunState.RUNNING,
-        lane=job().lane,
+        job().lane,
         attempt=1,
         attempts_allowed=4,
         token="gone",

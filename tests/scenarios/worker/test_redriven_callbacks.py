@@ -6,7 +6,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Succeeded
+from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, SOON, crash, hand_over, receive, the_run
@@ -42,7 +42,7 @@ def test_a_callback_run_redriven_by_the_console_whose_worker_is_killed_is_taken_
     world.wheel.redrive()
     held = killed(world)
     assert the_run(world).state is RunState.RUNNING
-    world.caller.answer = lambda _: Succeeded()
+    world.caller.answer = lambda _: Returned()
     world.wheel.put_back(held)
     world.until(NOON + 1500)
     world.tell(world.about(the_run(world), MessageKind.COMPLETE))
@@ -54,7 +54,7 @@ def test_a_callback_run_redriven_by_the_console_is_carried_on_near_the_receive_l
     dead_by_its_deadline(world)
     world.wheel.redrive()
     held = killed(world)
-    world.caller.answer = lambda _: Succeeded()
+    world.caller.answer = lambda _: Returned()
     held.receives = 3
     world.clock.advance(after)
     world.wheel.give_back([held])
@@ -70,7 +70,7 @@ def test_a_callback_run_redriven_by_the_console_that_lands_among_the_dead_letter
     world.wheel.dead_letters.append(killed(world))
     world.clock.advance(400)
     world.reconcile()
-    world.caller.answer = lambda _: Succeeded()
+    world.caller.answer = lambda _: Returned()
     world.work()
     assert the_run(world).state is RunState.DEAD
     world.wheel.redrive()

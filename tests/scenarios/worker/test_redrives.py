@@ -13,7 +13,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Succeeded
+from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
@@ -68,7 +68,7 @@ def test_a_redrive_outlasts_minutes_in_which_no_job_can_be_read_however_old_its_
     world.add(job(AT, retry=ONCE))
     world.until(NOON + 200)
     world.until(NOON + 200 + days * 86_400, ticking=False)
-    world.caller.answer = lambda _: Succeeded()
+    world.caller.answer = lambda _: Returned()
     readable = world.jobs
     world.jobs = ThrottledStore(readable, "snapshot", 10_000)  # type: ignore[assignment]
     if by == "console":
@@ -176,7 +176,7 @@ def test_a_redrive_whose_message_was_received_too_often_is_asked_for_again(world
     world.until(NOON + 300)
     asked = world.wheel.put_in(world.about(the_run(world), MessageKind.REDRIVE))
     world.wheel.dead_letters.append(asked)
-    world.caller.answer = lambda _: Succeeded()
+    world.caller.answer = lambda _: Returned()
     world.reconcile()
     world.work()
     world.reconcile()

@@ -10,7 +10,7 @@ import pytest
 from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from tests.support.faulty import FaultyRuns, Skewed, ThrottledStore
 from tests.support.jobs import NOON, job
@@ -54,7 +54,7 @@ def test_a_dead_run_whose_message_was_sent_afresh_unread_can_be_redriven_from_th
     assert the_run(world).state is RunState.DEAD
     assert [letter.message.name for letter in world.wheel.dead_letters] == [the_run(world).name]
     assert len(world.notices.deaths) == 1
-    world.caller.answer = lambda _: Succeeded("at last")
+    world.caller.answer = lambda _: Returned("at last")
     world.wheel.redrive()
     world.until(NOON + 1200)
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
@@ -85,7 +85,7 @@ def test_a_callbacks_death_whose_message_was_sent_afresh_unread_is_kept_among_th
     world.reconcile()
     assert the_run(world).state is RunState.DEAD
     assert len(world.wheel.dead_letters) == 1
-    world.caller.answer = lambda _: Succeeded("taken")
+    world.caller.answer = lambda _: Returned("taken")
     world.wheel.redrive()
     world.until(NOON + 960)
     assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 2)

@@ -11,7 +11,7 @@ import pytest
 from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Conflict
 from tests.support.faulty import ThrottledStore
@@ -137,7 +137,7 @@ def test_a_start_that_was_stored_though_no_table_answered_for_long_is_carried_on
 
 def test_a_retry_that_cannot_begin_is_asked_for_every_minute_however_long_ago_its_run_was_due(world: World) -> None:
     hourly = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
-    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Succeeded()
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Returned()
     world.add(job(LATER, retry=hourly))
     world.until(NOON + 300 + 7199)
     jobs_refused(world, 4)
@@ -172,7 +172,7 @@ def test_the_end_of_a_call_that_cannot_be_written_at_once_is_written_later_by_th
 def test_so_is_a_failure_and_that_somebody_else_works_on_it(
     world: World, state: RunState, changes: dict[str, object]
 ) -> None:
-    world.caller.answer = lambda _: Succeeded() if state is RunState.WAITING else Failed("no")
+    world.caller.answer = lambda _: Returned() if state is RunState.WAITING else Failed("no")
     ends = ends_refused(world, 3, state)
     world.add(job(AT, **changes))
     world.until(NOON + 120)

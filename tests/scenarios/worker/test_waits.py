@@ -11,12 +11,13 @@ from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.decision import AttemptContext, Ended, Transition
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call, Claimed, ClaimResult, CursorStore, Timer
 from duecourse.usecases.dispatch.dispatch import DispatchRules
 from tests.support.jobs import NOON, job
 from tests.support.one_run import fail, the_run
 from tests.support.tables import Tables
+from tests.support.varied import varied
 from tests.support.world import Killed, World
 
 HOURS = RetryPolicy(max_attempts=3, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
@@ -28,7 +29,7 @@ def world(tables: Tables) -> World:
     world = World(tables)
 
     def fail_the_first(call: Call) -> Outcome:
-        return Failed("not yet") if call.run.attempt == 1 else Succeeded()
+        return Failed("not yet") if call.run.attempt == 1 else Returned()
 
     world.caller.answer = fail_the_first
     return world
@@ -149,7 +150,7 @@ def test_a_run_that_waits_for_its_next_attempt_is_kept_until_then_however_short_
     made = world.add(job(AT, retry=days))
     world.caller.answer = fail
     world.until(NOON + 130)
-    begun = replace(the_run(world), state=RunState.RUNNING, expires_at=int(NOON) + 86_400)
+    begun = varied(the_run(world), state=RunState.RUNNING, expires_at=int(NOON) + 86_400)
     again = decide(Ended(Failed("no"), 0.5), made, begun, AttemptContext("m", "t", NOON, 0), now=world.clock.now())
     assert isinstance(again, Transition)
     assert again.run.not_before is not None

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Succeeded
+from duecourse.domain.targets.targets import Returned
 from tests.support.faulty import FaultyRuns, Judge, Skewed, ThrottledClient
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, begins, ends, hand_over, receive
@@ -214,9 +214,9 @@ def test_ten_runs_of_a_batch_are_executed_side_by_side_in_one_worker(world: Worl
 
     together = Barrier(10, timeout=PATIENCE_SECONDS)
 
-    def meet(_: object) -> Succeeded:
+    def meet(_: object) -> Returned:
         together.wait()  # ends only when all ten calls are under way at once
-        return Succeeded()
+        return Returned()
 
     world.caller.answer = meet
     for number in range(10):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from duecourse.domain.ids import RunName
-from duecourse.domain.runs.run import Run
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.runs.run import Record, Run
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.ends import End, MemberEnds
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Conflict, Outgoing, RunStore, WorkflowRead, WorkflowStore
@@ -105,7 +105,7 @@ def played(tables: Tables, fails: str, redriven: Sequence[str]) -> list[str]:
     world, failing, log = World(tables), {fails}, list[str]()
 
     def answer(call: Call) -> Outcome:
-        return Failed("no", retryable=False, code="no") if call.job.id in failing else Succeeded()
+        return Failed("no", retryable=False, code="no") if call.job.id in failing else Returned()
 
     world.caller.answer = answer
     add_workflow(world, CHAIN)
@@ -173,7 +173,7 @@ def _lines(said: tuple[Any, ...]) -> list[str]:
             return [f"read parts [{part}]", *sends]
         case "reads", [("seen", number), *_]:
             return [f"read records of {[NAMES[number - 1]]}", *sends]
-        case "writes", [Run() as run, *_]:
+        case "writes", [Record() as run, *_]:
             return [f"write {run.job_id} {run.state}", *sends]
         case "marks", [int() as part, *_]:
             return [f"mark {part}", *sends]

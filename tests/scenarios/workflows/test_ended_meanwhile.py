@@ -10,7 +10,7 @@ import pytest
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, WorkflowRead, WorkflowStore
 from tests.support.jobs import NOON
@@ -76,7 +76,7 @@ def test_a_skipped_member_that_is_cancelled_with_its_workflow_is_not_started_by_
     fails, reads = [True], []
 
     def answer(_: Call) -> Outcome:
-        return Failed("no", retryable=False, code="http.500") if fails else Succeeded()
+        return Failed("no", retryable=False, code="http.500") if fails else Returned()
 
     def second_read_of_the_second_attempt() -> bool:
         (run,) = world.runs("nightly")

@@ -8,7 +8,7 @@ from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph
 from tests.support.jobs import NOON, job
@@ -75,7 +75,7 @@ def test_members_have_their_seats_again_once_the_calls_of_a_cancelled_run_have_e
 
 def test_the_runs_after_a_cancelled_one_pass_on_until_when_its_calls_began(world: WorkflowWorld) -> None:
     outcomes = [Failed("busy")]
-    world.caller.answer = lambda call: outcomes.pop() if call.job.id == "load" and outcomes else Succeeded()
+    world.caller.answer = lambda call: outcomes.pop() if call.job.id == "load" and outcomes else Returned()
     begin(world, graph_of(CHAIN), NOON + 90, schedule="1,2,3,4 12 21 11 *")
     cancel(world, 1)
     world.until(NOON + 270)

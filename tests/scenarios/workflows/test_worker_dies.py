@@ -75,7 +75,7 @@ def test_a_worker_that_takes_a_workflow_over_does_not_move_its_deadline(world: W
     assert first is not None
     assert second is not None
     assert (second.attempt, second.state) == (2, RunState.WAITING)
-    assert second.waiting_until == first.waiting_until
+    assert second.deadlines.waiting_until == first.deadlines.waiting_until
 
 
 def test_a_workflow_whose_worker_is_dead_ends_at_its_deadline(world: WorkflowWorld) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duecourse.domain.jobs.policies import EventKind, MissedPolicy
-from duecourse.domain.targets.targets import Succeeded
+from duecourse.domain.targets.targets import Returned
 from tests.support.alarm_cases.parts import ONCE, SOON, Broken, failing, fill
 from tests.support.jobs import job
 from tests.support.observed import Observed
@@ -22,7 +22,7 @@ def many_dead_runs(observed: Observed) -> None:
 
 
 def an_ill_target(observed: Observed) -> None:
-    observed.world.caller.answer = lambda call: failing(call) if call.job.id == "job-000" else Succeeded()
+    observed.world.caller.answer = lambda call: failing(call) if call.job.id == "job-000" else Returned()
     fill(observed, 4, "rate(10 seconds)", retry=ONCE)
     observed.minutes(16)
 
@@ -74,7 +74,7 @@ def a_bus_that_refuses(observed: Observed) -> None:
 
 def a_store_of_results_that_refuses(observed: Observed) -> None:
     observed.world.results.refuses = True
-    observed.world.caller.answer = lambda _: Succeeded({"body": "x" * 5000})
+    observed.world.caller.answer = lambda _: Returned({"body": "x" * 5000})
     fill(observed, 1)
     observed.minutes(4)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call, Clock, DeadMessage, Death, OutboundEvent, Outgoing
 from duecourse.testing.clock import Numbered
 from duecourse.testing.outbox import Announced, RecordedEvents
@@ -157,8 +157,8 @@ class Target:
                 Failed("HTTP 503", code="http.503") if fault is Fault.REFUSED else Failed("no answer", code="timeout")
             )
         failing = self.answers.get(call.run.occurrence - int(NOON))
-        outcome = failing.pop(0) if failing else Succeeded("fine")
-        self._called(call, fine=isinstance(outcome, Succeeded))
+        outcome = failing.pop(0) if failing else Returned("fine")
+        self._called(call, fine=isinstance(outcome, Returned))
         return outcome
 
     def _called(self, call: Call, *, fine: bool, until: float | None = None) -> None:

@@ -10,7 +10,7 @@ from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing
 from duecourse.usecases.runs.manual import OwnPayload
@@ -33,7 +33,7 @@ def answer(call: Call) -> Outcome:
         return Failed("503 Service Unavailable")
     if call.job.id in {"fails", "fails-for-long", "keeps-its-lock"} and call.run.attempt == 1:
         return Failed("not yet")
-    return Succeeded("fine")
+    return Returned("fine")
 
 
 @dataclass

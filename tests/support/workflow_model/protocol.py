@@ -29,8 +29,8 @@ from duecourse.domain.runs.decision import (
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.member import as_member
 from duecourse.domain.runs.records import may_run_again
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.runs.run import Dead, Final, Retrying, Run, RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.ends import end_of
 from duecourse.messages import MessageKind
 from duecourse.usecases.worker.decide import event_of
@@ -146,7 +146,7 @@ class Protocol(WorkflowSteps):
     def begin(self, letter: Letter, run: Run) -> Steps:
         """Calls.call, of a workflow."""
         accepted = yield from self._begin(run)
-        outcome: Outcome = Succeeded() if accepted else Failed("not all accepted", code="workflow.start")
+        outcome: Outcome = Returned() if accepted else Failed("not all accepted", code="workflow.start")
         return Stage("finish", (letter, run, outcome))
 
     def finish(self, letter: Letter, run: Run, outcome: Outcome) -> Steps:
@@ -167,17 +167,17 @@ class Protocol(WorkflowSteps):
 
     def effects(self, letter: Letter, run: Run) -> Steps:
         """SideEffects.perform."""
-        if run.workflow is not None and run.state.final and not run.notified:
+        if run.workflow is not None and isinstance(run, Final) and not run.notified:
             if self.changed == "the message is deleted before what follows is sent":
                 yield Delete()
             if not (yield from self._ended(run)):
                 return Stage("done", (letter, "retained"))
-        match run.state:
-            case RunState.RETRYING:
+        match run:
+            case Retrying():
                 following = letter.message.to_start(run.attempt + 1, nonce="", not_before=EARLY)
                 accepted = yield Send(Letter(following))
                 return Stage("done", (letter, "deleted" if accepted else "retained"))
-            case RunState.DEAD:
+            case Dead():
                 if not run.notified:
                     yield Write(replace(run, notified=True), run)
                 evaluated = letter.message.kind is MessageKind.EVALUATE

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Deadlines, Final, Run
 from duecourse.domain.workflows.ends import End, MemberEnds
 from tests.support.workflow_model.values import DEADLINE_SECONDS, EARLY, LEASE_SECONDS, State
 
 
 def plain(run: Run) -> Run:
     """A record without what differs between deliveries and decides nothing: its writer, times, texts."""
-    return replace(
-        run,
-        token="",
-        lease_until=None if run.lease_until is None else EARLY + LEASE_SECONDS,
-        not_before=None if run.not_before is None else EARLY,
-        first_started_at=None if run.first_started_at is None else EARLY,
-        started_at=None,
-        finished_at=None,
-        waiting_until=None if run.waiting_until is None else EARLY + DEADLINE_SECONDS,
-        redriven_at=None if run.redriven_at is None else EARLY,
-        expires_at=None,
-        error=None,
-        code=None,
-        callback_hash=None,
-        armed=None,
-    )
+    times: dict[str, Any] = {
+        "lease_until": EARLY + LEASE_SECONDS,
+        "not_before": EARLY,
+        "first_started_at": EARLY,
+        "started_at": EARLY,
+        "finished_at": EARLY,
+        "redriven_at": EARLY,
+        "deadlines": Deadlines(EARLY + DEADLINE_SECONDS),
+    }
+    known = {name: at for name, at in times.items() if getattr(run, name, None) is not None}
+    bare = {"token": "", "expires_at": None, "error": None, "code": None, "callback_hash": None}
+    return replace(run, **known | bare)
 
 
 def anonymous(run: Run) -> Run:
     """A record as others read it, who do not ask which message carries it."""
-    return replace(run, message_id="", nonce="", notified=False)
+    bare = replace(run, message_id="", nonce="")
+    return replace(bare, notified=False) if isinstance(bare, Final) else bare
 
 
 def ids_of(run: Run | None) -> int:

@@ -11,7 +11,7 @@ from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.runs.decision import MemberTurn, Readiness, WorkflowOutcome
 from duecourse.domain.runs.member import MEMBERS_FAILED
 from duecourse.domain.runs.records import WORKFLOW_OVER, may_run_again
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Run, RunState, reason_of
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.ends import MemberEnds, end_of
@@ -145,7 +145,7 @@ class WorkflowSteps:
     def _after_member(self, run: Run) -> Generator[Question, Any, list[RunMessage]]:
         """Workflows._after_member."""
         number = self.graph.numbers[run.job_id]
-        if run.state is RunState.CANCELLED and run.reason == WORKFLOW_OVER:
+        if run.state is RunState.CANCELLED and reason_of(run) == WORKFLOW_OVER:
             if self.changed == "who was cancelled with a workflow's run that is back does not start itself":
                 return []
             alive = self.changed == "who was cancelled starts itself, whatever has become of its workflow's run"
@@ -187,7 +187,7 @@ class WorkflowSteps:
         """Workflows._after_run."""
         if not run.state.final or run.state is RunState.SKIPPED or run.attempt == 0:
             return []
-        if run.reason == MEMBERS_FAILED and self.changed == "a death by members is not looked at once more":
+        if reason_of(run) == MEMBERS_FAILED and self.changed == "a death by members is not looked at once more":
             return []
         succeeded = run.state is RunState.SUCCEEDED
         if succeeded and not any(member.may_fail for member in self.graph.members):
@@ -195,7 +195,7 @@ class WorkflowSteps:
         if succeeded and self.changed == "a success is not looked at once more":
             return []
         state = yield from self._known()
-        if succeeded or run.reason == MEMBERS_FAILED:
+        if succeeded or reason_of(run) == MEMBERS_FAILED:
             written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
             return [] if state.outcome is written else [self.messages.evaluate()]
         if self.changed == "who is due is not cancelled with the workflow's run":

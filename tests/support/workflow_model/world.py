@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.ends import MemberEnds, entry
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept
@@ -45,7 +45,7 @@ from tests.support.workflow_model.values import (
 from tests.support.workflow_model.workers import Node, Workers
 
 OUTCOMES: tuple[tuple[str | None, Outcome], ...] = (
-    (None, Succeeded()),
+    (None, Returned()),
     ("failures", Failed("no", retryable=False, code="no")),
     ("retries", Failed("not now", code="later")),
 )

@@ -7,13 +7,14 @@ from dataclasses import replace
 from duecourse.api.answers import run_document
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.records import queued
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from tests.support.jobs import NOON
+from tests.support.varied import record, varied
 
-RUN = Run(
-    RunIdentity("default", "nightly", int(NOON), int(NOON), 5),
+RUN = record(
     RunState.RUNNING,
+    RunIdentity("default", "nightly", int(NOON), int(NOON), 5),
     Lane.NORMAL,
     attempt=1,
     token="secret-token",
@@ -21,7 +22,7 @@ RUN = Run(
 
 
 def test_a_run_that_waits_shows_until_when_and_whether_it_is_to_end() -> None:
-    waits = replace(
+    waits = varied(
         RUN,
         state=RunState.WAITING,
         waiting_until=NOON + 600.25,
@@ -43,14 +44,14 @@ def test_a_run_in_line_shows_what_it_waits_for_and_since_when() -> None:
 
 
 def test_a_failure_shows_its_code() -> None:
-    dead = run_document(replace(RUN, state=RunState.DEAD, error="it answered 503", code="http.503"))
+    dead = run_document(varied(RUN, state=RunState.DEAD, error="it answered 503", code="http.503"))
     assert (dead["error"], dead["code"]) == ("it answered 503", "http.503")
 
 
 def test_a_small_result_is_shown_and_a_large_one_told_by_its_size() -> None:
-    small = run_document(replace(RUN, state=RunState.SUCCEEDED, result={"status": 200}))
+    small = run_document(varied(RUN, state=RunState.SUCCEEDED, result={"status": 200}))
     assert (small["result"], small["result_bytes"]) == ({"status": 200}, None)
-    large = run_document(replace(RUN, state=RunState.SUCCEEDED, result_key="results/x.json", result_bytes=70_000))
+    large = run_document(varied(RUN, state=RunState.SUCCEEDED, result_key="results/x.json", result_bytes=70_000))
     assert (large["result"], large["result_bytes"]) == (None, 70_000)
 
 

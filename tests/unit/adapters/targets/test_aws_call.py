@@ -11,7 +11,7 @@ from botocore.exceptions import UnknownServiceError
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.targets.aws.aws_call import AwsCaller
 from duecourse.adapters.targets.aws.roles import Roles
-from duecourse.domain.targets.targets import AwsTarget, Failed, Succeeded
+from duecourse.domain.targets.targets import AwsTarget, Failed, Returned
 from tests.support.aws_targets import ARNS, TOKEN, a_waiting_call, refusal
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
@@ -36,7 +36,7 @@ def test_the_action_is_called_with_its_parameters_rendered(call, mocked):
     outcome = call(a_target("sqs", "SendMessage", {"QueueUrl": queue_url, "MessageBody": body}))
     (message,) = receive(mocked.get("sqs"), queue_url)
     assert orjson.loads(message["Body"]) == {"run": "nightly.20261121T064700Z", "key": "key-1"}
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert outcome.result["MessageId"] == message["MessageId"]
     assert "ResponseMetadata" not in outcome.result
 
@@ -46,14 +46,14 @@ def test_an_answer_that_streams_is_read(call, mocked):
     s3.create_bucket(Bucket="reports", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
     s3.put_object(Bucket="reports", Key="2026-11-21", Body=b"three rows")
     outcome = call(a_target("s3", "GetObject", {"Bucket": "reports", "Key": "{{date}}"}))
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert outcome.result["Body"] == "three rows"
     assert outcome.result["LastModified"].startswith("20")
 
 
 def test_it_is_called_in_the_name_of_the_role_by_the_job(call):
     outcome = call(a_target("sts", "GetCallerIdentity", {}))
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert outcome.result["Arn"] == f"arn:aws:sts::123456789012:assumed-role/{ROLE}/acme.nightly"
 
 
@@ -101,11 +101,11 @@ def test_a_token_among_the_parameters_does_not_come_back_in_the_result(mocked, c
     mocked.get("ssm").put_parameter(Name="/token", Value="none", Type="String")
     caller = AwsCaller(clock, mocked.calling, Roles(clock, partial(mocked.calling, "sts"), ARNS))
     put = a_target("ssm", "PutParameter", {"Name": "/token", "Value": "{{callback_token}}", "Overwrite": True})
-    assert isinstance(caller.call(a_waiting_call(put), put), Succeeded)
+    assert isinstance(caller.call(a_waiting_call(put), put), Returned)
     assert mocked.get("ssm").get_parameter(Name="/token")["Parameter"]["Value"] == TOKEN
     get = a_target("ssm", "GetParameter", {"Name": "/token"})
     outcome = caller.call(a_waiting_call(get), get)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert outcome.result["Parameter"]["Value"] == "***"
 
 

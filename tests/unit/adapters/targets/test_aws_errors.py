@@ -17,7 +17,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from duecourse.adapters.targets.aws.aws_errors import attempted, refusal, wait_of
-from duecourse.domain.targets.targets import Failed, SqsTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned, SqsTarget
 from duecourse.domain.targets.template import TemplateError
 from tests.support.aws_targets import TOKEN, a_waiting_call
 from tests.support.aws_targets import refusal as refused
@@ -117,7 +117,7 @@ def test_a_long_message_is_cut(outcome_of):
 
 @pytest.mark.parametrize("seconds", [0, -1])
 def test_without_time_left_nothing_is_asked(clock, seconds):
-    outcome = attempted("queue orders", a_call(TARGET, timeout_seconds=seconds), clock, lambda _: Succeeded())
+    outcome = attempted("queue orders", a_call(TARGET, timeout_seconds=seconds), clock, lambda _: Returned())
     assert outcome == Failed("queue orders was not called: no time was left", code="timeout")
 
 
@@ -127,7 +127,7 @@ def test_a_request_has_the_calls_time_at_most(clock, timeout, longest, wait):
 
     def request(deadline):
         waits.append(wait_of(deadline))
-        return Succeeded()
+        return Returned()
 
     attempted("queue orders", a_call(TARGET, timeout_seconds=timeout), clock, request, longest=longest)
     assert waits == [wait]
@@ -144,5 +144,5 @@ def test_the_token_is_never_told_not_even_where_the_text_is_cut(clock, before):
 
 
 def test_nor_in_a_result(clock):
-    outcome = attempted("x", a_waiting_call(TARGET), clock, lambda _: Succeeded({"a": [f"Bearer {TOKEN}"], "b": 1}))
-    assert outcome == Succeeded({"a": ["Bearer ***"], "b": 1})
+    outcome = attempted("x", a_waiting_call(TARGET), clock, lambda _: Returned({"a": [f"Bearer {TOKEN}"], "b": 1}))
+    assert outcome == Returned({"a": ["Bearer ***"], "b": 1})

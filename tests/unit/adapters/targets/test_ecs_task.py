@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from duecourse.adapters.targets.aws.ecs_task import EcsCaller
-from duecourse.domain.targets.targets import EcsTarget, Failed, Succeeded
+from duecourse.domain.targets.targets import EcsTarget, Failed, Returned
 from tests.support.aws_targets import Service, refusal
 from tests.support.calls import a_call
 
@@ -22,7 +22,7 @@ def outcome_of(clock, service, target=TARGET, **fields):
 
 def test_a_task_is_run_on_fargate_with_the_event_in_its_environment(clock):
     service = Service(STARTED)
-    assert outcome_of(clock, service, payload={"n": 1}) == Succeeded(
+    assert outcome_of(clock, service, payload={"n": 1}) == Returned(
         {"task_arn": "arn:aws:ecs:eu-west-1:123456789012:task/c/1"}
     )
     (asked,) = service.asked
@@ -67,7 +67,7 @@ def test_the_request_is_one_that_ecs_understands(mocked, clock):
     )
     target = EcsTarget(TARGET.cluster, TARGET.task_definition, "main", (subnet,))
     outcome = EcsCaller(clock, partial(mocked.calling, "ecs")).call(a_call(target), target)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert ecs.list_tasks(cluster=TARGET.cluster, startedBy="duecourse/acme/nightly")["taskArns"] == [
         outcome.result["task_arn"]
     ]

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from duecourse.adapters.targets.aws.message_targets import EventBusCaller
-from duecourse.domain.targets.targets import EventBridgeTarget, Failed, Succeeded
+from duecourse.domain.targets.targets import EventBridgeTarget, Failed, Returned
 from tests.support.aws_targets import Service
 from tests.support.calls import a_call
 
@@ -20,7 +20,7 @@ def test_the_bus_accepts_the_event_and_its_id_is_kept(mocked, clock):
     arn = events.create_event_bus(Name=TARGET.bus)["EventBusArn"]
     events.create_archive(ArchiveName="all", EventSourceArn=arn)
     outcome = EventBusCaller(clock, partial(mocked.calling, "events")).call(a_call(TARGET), TARGET)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert outcome.result["event_id"]
     assert events.describe_archive(ArchiveName="all")["EventCount"] == 1
 
@@ -28,7 +28,7 @@ def test_the_bus_accepts_the_event_and_its_id_is_kept(mocked, clock):
 def test_the_detail_is_the_run(clock):
     service = Service({"FailedEntryCount": 0, "Entries": [{"EventId": "e-1"}]})
     outcome = EventBusCaller(clock, service.client_for).call(a_call(TARGET, payload={"n": 1}), TARGET)
-    assert outcome == Succeeded({"event_id": "e-1"})
+    assert outcome == Returned({"event_id": "e-1"})
     (entry,) = service.asked[0]["Entries"]
     detail = orjson.loads(entry.pop("Detail"))
     assert (detail["run_id"], detail["payload"]) == ("nightly.20261121T064700Z", {"n": 1})

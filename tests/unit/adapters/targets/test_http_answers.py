@@ -7,7 +7,7 @@ import pytest
 
 from duecourse.adapters.targets.answer import READ_BYTES
 from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.domain.targets.targets import Failed, HttpTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from tests.support.calls import a_call
 from tests.support.http_target import Behaviour, answering, http_target, writing
 
@@ -26,47 +26,47 @@ def outcome_of(http):
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_every_2xx_succeeds(outcome_of, status):
-    assert outcome_of(answering(status)) == Succeeded({"status": status, "body": None})
+    assert outcome_of(answering(status)) == Returned({"status": status, "body": None})
 
 
 def test_a_json_answer_is_kept_as_what_it_says(outcome_of):
     outcome = outcome_of(answering(200, b'{"rows": [1, 2]}', Content_Type="application/problem+json"))
-    assert outcome == Succeeded({"status": 200, "body": {"rows": [1, 2]}})
+    assert outcome == Returned({"status": 200, "body": {"rows": [1, 2]}})
 
 
 def test_another_answer_is_kept_as_text(outcome_of):
-    assert outcome_of(answering(200, b"123", Content_Type="text/plain")) == Succeeded({"status": 200, "body": "123"})
+    assert outcome_of(answering(200, b"123", Content_Type="text/plain")) == Returned({"status": 200, "body": "123"})
 
 
 @pytest.mark.parametrize("body", [b"{broken", b"[" * 600 + b"]" * 600, b'"\\ud800"'])
 def test_json_that_cannot_be_kept_as_such_is_kept_as_text(outcome_of, body):
     outcome = outcome_of(answering(200, body, Content_Type="application/json"))
-    assert outcome == Succeeded({"status": 200, "body": body.decode()})
+    assert outcome == Returned({"status": 200, "body": body.decode()})
 
 
 def test_a_large_answer_is_kept_whole(outcome_of):
     rows = list(range(20_000))
     outcome = outcome_of(answering(200, orjson.dumps(rows), Content_Type="application/json"))
-    assert outcome == Succeeded({"status": 200, "body": rows})
+    assert outcome == Returned({"status": 200, "body": rows})
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/json"])
 def test_an_answer_of_256_kb_is_kept_whole_and_a_larger_one_is_cut_there(outcome_of, content_type):
     whole = b'"' + b"x" * (READ_BYTES - 2) + b'"'
     outcome = outcome_of(answering(200, whole, Content_Type="text/plain"))
-    assert outcome == Succeeded({"status": 200, "body": whole.decode()})
+    assert outcome == Returned({"status": 200, "body": whole.decode()})
     outcome = outcome_of(answering(200, b" " + whole, Content_Type=content_type))
-    assert outcome == Succeeded({"status": 200, "body": " " + whole[:-1].decode(), "truncated": True})
+    assert outcome == Returned({"status": 200, "body": " " + whole[:-1].decode(), "truncated": True})
 
 
 def test_of_an_endless_answer_only_the_beginning_is_read(outcome_of):
     endless = writing(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"x" * 200_000)
-    assert outcome_of(endless) == Succeeded({"status": 200, "body": "x" * READ_BYTES, "truncated": True})
+    assert outcome_of(endless) == Returned({"status": 200, "body": "x" * READ_BYTES, "truncated": True})
 
 
 def test_binary_answers_stay_bounded_and_printable_as_json(outcome_of):
     outcome = outcome_of(answering(200, b"\xff\xfe\x00" * 60_000))
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert orjson.dumps(outcome.result)
     assert len(outcome.result["body"].encode()) <= READ_BYTES
 
@@ -77,7 +77,7 @@ def test_binary_answers_stay_bounded_and_printable_as_json(outcome_of):
 )
 def test_what_the_job_expects_succeeds_whatever_it_is(outcome_of, expect, status):
     behaviour = answering(status, Location="http://127.0.0.1:1/")
-    assert outcome_of(behaviour, expect=expect) == Succeeded({"status": status, "body": None})
+    assert outcome_of(behaviour, expect=expect) == Returned({"status": status, "body": None})
 
 
 @pytest.mark.parametrize(("expect", "status"), [(("404",), 200), (("201", "202"), 200), (("4xx",), 204)])
@@ -112,7 +112,7 @@ def test_another_word_in_that_header_means_nothing(outcome_of):
 
 
 def test_a_success_is_a_success_even_if_it_forbids_further_attempts(outcome_of):
-    assert isinstance(outcome_of(answering(200, X_Duecourse_Retry="never")), Succeeded)
+    assert isinstance(outcome_of(answering(200, X_Duecourse_Retry="never")), Returned)
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
@@ -156,7 +156,7 @@ def test_retry_after_is_honoured_as_seconds_or_date(outcome_of, value, seconds):
 def test_a_redirect_that_is_expected_is_a_success_and_not_followed_either(http):
     with http_target(answering(200)) as inner, http_target(answering(302, Location=inner.url("/secret"))) as outer:
         target = HttpTarget(outer.url(), expect=("302",))
-        assert http.call(a_call(target), target) == Succeeded({"status": 302, "body": None})
+        assert http.call(a_call(target), target) == Returned({"status": 302, "body": None})
     assert inner.seen == []
 
 
@@ -236,7 +236,7 @@ def test_a_broken_answer_is_worth_a_retry(outcome_of, raw, words):
 
 def test_a_head_request_takes_an_answer_without_its_body(outcome_of):
     outcome = outcome_of(answering(200, b"12345"), method="HEAD")
-    assert outcome == Succeeded({"status": 200, "body": None})
+    assert outcome == Returned({"status": 200, "body": None})
 
 
 @pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints", "199 Soon"])
@@ -244,7 +244,7 @@ def test_a_head_request_takes_an_answer_without_its_body(outcome_of):
 def test_interim_answers_are_read_past(outcome_of, interim, times):
     early = f"HTTP/1.1 {interim}\r\nLink: </style.css>\r\nRetry-After: 9\r\nContent-Length: 7\r\n\r\n".encode()
     final = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone"
-    assert outcome_of(writing(early * times + final)) == Succeeded({"status": 200, "body": "done"})
+    assert outcome_of(writing(early * times + final)) == Returned({"status": 200, "body": "done"})
     outcome = outcome_of(writing(early * times, b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"))
     assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable, outcome.retry_after) == ("http.503", True, None)

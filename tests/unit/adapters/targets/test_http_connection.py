@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from duecourse.adapters.targets.http.http import HttpCaller
-from duecourse.domain.targets.targets import Failed, HttpTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
 
@@ -30,7 +30,7 @@ def test_a_name_is_resolved_once_and_the_call_goes_to_that_address(clock, secret
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(host="Customer.Test"))
         outcome = HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert names.asked == ["customer.test"]
     assert server.seen[0].headers["Host"] == f"customer.test:{server.port}"
 
@@ -48,7 +48,7 @@ def test_an_address_that_refuses_is_followed_by_the_next(clock, secrets):
         target = HttpTarget(server.url(host="customer.test"))
         names = Names("127.0.0.2", "127.0.0.1")  # nobody listens on the first
         outcome = HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_proxy_of_the_environment_is_not_used(http, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url())
-        assert isinstance(http.call(a_call(target), target), Succeeded)
+        assert isinstance(http.call(a_call(target), target), Returned)
 
 
 def test_a_refused_connection_is_worth_a_retry(http):

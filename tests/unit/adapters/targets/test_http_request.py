@@ -7,7 +7,7 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from duecourse.domain.targets.targets import Failed, HttpTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from duecourse.version import VERSION
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
@@ -35,7 +35,7 @@ def test_a_post_carries_the_payload_as_json_and_says_which_run_it_is(http):
 def test_get_and_head_carry_no_body(http, method):
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(), method=method)
-        assert http.call(a_call(target, payload={"n": 1}), target) == Succeeded({"status": 200, "body": None})
+        assert http.call(a_call(target, payload={"n": 1}), target) == Returned({"status": 200, "body": None})
     (seen,) = server.seen
     assert seen.body == b""
     assert "Content-Length" not in seen.headers
@@ -79,7 +79,7 @@ def test_the_jobs_own_headers_are_sent_but_cannot_replace_ours(http):
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(), headers=headers)
         outcome = http.call(a_call(target, payload={}), target)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     seen = server.seen[0].headers
     assert seen["Authorization"] == "Bearer abc"
     assert seen["user-agent"] == "mine"

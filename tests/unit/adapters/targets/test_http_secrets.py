@@ -12,7 +12,7 @@ from duecourse.adapters.targets.answer import READ_BYTES
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.http.http import HttpCaller
 from duecourse.adapters.targets.http.request import request_of
-from duecourse.domain.targets.targets import Failed, HttpTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from tests.support.calls import a_call, a_run
 from tests.support.http_target import Behaviour, answering, http_target
 
@@ -100,7 +100,7 @@ def test_a_template_that_cannot_be_rendered_is_refused_for_good(http, target, pa
 def test_a_secret_is_fetched_for_the_runs_own_tenant_and_once_a_call(http, secrets, api_key):
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(), headers=(*HEADERS, ("X-Key", "{{secret:api-key}}")))
-        assert isinstance(http.call(a_call(target), target), Succeeded)
+        assert isinstance(http.call(a_call(target), target), Returned)
     seen = server.seen[0].headers
     assert (seen["Authorization"], seen["X-Key"]) == (f"Bearer {SECRET}", SECRET)
     assert secrets.asked == [("acme", "api-key")]
@@ -109,7 +109,7 @@ def test_a_secret_is_fetched_for_the_runs_own_tenant_and_once_a_call(http, secre
 def test_a_secret_in_a_header_that_is_not_the_jobs_is_not_even_fetched(http, secrets):
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(), headers=(("Idempotency-Key", "{{secret:api-key}}"),))
-        assert isinstance(http.call(a_call(target), target), Succeeded)
+        assert isinstance(http.call(a_call(target), target), Returned)
     assert secrets.asked == []
 
 
@@ -203,7 +203,7 @@ def test_a_target_that_echoes_secret_or_token_does_not_get_them_into_the_record(
 
 def test_an_echo_in_latin_1_as_headers_travel_is_found_too(outcome_of):
     outcome = outcome_of(answering(200, SECRET.encode("latin-1")))
-    assert outcome == Succeeded({"status": 200, "body": "***"})
+    assert outcome == Returned({"status": 200, "body": "***"})
 
 
 def test_in_a_json_answer_secrets_vanish_wherever_they_stand_and_the_rest_stays(outcome_of, secrets):
@@ -212,25 +212,25 @@ def test_in_a_json_answer_secrets_vanish_wherever_they_stand_and_the_rest_stays(
     said = {SECRET: [f"<{SECRET}>", {"token": TOKEN, "pin": 73219, "n": 7, "on": True, "no": None, "x": 1.5}]}
     outcome = outcome_of(answering(200, orjson.dumps(said), Content_Type="application/json"), headers)
     shown = {"***": ["<***>", {"token": "***", "pin": "***", "n": 7, "on": True, "no": None, "x": 1.5}]}
-    assert outcome == Succeeded({"status": 200, "body": shown})
+    assert outcome == Returned({"status": 200, "body": shown})
 
 
 def test_escapes_do_not_hide_a_secret_in_a_json_answer(outcome_of):
     escaped = "".join(f"\\u{ord(char):04X}" for char in SECRET)
     outcome = outcome_of(answering(200, f'["{escaped}"]'.encode(), Content_Type="application/json"))
-    assert outcome == Succeeded({"status": 200, "body": ["***"]})
+    assert outcome == Returned({"status": 200, "body": ["***"]})
 
 
 def test_an_echo_at_the_edge_of_what_is_read_is_not_kept_in_part(outcome_of):
     start = READ_BYTES - 5
     outcome = outcome_of(answering(200, b"x" * start + SECRET.encode() * 2))
-    assert outcome == Succeeded({"status": 200, "body": "x" * start, "truncated": True})
+    assert outcome == Returned({"status": 200, "body": "x" * start, "truncated": True})
 
 
 def test_a_secret_of_several_words_is_hidden_word_by_word(outcome_of, secrets):
     secrets.known["acme", "api-key"] = "Basic dXNlcjpwYXNz"
     outcome = outcome_of(answering(200, b"got dXNlcjpwYXNz"), (("Authorization", "{{secret:api-key}}"),))
-    assert outcome == Succeeded({"status": 200, "body": "got ***"})
+    assert outcome == Returned({"status": 200, "body": "got ***"})
 
 
 def test_what_the_run_is_called_is_no_secret_even_in_a_header(outcome_of):

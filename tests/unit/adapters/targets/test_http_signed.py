@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.targets.targets import Failed, HttpTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from duecourse.webhooks import WebhookError, verify
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
@@ -24,7 +24,7 @@ def test_a_receiver_can_tell_that_a_call_is_ours_as_it_was_sent_and_recent(http,
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(), method, sign="hook")
         outcome = http.call(a_call(target, payload=payload, idempotency_key="acme/nightly.1"), target)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     (seen,) = server.seen
     assert verify(seen.headers, seen.body, SECRET, now=clock.now()) == "acme/nightly%2E1"
     with pytest.raises(WebhookError):
@@ -72,4 +72,4 @@ def test_a_call_that_cannot_be_signed_is_not_made(http, secrets, secret, code):
 def test_an_echo_of_the_signing_secret_is_not_kept(http, known):
     with http_target(answering(200, f"you sign with {SECRET}".encode())) as server:
         target = HttpTarget(server.url(), sign="hook")
-        assert http.call(a_call(target), target) == Succeeded({"status": 200, "body": "you sign with ***"})
+        assert http.call(a_call(target), target) == Returned({"status": 200, "body": "you sign with ***"})

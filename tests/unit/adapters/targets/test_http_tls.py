@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from duecourse.adapters.targets.http.http import HttpCaller, system_trust
-from duecourse.domain.targets.targets import Failed, HttpTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from tests.support.authority import Authority
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
@@ -32,7 +32,7 @@ def test_the_right_name_is_accepted_and_indicated(https, authority, tmp_path):
     tls.sni_callback = lambda sock, name, context: indicated.append(name)
     with http_target(answering(200), tls) as server:
         target = HttpTarget(f"https://customer.test:{server.port}/")
-        assert https.call(a_call(target), target) == Succeeded({"status": 200, "body": None})
+        assert https.call(a_call(target), target) == Returned({"status": 200, "body": None})
     assert indicated == ["customer.test"]
 
 

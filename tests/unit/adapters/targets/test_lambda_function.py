@@ -12,7 +12,7 @@ from botocore.response import StreamingBody
 
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.targets.aws.lambda_function import LambdaCaller
-from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Returned
 from tests.support.aws_targets import TOKEN, Service, a_waiting_call, refusal
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
@@ -52,17 +52,17 @@ def test_the_function_receives_run_job_and_payload(outcome_of):
 
 
 def test_what_it_returns_is_kept(outcome_of):
-    assert outcome_of(Service(answer_of(b'{"rows":3}'))) == Succeeded({"status": 200, "body": {"rows": 3}})
+    assert outcome_of(Service(answer_of(b'{"rows":3}'))) == Returned({"status": 200, "body": {"rows": 3}})
 
 
 def test_a_return_value_is_kept_whole_up_to_256_kb(outcome_of):
     outcome = outcome_of(Service(answer_of(b'"' + b"x" * 200_000 + b'"')))
-    assert outcome == Succeeded({"status": 200, "body": "x" * 200_000})
+    assert outcome == Returned({"status": 200, "body": "x" * 200_000})
 
 
 def test_a_larger_one_is_cut(outcome_of):
     outcome = outcome_of(Service(answer_of(b'"' + b"x" * 6_000_000 + b'"')))
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert outcome.result["truncated"] is True
     assert len(outcome.result["body"]) == 256 * 1024
 
@@ -93,7 +93,7 @@ def test_an_asynchronous_call_is_done_when_lambda_has_the_event(clock):
     answer, target = answer_of(b"", StatusCode=202), LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
     service = Service(answer)
     outcome = LambdaCaller(clock, service.client_for).call(a_call(target, timeout_seconds=30), target)
-    assert outcome == Succeeded({"status": 202})
+    assert outcome == Returned({"status": 202})
     assert service.asked[0]["InvocationType"] == "Event"
     assert orjson.loads(service.asked[0]["Payload"])["run_id"] == "nightly.20261121T064700Z"
     assert service.waits == [10], "nobody waits half a minute for a queue to take an event"
@@ -111,13 +111,13 @@ def test_a_function_that_answers_with_its_event_does_not_put_the_token_into_the_
     service = Service(answer_of(orjson.dumps({"event": {"callback": {"token": TOKEN}}})))
     outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)
     assert TOKEN in service.asked[0]["Payload"].decode()
-    assert outcome == Succeeded({"status": 200, "body": {"event": {"callback": {"token": "***"}}}})
+    assert outcome == Returned({"status": 200, "body": {"event": {"callback": {"token": "***"}}}})
 
 
 def test_nor_the_beginning_of_it_where_a_large_answer_is_cut(clock):
     service = Service(answer_of(b"x" * (256 * 1024 - 20) + TOKEN.encode() + b"x" * 100))
     outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     assert outcome.result["truncated"] is True
     assert "dc1" not in outcome.result["body"]
 

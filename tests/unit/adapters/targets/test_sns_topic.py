@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from duecourse.adapters.targets.aws.message_targets import SnsCaller
-from duecourse.domain.targets.targets import Failed, SnsTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned, SnsTarget
 from tests.support.aws_targets import ARNS, Service
 from tests.support.calls import a_call
 from tests.support.queues import receive
@@ -41,7 +41,7 @@ def test_the_topic_is_given_the_run_with_attributes_to_filter_by(caller, subscri
     outcome = caller.call(a_call(target, payload={"n": "{{date}}"}), target)
     (message,) = received()
     envelope = orjson.loads(message["Body"])
-    assert outcome == Succeeded({"message_id": envelope["MessageId"]})
+    assert outcome == Returned({"message_id": envelope["MessageId"]})
     event = orjson.loads(envelope["Message"])
     assert event["run_id"] == "nightly.20261121T064700Z"
     assert event["payload"] == {"n": "2026-11-21"}
@@ -53,8 +53,8 @@ def test_the_topic_is_given_the_run_with_attributes_to_filter_by(caller, subscri
 def test_a_fifo_topic_drops_the_repeat_of_a_run(caller, subscribed):
     received = subscribed("news.fifo")
     target = SnsTarget("news.fifo")
-    assert isinstance(caller.call(a_call(target), target), Succeeded)
-    assert isinstance(caller.call(a_call(target, attempt=2), target), Succeeded)
+    assert isinstance(caller.call(a_call(target), target), Returned)
+    assert isinstance(caller.call(a_call(target, attempt=2), target), Returned)
     assert len(received()) == 1
 
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from duecourse.adapters.targets.aws.state_machine import StateMachineCaller
-from duecourse.domain.targets.targets import Failed, StepFunctionsTarget, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned, StepFunctionsTarget
 from tests.support.aws_targets import ARNS, Service, refusal
 from tests.support.calls import a_call
 
@@ -30,7 +30,7 @@ def caller(mocked, clock):
 
 def test_an_execution_is_started_with_the_run_and_named_after_the_attempt(machines, caller):
     outcome = caller.call(a_call(TARGET, payload={"n": 1}, attempt=2), TARGET)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     execution = machines.describe_execution(executionArn=outcome.result["execution_arn"])
     assert execution["name"].startswith("nightly-20261121T064700Z-2-")
     event = orjson.loads(execution["input"])
@@ -47,7 +47,7 @@ def test_the_same_attempt_again_starts_nothing_and_succeeds(machines, caller):
 def test_an_execution_that_exists_already_is_this_attempts_own(clock):
     service = Service(refusal("ExecutionAlreadyExists", 400))
     outcome = StateMachineCaller(clock, service.client_for, ARNS).call(a_call(TARGET), TARGET)
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
     name = service.asked[0]["name"]
     assert outcome.result == {"execution_arn": ARNS.arn("states", f"execution:{TARGET.machine}:{name}")}
 

@@ -20,8 +20,8 @@ from duecourse.domain.targets.targets import (
     EcsTarget,
     Failed,
     LambdaTarget,
+    Returned,
     SqsTarget,
-    Succeeded,
     TaskTarget,
 )
 from duecourse.ports import RegisteredTask, TasksUnavailableError
@@ -41,7 +41,7 @@ class Named:
         self.name = name
 
     def call(self, call, target):
-        return Succeeded((self.name, target))
+        return Returned((self.name, target))
 
 
 class Registered:
@@ -81,7 +81,7 @@ def test_each_kind_of_target_has_its_caller_which_is_made_at_its_first_call_and_
 
 @pytest.mark.parametrize("target", EACH, ids=type_of)
 def test_a_target_is_called_by_the_caller_of_its_kind(target):
-    assert targets_with().call(a_call(target)) == Succeeded((type(target).__name__, target))
+    assert targets_with().call(a_call(target)) == Returned((type(target).__name__, target))
 
 
 REFUSED = {
@@ -119,20 +119,20 @@ def test_what_the_stage_does_not_allow_any_more_is_not_called(target, narrower, 
 @pytest.mark.parametrize("patterns", [("report",), ("rep*:*",), ("report:3", "report")])
 def test_the_latest_revision_is_allowed_by_the_family_or_with_all_of_them(patterns):
     outcome = targets_with(allowed=replace(ALL, task_definitions=patterns)).call(a_call(ECS))
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, Returned)
 
 
 def test_what_an_operator_has_registered_is_called_whatever_jobs_may_call_by_themselves():
     targets = targets_with(Registered(invoice=LambdaTarget("send-invoice")), allowed=AllowedTargets())
-    assert isinstance(targets.call(a_call(TaskTarget("invoice"))), Succeeded)
+    assert isinstance(targets.call(a_call(TaskTarget("invoice"))), Returned)
 
 
 def test_a_task_is_what_the_operator_has_registered_by_now():
     tasks = Registered(invoice=LambdaTarget("send-invoice"))
     targets, call = targets_with(tasks), a_call(TaskTarget("invoice"))
-    assert targets.call(call) == Succeeded(("LambdaTarget", LambdaTarget("send-invoice")))
+    assert targets.call(call) == Returned(("LambdaTarget", LambdaTarget("send-invoice")))
     tasks.tasks["invoice"] = SqsTarget("invoices")
-    assert targets.call(call) == Succeeded(("SqsTarget", SqsTarget("invoices")))
+    assert targets.call(call) == Returned(("SqsTarget", SqsTarget("invoices")))
 
 
 def test_a_task_that_is_not_registered_is_not_worth_a_retry():

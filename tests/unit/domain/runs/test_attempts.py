@@ -10,9 +10,10 @@ from duecourse.domain.runs.attempts import LOST, LOST_ERROR, MAX_ATTEMPTS, MAX_E
 from duecourse.domain.runs.decision import CancelAsked, Ended, Event, Start, Transition
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, context, start_request
+from tests.support.varied import varied
 
 JOB = job(retry=RetryPolicy(3, Backoff.FIXED, 10, 10))
 
@@ -42,13 +43,13 @@ def failed(number: int, begun: float, over: float) -> Attempt:
 def test_a_run_that_succeeds_at_its_first_attempt_keeps_no_list() -> None:
     running = started(None, 0.5)
     assert attempts_of(running) == (Attempt(1, DUE + 0.5, None, None),)
-    done = ended(running, 2, Succeeded("fine"))
+    done = ended(running, 2, Returned("fine"))
     assert (running.earlier, done.earlier) == ((), ())
     assert attempts_of(done) == (Attempt(1, DUE + 0.5, DUE + 2, AttemptOutcome.SUCCEEDED),)
 
 
 def test_a_run_that_has_not_begun_has_no_attempts() -> None:
-    never = replace(started(None, 0), state=RunState.QUEUED, attempt=0)
+    never = varied(started(None, 0), state=RunState.QUEUED, attempt=0)
     assert attempts_of(never) == ()
 
 
@@ -57,7 +58,7 @@ def test_each_attempt_that_failed_is_kept_once_the_next_one_begins() -> None:
     assert (retrying.earlier, attempts_of(retrying)) == ((), (failed(1, 0, 1),))
     again = ended(started(retrying, 11), 12)
     assert again.earlier == (failed(1, 0, 1),)
-    done = ended(started(again, 22), 25, Succeeded("fine"))
+    done = ended(started(again, 22), 25, Returned("fine"))
     assert attempts_of(done) == (
         failed(1, 0, 1),
         failed(2, 11, 12),

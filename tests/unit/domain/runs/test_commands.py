@@ -29,10 +29,11 @@ from duecourse.domain.runs.decision import (
 from duecourse.domain.runs.lifecycle import decide as decide_event
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
-from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.domain.workflows.definition import OWN_FAULTS
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, WAITS_UNTIL, context, run, start_request, waiting_run
+from tests.support.varied import varied
 
 NOW = DUE + 30.0
 BELIEVED = DUE + 120.0 + LEASE_MARGIN_SECONDS
@@ -138,8 +139,7 @@ def test_a_run_that_never_began_cannot_be_called_back(event: Command) -> None:
 def test_a_completed_run_has_succeeded_even_before_its_call_has_returned(state: RunState) -> None:
     ended = settled(completed(result={"rows": 3}), waiting_run(state, error="HTTP 500", code="http.500"))
     assert (ended.state, ended.result, ended.finished_at) == (RunState.SUCCEEDED, {"rows": 3}, NOW)
-    assert (ended.error, ended.code, ended.reason) == (None, None, None)
-    assert (ended.lease_until, ended.deadline) == (None, None)
+    assert (ended.error, ended.code) == (None, None)
     assert in_hand(ended) == (BY.token, "message-c", "nonce-c", BY.expires_at)
 
 
@@ -166,7 +166,7 @@ def test_work_that_was_done_counts_though_it_comes_late_or_somebody_wanted_it_to
 def test_an_attempt_that_was_given_up_is_tried_again() -> None:
     waiting = settled(given_up(), waiting_run(heartbeat_until=DUE + 60.0))
     assert (waiting.state, waiting.error, waiting.code) == (RunState.RETRYING, "the disk is full", "disk_full")
-    assert (waiting.not_before, waiting.finished_at, waiting.deadline) == (NOW + 2, NOW, None)
+    assert (waiting.not_before, waiting.finished_at) == (NOW + 2, NOW)
     assert in_hand(waiting) == (BY.token, "message-c", "nonce-c", BY.expires_at)
 
 
@@ -218,11 +218,6 @@ def test_a_run_that_missed_both_deadlines_was_not_completed_in_time() -> None:
     assert settled(deadline(), waiting_run(heartbeat_until=NOW), now=WAITS_UNTIL).code == "callback.timeout"
 
 
-def test_a_run_without_a_last_deadline_can_miss_its_heartbeat_all_the_same() -> None:
-    beating = waiting_run(waiting_until=None, heartbeat_until=NOW)
-    assert settled(deadline(), beating).code == "callback.heartbeat"
-
-
 def test_a_deadline_is_as_much_a_failure_as_any_other() -> None:
     once = replace(OF, delivery=Delivery.AT_MOST_ONCE)
     assert settled(deadline(), waiting_run(), once, now=WAITS_UNTIL).reason == "at_most_once"
@@ -260,19 +255,14 @@ def test_of_several_messages_about_a_deadline_the_one_that_the_record_names_is_s
     assert decide(replace(deadline(), armed="this"), beating) == again
     assert decide(replace(deadline(), armed="that"), beating) == Drop("another message looks after its deadline")
     assert decide(replace(deadline(), armed=None), beating) == again
-    assert decide(replace(deadline(), armed="that"), replace(beating, armed=None)) == again
-    overdue = replace(beating, heartbeat_until=NOW)
+    assert decide(replace(deadline(), armed="that"), varied(beating, armed=None)) == again
+    overdue = varied(beating, heartbeat_until=NOW)
     assert settled(replace(deadline(), armed="that"), overdue).code == "callback.heartbeat"
 
 
 def test_a_call_that_never_returned_is_its_own_messages_business() -> None:
     calling = waiting_run(RunState.RUNNING)
     assert decide(deadline(), calling, now=BELIEVED) == Drop("its worker vanished; its own message takes it over")
-    assert isinstance(decide(deadline(), waiting_run(RunState.RUNNING, lease_until=None)), Drop)
-
-
-def test_a_waiting_run_without_a_deadline_has_none_to_miss() -> None:
-    assert decide(deadline(), waiting_run(waiting_until=None)) == Drop("it has no deadline")
 
 
 # Repeated.
@@ -333,7 +323,7 @@ def test_a_run_that_waits_in_its_queue_is_cancelled_by_a_record_that_keeps_it_fr
     event = cancelled(start_request(nonce="nonce-c", suffix=".m1", count=3, through=DUE + 20))
     record = settled(event, None, of)
     assert (record.state, record.reason, record.finished_at) == (RunState.CANCELLED, "cancelled", NOW)
-    assert (record.attempt, record.first_started_at, record.lease_until) == (0, None, None)
+    assert (record.attempt, record.first_started_at) == (0, None)
     assert (record.suffix, record.count, record.through, record.lane) == (".m1", 3, DUE + 20, Lane.LONG)
     assert (record.occurrence, record.due, record.generation) == (DUE, DUE, GENERATION)
     assert record.expires_at == BY.expires_at
@@ -366,7 +356,7 @@ def test_a_run_between_two_attempts_is_cancelled_at_once(state: RunState, attemp
 
 def test_a_waiting_run_that_would_never_hear_of_it_is_cancelled_at_once() -> None:
     ended = settled(cancelled(), waiting_run())
-    assert (ended.state, ended.reason, ended.deadline) == (RunState.CANCELLED, "cancelled", None)
+    assert (ended.state, ended.reason) == (RunState.CANCELLED, "cancelled")
     assert in_hand(ended) == (BY.token, "message-c", "nonce-c", BY.expires_at)
 
 
@@ -416,15 +406,15 @@ def test_a_marked_run_whose_worker_vanished_ends_instead_of_being_taken_over() -
         "replaced",
         "cancelled meanwhile",
     )
-    assert (decision.run.finished_at, decision.run.lease_until) == (BELIEVED, None)
+    assert decision.run.finished_at == BELIEVED
 
 
 # The one function.
 
 
 def test_an_attempt_that_ends_needs_the_record_that_it_was_started_with() -> None:
-    with pytest.raises(ValueError, match="an attempt ends on the record"):
-        decide_event(Ended(Succeeded(), 0.5), OF, None, BY, now=NOW)
+    with pytest.raises(TypeError, match="an attempt ends on the record"):
+        decide_event(Ended(Returned(), 0.5), OF, None, BY, now=NOW)
 
 
 def test_the_end_of_a_call_is_decided_on_its_record() -> None:

@@ -59,8 +59,7 @@ def buried(decision: Decision, over: Run | None) -> Run:
         "dead_lettered",
         "dead_lettered",
     )
-    assert (decision.run.lease_until, decision.run.not_before, decision.run.notified) == (None, None, False)
-    assert decision.run.expires_at == EXPIRES
+    assert (decision.run.notified, decision.run.expires_at) == (False, EXPIRES)
     return decision.run
 
 
@@ -193,11 +192,6 @@ def test_another_message_is_given_an_hour_to_take_the_run_over() -> None:
     assert (dead.message_id, dead.nonce) == ("message-2", "nonce-9")
 
 
-def test_a_run_without_a_lease_has_no_worker() -> None:
-    lost = run(lease_until=None)
-    buried(decide(lost), lost)
-
-
 @pytest.mark.parametrize(
     ("of", "asked", "reason"),
     [
@@ -214,7 +208,7 @@ def test_a_run_that_was_to_end_anyway_is_no_death(of: JobSnapshot, asked: str | 
     assert isinstance(decision, Transition)
     assert decision.previous == begun
     assert (decision.run.state, decision.run.reason, decision.reason) == (RunState.CANCELLED, reason, reason)
-    assert (decision.run.token, decision.run.lease_until, decision.run.finished_at) == (context().token, None, BELIEVED)
+    assert (decision.run.token, decision.run.finished_at) == (context().token, BELIEVED)
 
 
 # Without a record.

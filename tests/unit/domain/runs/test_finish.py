@@ -12,10 +12,11 @@ from duecourse.domain.jobs.policies import Completion, Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.decision import Transition
 from duecourse.domain.runs.finish import decide_finish
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.runs.run import Record, RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, WAITS_UNTIL, run, waiting_run
+from tests.support.varied import varied
 
 NOW = DUE + 5.5
 RETRY = RetryPolicy(max_attempts=4, backoff=Backoff.EXPONENTIAL, min_seconds=2, max_seconds=60)
@@ -34,35 +35,32 @@ def returned(outcome: Outcome, of: JobSnapshot = CALLBACK, **record: Any) -> Tra
 
 
 def test_a_success_is_recorded_with_its_result_and_gives_the_lease_back() -> None:
-    finish = decide(Succeeded({"rows": 3}))
+    finish = decide(Returned({"rows": 3}))
     assert finish == Transition(
-        replace(run(), state=RunState.SUCCEEDED, result={"rows": 3}, finished_at=NOW, lease_until=None),
-        run(),
-        "succeeded",
+        varied(run(), state=RunState.SUCCEEDED, result={"rows": 3}, finished_at=NOW), run(), "succeeded"
     )
 
 
 def test_a_success_after_failures_forgets_their_error() -> None:
-    finish = decide(Succeeded(), attempt=3, error="HTTP 500", code="http.500", reason="taken over")
+    finish = decide(Returned(), attempt=3, error="HTTP 500", code="http.500")
     assert (finish.run.state, finish.run.attempt) == (RunState.SUCCEEDED, 3)
-    assert (finish.run.error, finish.run.code, finish.run.reason) == (None, None, None)
+    assert (finish.run.error, finish.run.code) == (None, None)
 
 
 def test_a_success_of_the_last_attempt_is_a_success() -> None:
-    assert decide(Succeeded(), attempt=4).run.state is RunState.SUCCEEDED
-    assert decide(Succeeded(), of=job(delivery=Delivery.AT_MOST_ONCE)).run.state is RunState.SUCCEEDED
+    assert decide(Returned(), attempt=4).run.state is RunState.SUCCEEDED
+    assert decide(Returned(), of=job(delivery=Delivery.AT_MOST_ONCE)).run.state is RunState.SUCCEEDED
 
 
 def test_a_failure_waits_out_its_backoff_and_keeps_its_error_and_code() -> None:
     finish = decide(Failed("HTTP 500", code="http.500"), attempt=2, draw=0.0)
     assert finish == Transition(
-        replace(
+        varied(
             run(attempt=2),
             state=RunState.RETRYING,
             error="HTTP 500",
             code="http.500",
             finished_at=NOW,
-            lease_until=None,
             not_before=NOW + 2,
         ),
         run(attempt=2),
@@ -82,7 +80,7 @@ def test_a_target_may_say_when_to_come_back() -> None:
 def test_a_target_may_say_not_to_come_back() -> None:
     finish = decide(Failed("HTTP 404", retryable=False, retry_after=30.0))
     assert (finish.run.state, finish.run.reason) == (RunState.DEAD, "not_retryable")
-    assert (finish.run.error, finish.run.not_before, finish.reason) == ("HTTP 404", None, "not worth a retry")
+    assert (finish.run.error, finish.reason) == ("HTTP 404", "not worth a retry")
 
 
 @pytest.mark.parametrize(("attempt", "state"), [(3, RunState.RETRYING), (4, RunState.DEAD), (5, RunState.DEAD)])
@@ -92,8 +90,8 @@ def test_a_failure_of_the_last_attempt_is_the_end(attempt: int, state: RunState)
 
 def test_a_run_that_used_up_its_attempts_says_so() -> None:
     finish = decide(Failed("HTTP 500"), attempt=4)
-    assert (finish.run.reason, finish.run.error, finish.run.finished_at) == ("attempts_exhausted", "HTTP 500", NOW)
-    assert finish.run.lease_until is None
+    assert (finish.run.state, finish.run.reason) == (RunState.DEAD, "attempts_exhausted")
+    assert (finish.run.error, finish.run.finished_at) == ("HTTP 500", NOW)
 
 
 def test_a_redriven_run_has_the_attempts_its_record_allows_not_those_of_its_job() -> None:
@@ -108,11 +106,12 @@ def test_a_job_that_runs_at_most_once_is_dead_at_its_first_failure() -> None:
 
 def test_nothing_of_how_the_run_came_about_is_changed_by_its_end() -> None:
     before = run(attempt=2, count=3, through=DUE + 120)
-    names = [field.name for field in fields(before)]
-    for outcome in (Succeeded(), Failed("no"), Failed("no", retryable=False)):
+    names = {field.name for field in fields(before)} - {"error", "code"}
+    for outcome in (Returned(), Failed("no"), Failed("no", retryable=False)):
         after = decide_finish(before, PATIENT, outcome, now=NOW, draw=0.5).run
-        kept = {"state", "reason", "error", "code", "result", "finished_at", "lease_until", "not_before"}
-        assert all(getattr(after, name) == getattr(before, name) for name in names if name not in kept)
+        shared = names & {field.name for field in fields(after)}
+        assert {field.name for field in fields(Record)} - {"error", "code"} <= shared
+        assert all(getattr(after, name) == getattr(before, name) for name in shared)
 
 
 def test_the_jobs_rules_say_which_failures_are_worth_a_retry() -> None:
@@ -127,8 +126,7 @@ def test_no_attempt_begins_later_than_the_maximum_age_after_the_run_was_due(age:
     finish = decide(Failed("HTTP 500"), of=job(retry=replace(RETRY, max_age_seconds=age)), draw=0.0)
     assert finish.run.state is state
     if state is RunState.DEAD:
-        assert (finish.run.reason, finish.run.not_before) == ("too_old", None)
-        assert finish.reason == "the next attempt would come too late"
+        assert (finish.run.reason, finish.reason) == ("too_old", "the next attempt would come too late")
 
 
 def test_an_attempt_may_begin_at_the_very_end_of_the_maximum_age() -> None:
@@ -148,14 +146,13 @@ def test_a_failure_of_a_job_that_is_gone_is_not_tried_again_and_no_death(of: Job
     finish = decide_finish(run(), of, Failed("HTTP 500", code="http.500"), now=NOW, draw=0.5)
     assert (finish.run.state, finish.run.reason) == (RunState.CANCELLED, "deleted")
     assert (finish.run.error, finish.run.code, finish.run.finished_at) == ("HTTP 500", "http.500", NOW)
-    assert (finish.run.lease_until, finish.run.not_before) == (None, None)
 
 
 # Somebody wants it to end.
 
 
 def test_a_success_counts_whatever_was_asked_meanwhile() -> None:
-    assert decide(Succeeded("done"), cancel_requested="cancelled").run.state is RunState.SUCCEEDED
+    assert decide(Returned("done"), cancel_requested="cancelled").run.state is RunState.SUCCEEDED
 
 
 @pytest.mark.parametrize("of", [PATIENT, job(delivery=Delivery.AT_MOST_ONCE)], ids=["patient", "once"])
@@ -163,7 +160,7 @@ def test_a_failure_of_a_run_that_is_to_end_is_its_cancellation(of: Job) -> None:
     finish = decide(Failed("HTTP 500", code="http.500"), of=of, cancel_requested="replaced")
     assert (finish.run.state, finish.run.reason, finish.reason) == (RunState.CANCELLED, "replaced", "replaced")
     assert (finish.run.error, finish.run.code) == ("HTTP 500", "http.500")
-    assert (finish.run.finished_at, finish.run.lease_until, finish.run.not_before) == (NOW, None, None)
+    assert finish.run.finished_at == NOW
     assert finish.previous == run(cancel_requested="replaced")
 
 
@@ -172,43 +169,40 @@ def test_a_failure_of_a_run_that_is_to_end_is_its_cancellation(of: Job) -> None:
 
 def test_a_call_that_was_taken_waits_for_its_callback_with_its_deadline_and_gives_the_lease_back() -> None:
     before = waiting_run(RunState.RUNNING)
-    finish = returned(Succeeded("queued"))
-    assert finish == Transition(
-        replace(before, state=RunState.WAITING, lease_until=None), before, "waits for its callback"
-    )
-    assert finish.run.deadline == WAITS_UNTIL
+    finish = returned(Returned("queued"))
+    assert finish == Transition(varied(before, state=RunState.WAITING), before, "waits for its callback")
+    assert finish.run.deadlines.next == WAITS_UNTIL
 
 
 def test_the_first_heartbeat_is_due_from_the_end_of_the_call_on() -> None:
-    finish = returned(Succeeded(), BEATING, heartbeat_until=DUE + 50.0)
-    assert (finish.run.heartbeat_until, finish.run.deadline) == (NOW + 20, NOW + 20)
+    finish = returned(Returned(), BEATING, heartbeat_until=DUE + 50.0)
+    assert (finish.run.deadlines.heartbeat_until, finish.run.deadlines.next) == (NOW + 20, NOW + 20)
 
 
 def test_a_heartbeat_that_nobody_asks_for_any_more_is_not_waited_for() -> None:
-    assert returned(Succeeded(), CALLBACK, heartbeat_until=DUE + 50.0).run.heartbeat_until is None
+    assert returned(Returned(), CALLBACK, heartbeat_until=DUE + 50.0).run.deadlines.heartbeat_until is None
 
 
 def test_a_call_that_was_not_taken_is_tried_again_without_waiting() -> None:
     finish = returned(Failed("HTTP 503"), BEATING, heartbeat_until=DUE + 50.0)
-    assert (finish.run.state, finish.run.deadline) == (RunState.RETRYING, None)
+    assert finish.run.state is RunState.RETRYING
 
 
 def test_a_run_that_is_to_end_and_would_never_hear_of_it_ends_when_its_call_returns() -> None:
-    finish = returned(Succeeded(), cancel_requested="cancelled")
-    assert (finish.run.state, finish.run.reason) == (RunState.CANCELLED, "cancelled")
-    assert (finish.run.deadline, finish.run.lease_until, finish.run.finished_at) == (None, None, NOW)
+    finish = returned(Returned(), cancel_requested="cancelled")
+    assert (finish.run.state, finish.run.reason, finish.run.finished_at) == (RunState.CANCELLED, "cancelled", NOW)
 
 
 def test_a_run_that_is_to_end_and_beats_is_told_at_its_next_heartbeat() -> None:
-    finish = returned(Succeeded(), BEATING, cancel_requested="cancelled")
+    finish = returned(Returned(), BEATING, cancel_requested="cancelled")
     assert (finish.run.state, finish.run.cancel_requested) == (RunState.WAITING, "cancelled")
 
 
 def test_what_a_waiting_run_is_told_ends_it_though_its_job_waits_for_callbacks() -> None:
-    done = decide_finish(waiting_run(), CALLBACK, Succeeded({"rows": 3}), now=NOW, draw=0.5).run
-    assert (done.state, done.result, done.deadline, done.finished_at) == (RunState.SUCCEEDED, {"rows": 3}, None, NOW)
+    done = decide_finish(waiting_run(), CALLBACK, Returned({"rows": 3}), now=NOW, draw=0.5).run
+    assert (done.state, done.result, done.finished_at) == (RunState.SUCCEEDED, {"rows": 3}, NOW)
 
 
 @pytest.mark.parametrize("of", [Gone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
 def test_the_callback_of_a_job_that_is_gone_is_not_waited_for(of: JobSnapshot) -> None:
-    assert returned(Succeeded(), of).run.state is RunState.SUCCEEDED
+    assert returned(Returned(), of).run.state is RunState.SUCCEEDED

@@ -74,10 +74,6 @@ def test_it_is_the_holders_own_lease_that_counts_not_the_end_of_the_invocation_t
     assert isinstance(decide(taken_over, now=ORPHANED + 1), Yield)
 
 
-def test_a_running_holder_without_a_lease_loses_the_lock() -> None:
-    assert isinstance(decide(run(lease_until=None), now=BELIEVED), TakeOver)
-
-
 def test_a_holder_without_a_record_is_about_to_start_so_long_as_its_invocation_may_live() -> None:
     assert decide(None, now=DUE + 5.0) == Await(DUE + 7.0, "its holder is about to start")
     assert decide(None, now=BELIEVED - 0.5) == Await(BELIEVED, "its holder is about to start")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.domain.ids import RunName
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.run import RunState, is_written_as
 from tests.support.start_requests import DUE, run
+from tests.support.varied import varied
 
 
 def test_a_run_is_over_when_nothing_but_a_redrive_leads_on() -> None:
@@ -32,7 +33,7 @@ def test_a_run_that_never_started_has_no_lateness() -> None:
 
 def test_a_write_is_recognised_by_its_writer_state_and_attempt() -> None:
     written = run()
-    assert written.written_as(replace(written, expires_at=1, result="whatever"))
-    assert not written.written_as(replace(written, token="request-9/message-1"))
-    assert not written.written_as(replace(written, state=RunState.SUCCEEDED))
-    assert not written.written_as(replace(written, attempt=2))
+    assert is_written_as(written, replace(written, expires_at=1, error="whatever"))
+    assert not is_written_as(written, replace(written, token="request-9/message-1"))
+    assert not is_written_as(written, varied(written, state=RunState.SUCCEEDED))
+    assert not is_written_as(written, replace(written, attempt=2))

@@ -11,7 +11,7 @@ from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
 from duecourse.domain.jobs.policies import Delivery, JobState, Lane, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.runs.decision import Decision, Drop, Start, StartRequest, Transition
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Running, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.runs.start import decide_start
 from tests.support.jobs import NOON, job
@@ -32,9 +32,8 @@ def edited(at: float, **changes: Any) -> Job:
 def test_an_occurrence_of_an_active_job_starts_and_every_field_of_its_record_is_said() -> None:
     decision = decide(job(retry=RetryPolicy(max_attempts=3)), now=DUE + 0.25)
     assert decision == Start(
-        Run(
+        Running(
             RunIdentity(tenant="default", job_id="tick-tock", occurrence=DUE, due=DUE, generation=GENERATION),
-            state=RunState.RUNNING,
             lane=Lane.NORMAL,
             attempt=1,
             attempts_allowed=3,

@@ -29,8 +29,8 @@ from duecourse.domain.runs.decision import (
 )
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.records import WORKFLOW_OVER, queued
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.runs.run import Alive, Final, Run, RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, GENERATION, WAITS_UNTIL, context, run, start_request, waiting_run
 from tests.support.varied import varied
@@ -46,7 +46,7 @@ STOPPED = {RunState.SKIPPED: Readiness.UPSTREAM_FAILED.value, RunState.CANCELLED
 """Why a workflow stops the run of a member that ends so."""
 
 MOMENTS = (DUE + 1.0, DUE + 30.0, DUE + 200.0, WAITS_UNTIL + 10_000.0)
-OUTCOMES: tuple[Outcome, ...] = (Succeeded("done"), Failed("HTTP 503"), Failed("no", forbidden=True))
+OUTCOMES: tuple[Outcome, ...] = (Returned("done"), Failed("HTTP 503"), Failed("no", forbidden=True))
 
 
 def jobs() -> Iterator[JobSnapshot]:
@@ -69,13 +69,14 @@ def records(state: RunState) -> Iterator[Run | None]:
         yield None  # written only where a run waits in line
         yield from (queued(run(attempts_allowed=allowed), DUE + 1.0) for allowed in (1, 2))
         return
-    shapes = [run(state), replace(waiting_run(), state=state) if state is RunState.WAITING else waiting_run(state)]
+    shapes = [waiting_run(state)] if state is RunState.WAITING else [run(state), waiting_run(state)]
     if state in STOPPED:
-        shapes.append(replace(run(state), reason=STOPPED[state]))
-    for shape, attempt, beat, asked in product(shapes, (1, 2), (None, DUE + 20.0), (None, "cancelled")):
-        if state is RunState.WAITING and shape.waiting_until is None:
-            continue
-        yield replace(shape, attempt=attempt, attempts_allowed=2, heartbeat_until=beat, cancel_requested=asked)
+        shapes.append(varied(run(state), reason=STOPPED[state]))
+    for shape in shapes:
+        beats = (None, DUE + 20.0) if isinstance(shape, Alive) and shape.deadlines is not None else (None,)
+        asks = (None, "cancelled") if isinstance(shape, Alive | Final) else (None,)
+        for attempt, beat, asked in product((1, 2), beats, asks):
+            yield varied(shape, attempt=attempt, attempts_allowed=2, heartbeat_until=beat, cancel_requested=asked)
 
 
 @cache

@@ -16,7 +16,7 @@ from duecourse.adapters.targets.http.request import HttpRequest
 from duecourse.adapters.targets.invocation import call_values
 from duecourse.domain.runs.rendering import render_document
 from duecourse.domain.targets.target_document import target_document, type_of
-from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Returned
 from duecourse.ports import Call, Clock, SecretUnknownError
 
 
@@ -136,7 +136,7 @@ class Targets:
             return http.call(call, target)
         given = self._answered(call, {})
         if given.status < 400:
-            return Succeeded(kept(given.status, orjson.dumps(given.body), json=True))
+            return Returned(kept(given.status, orjson.dumps(given.body), json=True))
         said = f"{type_of(target)} target failed: {given.body if given.body is not None else given.status}"
         return Failed(said, code=given.code)
 

@@ -12,7 +12,7 @@ from duecourse.api.answers import Count, Document, JobId, Millisecond, RunId, Se
 from duecourse.api.bodies.definition_body import DefinitionBody
 from duecourse.api.bodies.job_answer import KeptBody
 from duecourse.domain.instants import to_iso
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.run import Alive, RunState, finished_at, reason_of
 from duecourse.domain.runs.run_document import millisecond
 from duecourse.domain.workflows.ends import End
 from duecourse.domain.workflows.graph import Graph, Member, Rule
@@ -126,14 +126,15 @@ def workflow_document(view: JobView, graph: Graph) -> Document:
 def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
     """`WorkflowRunAnswer`."""
     run, counts = view.run, Counter(each.progress for each in view.members)
+    deadlines = run.deadlines if isinstance(run, Alive) else None
     return WorkflowRunAnswer(
         run=str(run.name),
         state=run.state,
-        reason=run.reason,
+        reason=reason_of(run),
         occurrence=to_iso(run.occurrence),
         started_at=millisecond(run.started_at if run.first_started_at is None else run.first_started_at),
-        finished_at=millisecond(run.finished_at),
-        deadline=millisecond(run.waiting_until),
+        finished_at=millisecond(finished_at(run)),
+        deadline=None if deadlines is None else millisecond(deadlines.waiting_until),
         rerun_of=view.graph.rerun_of,
         rerun_from=list(view.graph.rerun_from),
         code=run.code,
@@ -159,7 +160,7 @@ def _member_run(view: MemberView) -> MemberRunAnswer:
     return MemberRunAnswer(
         id=member.id,
         state=_state(view),
-        reason=None if run is None else run.reason,
+        reason=None if run is None else reason_of(run),
         run=None if run is None else str(run.name),
         given=member.given is not None,
         after=list(member.after),
@@ -167,7 +168,7 @@ def _member_run(view: MemberView) -> MemberRunAnswer:
         waits_for=list(view.waits_for),
         attempts=0 if run is None else run.attempt,
         started_at=millisecond(started),
-        finished_at=None if run is None else millisecond(run.finished_at),
+        finished_at=None if run is None else millisecond(finished_at(run)),
         code=None if run is None else run.code,
         error=None if run is None else run.error,
     )

@@ -119,7 +119,7 @@ def heartbeat_run(api: CallbackApi, request: Request, parameters: Mapping[str, s
     body = read_body(request, HeartbeatBody, optional=True, most=MAX_HEARTBEAT_BYTES)
     beat = api.callbacks.heartbeat(run, token, ProgressReport(body.progress, body.note))
     run = beat.run
-    shown = run_document(replace(run, result=None))
+    shown = run_document(run)
     answer = HeartbeatAnswer(
         state=run.state,
         cancel_requested=beat.stop is not None,

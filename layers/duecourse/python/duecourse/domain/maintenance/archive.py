@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from duecourse.domain.instants import from_iso, to_iso
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Record, Run, Succeeded
 from duecourse.domain.runs.run_document import run_document
 
 EXPIRY = "dynamodb.amazonaws.com"
@@ -88,17 +88,21 @@ def row_of(run: Run) -> dict[str, Any]:
     """A run as GET /v1/runs/{id} shows it, with its tenant; a large result is shown by its key in the store of results,
     which keeps it a little longer.
     """
-    own = {"schema_version": SCHEMA_VERSION, "tenant": run.tenant, "result_key": run.result_key}
+    own = {
+        "schema_version": SCHEMA_VERSION,
+        "tenant": run.tenant,
+        "result_key": run.result_key if isinstance(run, Succeeded) else None,
+    }
     return own | run_document(run)
 
 
 def _folder(change: RunChange) -> str:
-    return f"{RUNS}/day={day_of(change.content)}" if isinstance(change.content, Run) else UNREADABLE
+    return f"{RUNS}/day={day_of(change.content)}" if isinstance(change.content, Record) else UNREADABLE
 
 
 def _row(change: RunChange) -> dict[str, Any]:
     match change.content:
-        case Run() as run:
+        case Record() as run:
             return row_of(run)
         case Unreadable(image, error):
             return {"sequence": change.sequence, "error": error, "image": image}

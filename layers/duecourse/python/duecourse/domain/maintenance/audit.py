@@ -11,7 +11,7 @@ from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.maintenance.scan import Position
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
 from duecourse.domain.runs.member import MEMBERS_FAILED
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Run, Succeeded, Waiting, finished_at, reason_of
 from duecourse.domain.runs.verdict import Verdict
 from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
 from duecourse.domain.workflows.ends import End
@@ -182,7 +182,7 @@ def has_members(run: Run) -> bool:
     """
     if run.workflow is None or run.is_member:
         return False
-    return run.state in (RunState.WAITING, RunState.SUCCEEDED) or run.reason == MEMBERS_FAILED
+    return isinstance(run, Waiting | Succeeded) or reason_of(run) == MEMBERS_FAILED
 
 
 def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Member, int]]:
@@ -194,7 +194,7 @@ def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Member, int]]:
     for each in view.members:
         turn = view.due(each)
         if each.member.given is None and turn is not None and _incomplete(view.run, each):
-            own = None if each.run is None else each.run.finished_at
+            own = None if each.run is None else finished_at(each.run)
             since = turn if own is None else max(turn, int(own))
             if since + STALLED_SECONDS <= now:
                 found.append((each.member, since))
@@ -207,6 +207,6 @@ def _incomplete(of: Run, each: MemberView) -> bool:
             return each.run is None
         case Pending.DUE | Pending.LEFT:
             # A member that was skipped stays so where one before it is redriven after the workflow's success.
-            return each.run is None or (each.run.state.final and of.state is not RunState.SUCCEEDED)
+            return each.run is None or (each.run.state.final and not isinstance(of, Succeeded))
         case _:
             return False

@@ -5,7 +5,18 @@
 from __future__ import annotations
 
 from duecourse.domain.runs.attempt import Attempt, AttemptOutcome
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import (
+    Cancelled,
+    Dead,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Skipped,
+    Succeeded,
+    Waiting,
+    finished_at,
+)
 
 MAX_ATTEMPTS = 20
 """Attempts that are shown of a run, the last ones."""
@@ -44,15 +55,15 @@ def _last(run: Run) -> Attempt:
     """The attempt that the record describes."""
 
     def ended(outcome: AttemptOutcome, error: str | None = None, code: str | None = None) -> Attempt:
-        return Attempt(run.attempt, run.started_at, run.finished_at, outcome, error and error[:MAX_ERROR], code)
+        return Attempt(run.attempt, run.started_at, finished_at(run), outcome, error and error[:MAX_ERROR], code)
 
-    match run.state:
-        case RunState.SUCCEEDED:
+    match run:
+        case Succeeded():
             return ended(AttemptOutcome.SUCCEEDED)
-        case RunState.CANCELLED | RunState.SKIPPED:
+        case Cancelled() | Skipped():
             return ended(AttemptOutcome.CANCELLED)
-        case RunState.RETRYING | RunState.DEAD:
+        case Retrying() | Dead():
             outcome = AttemptOutcome.LOST if run.code == LOST else AttemptOutcome.FAILED
             return ended(outcome, run.error, run.code)
-        case RunState.QUEUED | RunState.RUNNING | RunState.WAITING:
+        case Queued() | Running() | Waiting():
             return Attempt(run.attempt, run.started_at, None, None)

@@ -25,9 +25,20 @@ from duecourse.domain.runs.decision import (
     Transition,
 )
 from duecourse.domain.runs.finish import cancel, decide_finish, succeed
-from duecourse.domain.runs.records import WORKFLOW_OVER, ended, first_record, stopped_by_workflow
+from duecourse.domain.runs.records import WORKFLOW_OVER, cancelled, first_record, stopped_by_workflow
 from duecourse.domain.runs.recreated import instead_of, of_predecessor, own_job
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import (
+    Alive,
+    Cancelled,
+    Dead,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Skipped,
+    Succeeded,
+    Waiting,
+)
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS, decide_start
 from duecourse.domain.targets.targets import Failed
 
@@ -37,7 +48,7 @@ LATE_WORKFLOW = Failed("its jobs had not ended by its deadline", code="workflow.
 ARMED_SECONDS = 5
 """After which a deadline is looked at again whose message came before the record of its attempt."""
 
-_MAY_BEGIN = (RunState.RUNNING, RunState.RETRYING, RunState.QUEUED)
+_MAY_BEGIN = (Running, Retrying, Queued)
 """Where the next attempt may be armed and not written yet: after a retry, a turn in line, or a lost worker."""
 
 Command = Completed | GivenUp | DeadlineCame | CancelAsked
@@ -59,10 +70,10 @@ def decide_command(
         return _cancel(event, run, context, now)
     attempt = event.request.attempt
     if run.attempt != attempt:
-        if isinstance(event, DeadlineCame) and run.attempt == attempt - 1 and run.state in _MAY_BEGIN:
+        if isinstance(event, DeadlineCame) and run.attempt == attempt - 1 and isinstance(run, _MAY_BEGIN):
             return RetryLater(now + ARMED_SECONDS, "its attempt is about to begin")
         return Drop(f"attempt {attempt} is over")
-    if run.state in (RunState.RUNNING, RunState.WAITING):
+    if isinstance(run, Alive):
         return _alive(event, own_job(job, run), run, context, now)
     return _late(run)
 
@@ -72,7 +83,11 @@ def _late(run: Run) -> Decision:
 
 
 def _alive(
-    event: Completed | GivenUp | DeadlineCame, job: JobSnapshot, run: Run, context: AttemptContext, now: float
+    event: Completed | GivenUp | DeadlineCame,
+    job: JobSnapshot,
+    run: Running | Waiting,
+    context: AttemptContext,
+    now: float,
 ) -> Decision:
     """The attempt is RUNNING (its call has not returned yet) or WAITING."""
     match event:
@@ -89,55 +104,58 @@ def _alive(
 def _during_call(transition: Transition) -> Transition:
     """The same; a call that has not returned stays at work beside what follows."""
     before = transition.previous
-    if before is None or before.state is not RunState.RUNNING:
+    if not isinstance(before, Running):
         return transition
     return replace(transition, run=replace(transition.run, called_until=before.started_at))
 
 
-def _deadline(event: DeadlineCame, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
-    if run.state is RunState.RUNNING and not run.is_workflow:  # that of a workflow: as for a cancellation
-        believed_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
+def _deadline(
+    event: DeadlineCame, job: JobSnapshot, run: Running | Waiting, context: AttemptContext, now: float
+) -> Decision:
+    if isinstance(run, Running) and not run.is_workflow:  # that of a workflow: as for a cancellation
+        believed_until = run.lease_until + LEASE_MARGIN_SECONDS
         if now < believed_until:
             return _rescheduled(event, run, believed_until, "its call has not returned yet")
         return Drop("its worker vanished; its own message takes it over")
-    if run.deadline is None:
+    if run.deadlines is None:
         return Drop("it has no deadline")
-    if now < run.deadline:
-        return _rescheduled(event, run, run.deadline, "it was heard of meanwhile")
-    if run.waiting_until is not None and now >= run.waiting_until:
+    if now < run.deadlines.next:
+        return _rescheduled(event, run, run.deadlines.next, "it was heard of meanwhile")
+    if now >= run.deadlines.waiting_until:
         failed = LATE_WORKFLOW if run.is_workflow else LATE_CALLBACK
     else:
         failed = Failed("its heartbeat did not come in time", code="callback.heartbeat")
     return carried(decide_finish(run, job, failed, now=now, draw=event.draw), event.request, context)
 
 
-def _rescheduled(event: DeadlineCame, run: Run, until: float, reason: str) -> Decision:
+def _rescheduled(event: DeadlineCame, run: Running | Waiting, until: float, reason: str) -> Decision:
     """Only one of several copies is rescheduled; otherwise each would send a successor at every heartbeat."""
-    if event.armed is not None and run.armed is not None and event.armed != run.armed:
+    armed = None if run.deadlines is None else run.deadlines.armed
+    if event.armed is not None and armed is not None and event.armed != armed:
         return Drop("another message looks after its deadline")
     return Reschedule(until, reason)
 
 
 def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -> Decision:
-    match run.state:
-        case RunState.CANCELLED | RunState.SKIPPED if event.reason == WORKFLOW_OVER and stopped_by_workflow(run):
+    match run:
+        case Cancelled() | Skipped() if event.reason == WORKFLOW_OVER and stopped_by_workflow(run):
             # Written anew: a start that is about to write over it read that the workflow's run was alive.
             return carried(cancel(run, event.reason, now), event.request, context)
-        case RunState.DEAD if event.reason == WORKFLOW_OVER and _is_to_run_again(event.request, run):
-            over = replace(cancel(run, event.reason, now).run, earlier=earlier_than_next(run), notified=False)
+        case Dead() if event.reason == WORKFLOW_OVER and _is_to_run_again(event.request, run):
+            over = replace(cancelled(run, event.reason, now), earlier=earlier_than_next(run))
             return carried(Transition(over, run, event.reason), event.request, context)
-        case RunState.CANCELLED:
+        case Cancelled():
             return FollowUp(run, "already CANCELLED")
-        case RunState.SUCCEEDED | RunState.DEAD | RunState.SKIPPED:
+        case Succeeded() | Dead() | Skipped():
             return _late(run)
-        case RunState.RETRYING | RunState.QUEUED:
+        case Retrying() | Queued():
             return carried(cancel(run, event.reason, now), event.request, context)
-        case RunState.WAITING if run.heartbeat_until is None:
+        case Waiting() if run.deadlines.heartbeat_until is None:
             return carried(cancel(run, event.reason, now), event.request, context)
-        case RunState.RUNNING if run.is_workflow:
+        case Running() if run.is_workflow:
             # At once: its worker only sends starts, and may be dead. Who receives one sees that the run is over.
             return carried(cancel(run, event.reason, now), event.request, context)
-        case RunState.RUNNING | RunState.WAITING:
+        case Running() | Waiting():
             if run.cancel_requested is not None:
                 return Drop("its cancellation is asked for already")
             # Only the token changes, so that the writer that ends the attempt must read the record again.
@@ -162,7 +180,7 @@ def _without_record(event: Command, job: JobSnapshot, context: AttemptContext, n
         return Drop("the job is gone")
     if event.request.generation < job.created_generation:
         return Drop("the job was deleted and created anew")
-    record = ended(first_record(event.request, job, context), RunState.CANCELLED, event.reason, now, context)
+    record = cancelled(first_record(event.request, job, context), event.reason, now, context)
     return Transition(record, None, event.reason)
 
 

@@ -21,9 +21,20 @@ from duecourse.domain.runs.decision import (
     Transition,
 )
 from duecourse.domain.runs.overlap import LOST_SECONDS
-from duecourse.domain.runs.records import ended, first_record
+from duecourse.domain.runs.records import cancelled, dead, first_record
 from duecourse.domain.runs.recreated import instead_of, of_predecessor, own_job
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import (
+    Cancelled,
+    Dead,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Skipped,
+    Succeeded,
+    Waiting,
+    cancel_requested,
+)
 from duecourse.domain.runs.start import (
     LEASE_MARGIN_SECONDS,
     adopted,
@@ -50,37 +61,37 @@ def decide_dead_lettered(
     if of_predecessor(request, job, run):
         return instead_of(run, _unknown(event, job, context, now))
     carried = request.is_known_to(run)
-    match run.state:
-        case RunState.DEAD if carried and run.nonce != request.nonce:
+    match run:
+        case Dead() if carried and run.nonce != request.nonce:
             return adopted(run, request, context)
-        case RunState.DEAD if carried and not run.notified:
+        case Dead() if carried and not run.notified:
             return FollowUp(run, "its death was not announced")
-        case RunState.DEAD if carried:
+        case Dead() if carried:
             return RetryLater(now, "its run is dead")
-        case RunState.DEAD if asked_again(request, run):
+        case Dead() if asked_again(request, run):
             return Reschedule(now, "another allowance was asked for and not granted yet")
-        case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED if carried:
+        case Succeeded() | Cancelled() | Skipped() if carried:
             return FollowUp(run, "what follows from its end may never have been done")
-        case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED | RunState.DEAD:
+        case Succeeded() | Cancelled() | Skipped() | Dead():
             return Drop(f"its run is {run.state} by another message")
-        case RunState.RETRYING if carried or (event.starts and request.attempt == run.attempt):
+        case Retrying() if carried or (event.starts and request.attempt == run.attempt):
             return FollowUp(run, "the next attempt's message may never have been sent")
         case _ if not (event.starts or carried):
             return Reschedule(now, "its run is alive")
-        case RunState.RETRYING if request.attempt == run.attempt + 1:
+        case Retrying() if request.attempt == run.attempt + 1:
             return _given_up(event, job, run, context, now)
-        case RunState.QUEUED:
+        case Queued():
             return Reschedule(now, "its run waits in line, or is to be put there")
-        case RunState.RETRYING:
+        case Retrying():
             return Drop("another message carries its run on")
-        case RunState.RUNNING:
+        case Running():
             return _running(event, job, run, context, now)
-        case RunState.WAITING:
+        case Waiting():
             return Drop("its run waits for its callback")
 
 
-def _running(event: DeadLettered, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
-    lease_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
+def _running(event: DeadLettered, job: JobSnapshot, run: Running, context: AttemptContext, now: float) -> Decision:
+    lease_until = run.lease_until + LEASE_MARGIN_SECONDS
     if now < lease_until:
         return RetryLater(lease_until, "its worker may still be alive")
     if not event.request.carries(run, context.message_id) and now < lease_until + LOST_SECONDS:
@@ -88,11 +99,14 @@ def _running(event: DeadLettered, job: JobSnapshot, run: Run, context: AttemptCo
     return _given_up(event, job, run, context, now)
 
 
-def _given_up(event: DeadLettered, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Transition:
+def _given_up(
+    event: DeadLettered, job: JobSnapshot, run: Running | Retrying, context: AttemptContext, now: float
+) -> Transition:
     """The end of a run that no message carries: not a death if it was to end anyway."""
-    if run.cancel_requested is not None or not isinstance(own_job(job, run), Job):
-        reason = run.cancel_requested or "deleted"
-        return Transition(ended(run, RunState.CANCELLED, reason, now, context), run, reason)
+    asked = cancel_requested(run)
+    if asked is not None or not isinstance(own_job(job, run), Job):
+        reason = asked or "deleted"
+        return Transition(cancelled(run, reason, now, context), run, reason)
     return _dead(event, run, context, now)
 
 
@@ -113,14 +127,13 @@ def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now
         return Reschedule(now, held.reason)
     if now >= late_since(request) + (context.expires_at - now):
         return RetryLater(now, "so old that its record may have expired")
-    dead = _dead(event, first_record(request, job, context), context, now)
-    return replace(dead, previous=None)
+    return replace(_dead(event, first_record(request, job, context), context, now), previous=None)
 
 
 def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) -> Transition:
     """Dead, and carried by this message: after the console's redrive it comes back under another id, and the run starts
     again.
     """
-    failed = replace(run, error=run.error or ERROR, code=run.code or REASON, nonce=event.request.nonce, notified=False)
-    dead = ended(failed, RunState.DEAD, REASON, now, context)
-    return Transition(replace(dead, expires_at=context.expires_at), run, REASON)
+    failed = replace(run, error=run.error or ERROR, code=run.code or REASON, nonce=event.request.nonce)
+    over = replace(dead(failed, REASON, now, context), expires_at=context.expires_at)
+    return Transition(over, run, REASON)

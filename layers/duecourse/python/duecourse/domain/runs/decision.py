@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, Running
 from duecourse.domain.runs.run_identity import OfRun, RunIdentity
 from duecourse.domain.schedules.occurrences import OccurrenceRules, Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Outcome
@@ -185,9 +185,9 @@ Event = DeadLettered | StartRequest | Ended | Completed | GivenUp | DeadlineCame
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Write `run` (RUNNING) over `previous` (None: nothing may be there) and call the target."""
+    """Write `run` over `previous` (None: nothing may be there) and call the target."""
 
-    run: Run
+    run: Running
     previous: Run | None
     reason: str
 

@@ -9,7 +9,7 @@ from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
 from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, reason_of
 from duecourse.domain.runs.verdict import Explanation, Verdict, in_line, recorded
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError, excluding
@@ -93,7 +93,7 @@ def _judge(
 ) -> Explanation:
     # A range has two ends, not its instants; the occurrences of a former schedule are not known any more.
     named = occurrences is None or occurrences.next(at - 1) == at
-    if record is not None and (record.occurrence == at or named or record.reason == "edited"):
+    if record is not None and (record.occurrence == at or named or reason_of(record) == "edited"):
         return in_line(recorded(record, at), record, around.line)
     match job:
         case None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Running, T, Waiting
 
 BEAT_SECONDS = 5
 """The shortest interval between two written heartbeats of a run. A deadline is later by this much, so that heartbeats
@@ -33,19 +33,22 @@ class Heartbeat:
     until: float | None
     report: ProgressReport
 
-    def beaten(self, run: Run) -> Run:
+    def beaten(self, run: T) -> T:
         """The run after this heartbeat."""
+        deadlines = run.deadlines
+        if deadlines is not None and self.until is not None:
+            deadlines = replace(deadlines, heartbeat_until=self.until)
         return replace(
             run,
+            deadlines=deadlines,
             heartbeat_at=self.at,
-            heartbeat_until=run.heartbeat_until if self.until is None else self.until,
             progress=run.progress if self.report.progress is None else self.report.progress,
             note=run.note if self.report.note is None else self.report.note,
         )
 
 
 def decide_heartbeat(
-    run: Run, heartbeat_seconds: int | None, report: ProgressReport, *, now: float
+    run: Running | Waiting, heartbeat_seconds: int | None, report: ProgressReport, *, now: float
 ) -> Heartbeat | None:
     """What a heartbeat of a run that is alive writes; None: nothing, since a whole interval is left of its deadline and
     its report is no news, or the last written heartbeat is younger than BEAT_SECONDS.
@@ -57,11 +60,11 @@ def decide_heartbeat(
     return beat if until is not None or (news and not recent) else None
 
 
-def _deadline(run: Run, heartbeat_seconds: int | None, now: float) -> float | None:
+def _deadline(run: Running | Waiting, heartbeat_seconds: int | None, now: float) -> float | None:
     """The deadline that makes sure that a whole interval is left; None if that is so, or none is wanted."""
-    if run.heartbeat_until is None:
+    if run.deadlines is None or (standing := run.deadlines.heartbeat_until) is None:
         return None
     if heartbeat_seconds is None:
-        return run.waiting_until if run.waiting_until != run.heartbeat_until else None
+        return run.deadlines.waiting_until if run.deadlines.waiting_until != standing else None
     # It is never lowered: until the call returns it is later than one heartbeat interval.
-    return now + heartbeat_seconds + BEAT_SECONDS if now + heartbeat_seconds > run.heartbeat_until else None
+    return now + heartbeat_seconds + BEAT_SECONDS if now + heartbeat_seconds > standing else None

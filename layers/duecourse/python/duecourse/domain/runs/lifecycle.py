@@ -29,7 +29,7 @@ from duecourse.domain.runs.decision import (
 from duecourse.domain.runs.finish import decide_finish
 from duecourse.domain.runs.member import decide_evaluated, decide_member_start
 from duecourse.domain.runs.recreated import of_generation
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, Running, Waiting
 from duecourse.domain.runs.start import decide_start, redriven
 
 
@@ -41,8 +41,8 @@ def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptCont
         case StartRequest() as event:
             return decide_start(event, job, run, context, now=now)
         case Ended(outcome, draw):
-            if run is None:
-                raise ValueError("an attempt ends on the record that it was started with")
+            if not isinstance(run, Running | Waiting):
+                raise TypeError("an attempt ends on the record that it was started with")
             return decide_finish(run, job, outcome, now=now, draw=draw)
         case Completed(request) | GivenUp(request) | DeadlineCame(request) | CancelAsked(request) as event:
             if run is not None and request.turn is not None and redriven(request, run, context):

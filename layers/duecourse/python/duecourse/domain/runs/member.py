@@ -26,9 +26,17 @@ from duecourse.domain.runs.decision import (
     WorkflowOutcome,
 )
 from duecourse.domain.runs.finish import cancel, succeed
-from duecourse.domain.runs.records import begun, ended, first_record, may_run_again, skipped, stopped_by_workflow
+from duecourse.domain.runs.records import (
+    begun,
+    dead,
+    first_record,
+    may_run_again,
+    not_run,
+    skipped,
+    stopped_by_workflow,
+)
 from duecourse.domain.runs.recreated import own_job
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Dead, Queued, Retrying, Run, Running, Skipped, Succeeded, Waiting
 from duecourse.domain.runs.start import MIN_PAUSE_SECONDS, decide_start, go_on, held_by_pause, redriven
 from duecourse.domain.targets.targets import WorkflowTarget
 
@@ -49,7 +57,7 @@ def decide_member_start(
     one that says that the member may run again.
     """
     held = held_by_pause(request, job, now) if isinstance(job, Job) else None
-    if held and run is not None and run.state is RunState.QUEUED:
+    if held and isinstance(run, Queued):
         return held  # it waited in the queue of its job
     if run is not None and not may_run_again(run):
         return go_on(request, own_job(job, run), run, context, now)
@@ -67,7 +75,7 @@ def decide_member_start(
     if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # of a rerun, another job may have the name
         return _skipped(request, turn, job, run, context, "deleted")
     late = job.start_deadline_seconds is not None and now > request.due + job.start_deadline_seconds
-    if late and not (run is not None and run.state is RunState.DEAD):
+    if late and not isinstance(run, Dead):
         return _skipped(request, turn, job, run, context, "start_deadline")
     if held:
         return held
@@ -98,12 +106,12 @@ def _skipped(
 ) -> Decision:
     """The record of a member that does not run, over the one of an earlier round."""
     if run is None:
-        return skipped(request, job, context, reason)
-    if (run.state, run.reason, run.round) == (RunState.SKIPPED, reason, max(run.round, turn.round)):
+        return not_run(request, job, context, reason)
+    if isinstance(run, Skipped) and (run.reason, run.round) == (reason, max(run.round, turn.round)):
         return FollowUp(run, f"already {run.state}")
-    never = ended(replace(run, earlier=earlier_than_next(run)), RunState.SKIPPED, reason, None, context)
-    fresh = replace(never, round=max(run.round + 1, turn.round), notified=False, error=None, code=None)
-    return Transition(replace(fresh, cancel_requested=None), run, reason)
+    never = skipped(replace(run, earlier=earlier_than_next(run)), reason, context)
+    fresh = replace(never, round=max(run.round + 1, turn.round), error=None, code=None, cancel_requested=None)
+    return Transition(fresh, run, reason)
 
 
 def decide_evaluated(
@@ -116,15 +124,15 @@ def decide_evaluated(
     job = own_job(job, run)
     if request.is_known_to(run):  # this message carries the run: what it asked for is done
         return decide_start(request, job, run, context, now=now)
-    match run.state:
-        case RunState.RUNNING | RunState.WAITING | RunState.RETRYING:
+    match run:
+        case Running() | Waiting() | Retrying():
             return _alive(event, job, run, context, now)
-        case RunState.DEAD if run.reason != MEMBERS_FAILED:
+        case Dead() if run.reason != MEMBERS_FAILED:
             return Drop("the workflow's run ended otherwise; a redrive of its own goes on with it")
-        case RunState.DEAD if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
+        case Dead() if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
             named = replace(run, error=event.error, token=context.token)
             return Transition(named, run, "other jobs of it are dead now")
-        case RunState.DEAD | RunState.SUCCEEDED if _goes_on(run, outcome) and isinstance(job, Job):
+        case Dead() | Succeeded() if _goes_on(run, outcome) and isinstance(job, Job):
             # Not redriven itself: its other dead members stay dead.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
             return Start(begun(allowed, request, job, context, now), run, "a member was redriven")
@@ -134,10 +142,12 @@ def decide_evaluated(
 
 def _goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
     """Whether a run that its members ended continues: one of them was redriven."""
-    return outcome is WorkflowOutcome.OPEN or (run.state is RunState.DEAD and outcome is WorkflowOutcome.DONE)
+    return outcome is WorkflowOutcome.OPEN or (isinstance(run, Dead) and outcome is WorkflowOutcome.DONE)
 
 
-def _alive(event: Evaluated, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
+def _alive(
+    event: Evaluated, job: JobSnapshot, run: Running | Waiting | Retrying, context: AttemptContext, now: float
+) -> Decision:
     if not isinstance(job, Job):
         return carried(cancel(run, "deleted", now), event.request, context)
     match event.outcome:
@@ -145,12 +155,12 @@ def _alive(event: Evaluated, job: JobSnapshot, run: Run, context: AttemptContext
             return Drop("some of its jobs have not ended")
         case WorkflowOutcome.DONE:
             return carried(succeed(run, None, now), event.request, context)
-        case WorkflowOutcome.FAILED if run.state is not RunState.WAITING:
-            # Its worker may be about to redrive the failed ones; one that died or was refused before that tries again.
-            return RetryLater(max(now + MIN_PAUSE_SECONDS, run.not_before or 0.0), "its jobs are being started")
-        case WorkflowOutcome.FAILED:
+        case WorkflowOutcome.FAILED if isinstance(run, Waiting):
             failed = replace(run, error=event.error, code="workflow.failed")
-            dead = Transition(ended(failed, RunState.DEAD, MEMBERS_FAILED, now), run, "members failed")
-            return carried(dead, event.request, context)
+            return carried(Transition(dead(failed, MEMBERS_FAILED, now), run, "members failed"), event.request, context)
+        case WorkflowOutcome.FAILED:
+            # Its worker may be about to redrive the failed ones; one that died or was refused before that tries again.
+            again = max(now + MIN_PAUSE_SECONDS, run.not_before if isinstance(run, Retrying) else 0.0)
+            return RetryLater(again, "its jobs are being started")
         case other:
             assert_never(other)

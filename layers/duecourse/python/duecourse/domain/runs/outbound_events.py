@@ -7,7 +7,18 @@ from typing import Any
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import EventKind
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import (
+    Cancelled,
+    Dead,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Skipped,
+    Succeeded,
+    Waiting,
+    reason_of,
+)
 
 LATE_REASONS = frozenset({"missed", "superseded", "start_deadline"})
 """Reasons for which a late run is skipped."""
@@ -25,19 +36,19 @@ def outbound_events_of(run: Run, job: Job) -> tuple[str, ...]:
     if not job.events:
         return ()
     found: list[str] = []
-    match run.state:
-        case RunState.DEAD:
+    match run:
+        case Dead():
             found += [RUN_DEAD] if _wants(job, EventKind.DEATHS, EventKind.FAILURES) else []
-        case RunState.RETRYING:
+        case Retrying():
             found += [ATTEMPT_FAILED] if _wants(job, EventKind.FAILURES) else []
-        case RunState.SUCCEEDED:
+        case Succeeded():
             found += [RUN_SUCCEEDED] if _wants(job) else []
-        case RunState.CANCELLED:
+        case Cancelled():
             found += [RUN_CANCELLED] if _wants(job) else []
-        case RunState.SKIPPED:
+        case Skipped():
             late = run.reason in LATE_REASONS
             found += [RUN_SKIPPED] if _wants(job, *([EventKind.LATE] if late else [])) else []
-        case RunState.QUEUED | RunState.RUNNING | RunState.WAITING:
+        case Queued() | Running() | Waiting():
             return ()
     if run.attempt == 1 and (run.lateness or 0.0) > job.missed.grace_seconds and _wants(job, EventKind.LATE):
         found.append(RUN_LATE)
@@ -52,7 +63,7 @@ def detail_of(run: Run, kind: str) -> dict[str, Any]:
         "job_id": run.job_id,
         "run_id": str(run.name),
         "state": run.state.value,
-        "reason": run.reason,
+        "reason": reason_of(run),
         "attempt": run.attempt,
         "occurrence": to_iso(run.occurrence),
         "due": to_iso(run.due),

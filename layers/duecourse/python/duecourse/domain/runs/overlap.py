@@ -12,7 +12,19 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.runs.member import MEMBERS_FAILED
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import (
+    Dead,
+    Deadlines,
+    Final,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Succeeded,
+    Waiting,
+    cancel_requested,
+    reason_of,
+)
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 
 ORPHAN_SECONDS = 120
@@ -100,12 +112,12 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
     """Decide on a lock that another run holds; `holder` is that run's record (strongly read)."""
     # The holder may be about to write its start (a first attempt, the next one, a redrive).
     starting = now < lock.until + LEASE_MARGIN_SECONDS
-    begun = holder is not None and holder.state not in (RunState.QUEUED, RunState.DEAD)
+    begun = not isinstance(holder, Queued | Dead | None)
     if starting and not begun:
         return _about_to_start(lock, asks, now)
-    if holder is None or holder.state is RunState.QUEUED:
+    if isinstance(holder, Queued | None):
         return TakeOver(lock, "its holder never started")
-    if holder.state.final:
+    if isinstance(holder, Final):
         return TakeOver(lock, f"its holder is {holder.state}")
     if lost := _lost(holder, starting, now):
         return TakeOver(lock, lost)
@@ -117,7 +129,7 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
         return Yield("overlap", alive)
     if rule.preempts and asks.mine < lock.holder:
         return Yield("replaced", alive)
-    return Wait(alive, holder if rule.preempts and holder.cancel_requested is None else None)
+    return Wait(alive, holder if rule.preempts and cancel_requested(holder) is None else None)
 
 
 def decide_turn(
@@ -136,7 +148,7 @@ def rank_of_start(run: Run, previous: Run | None) -> int:
     """Orders the starts of one run: by attempt, and a start over a final record (such as a redrive) after the other
     starts of its attempt. `run` is the record to write over `previous`.
     """
-    return 2 * run.attempt + (previous is not None and previous.state.final)
+    return 2 * run.attempt + (isinstance(previous, Final))
 
 
 def last_rank_before(final: Run) -> int:
@@ -151,7 +163,7 @@ def called_until(run: Run, now: float) -> float | None:
     workflow's run that its members did not end, until now, since members that read it before may have begun. Such a
     call ends within an invocation (WORKER_SECONDS). None: no call is known of.
     """
-    left = run.is_workflow and run.attempt > 0 and run.state is not RunState.SUCCEEDED and run.reason != MEMBERS_FAILED
+    left = run.is_workflow and run.attempt > 0 and not (isinstance(run, Succeeded) or reason_of(run) == MEMBERS_FAILED)
     return latest(run.called_until, now) if left else run.called_until
 
 
@@ -160,8 +172,8 @@ def called_in_workflow(workflow: Run | None, now: float) -> float | None:
     workflow may be at work, because this one has no lock, or may count as lost.
     """
     match workflow:
-        case Run(state=RunState.RUNNING, lease_until=until) | Run(state=RunState.WAITING, waiting_until=until):
-            return workflow.called_until if until is not None and now < until else None
+        case Running(lease_until=until) | Waiting(deadlines=Deadlines(waiting_until=until)):
+            return workflow.called_until if now < until else None
         case _:
             return None
 
@@ -189,12 +201,12 @@ def _lost(holder: Run, starting: bool, now: float) -> str | None:
     """Why a holder that is not final counts as lost; None if it does not."""
     if starting:
         return None
-    match holder.state:
-        case RunState.RUNNING if now > (holder.lease_until or 0.0) + ORPHAN_SECONDS:
+    match holder:
+        case Running() if now > holder.lease_until + ORPHAN_SECONDS:
             return "its holder's worker vanished"
-        case RunState.RETRYING if now > (holder.not_before or 0.0) + LOST_SECONDS:
+        case Retrying() if now > holder.not_before + LOST_SECONDS:
             return "its holder's next attempt never came"
-        case RunState.WAITING if now > (holder.deadline or 0.0) + LOST_SECONDS:
+        case Waiting() if now > holder.deadlines.next + LOST_SECONDS:
             return "its holder's callback never came"
         case _:
             return None

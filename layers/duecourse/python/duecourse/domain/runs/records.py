@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, assert_never
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.jobs.policies import Completion, Lane
 from duecourse.domain.runs.attempts import earlier_than_next
 from duecourse.domain.runs.callback import CallbackToken
 from duecourse.domain.runs.decision import AttemptContext, Readiness, Start, StartRequest, Transition
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import (
+    Cancelled,
+    Dead,
+    Deadlines,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Skipped,
+    Succeeded,
+    Waiting,
+    cancel_requested,
+)
 from duecourse.domain.targets.targets import WorkflowTarget
-
-OVERLAP = "overlap"
-"""`waiting_for` of a run that waits for another run of its job."""
 
 WORKFLOW_OVER = "workflow_over"
 """Why a member is cancelled whose workflow's run ended otherwise: by its deadline, or by hand."""
 
 
-def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Run:
+def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Queued:
     """The first record of a run, before its first attempt."""
     identity = request.identity
     if isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and identity.workflow is None:
         identity = replace(identity, workflow=f"{job.id}@{job.target.graph}")
-    return Run(
+    return Queued(
         identity,
-        RunState.QUEUED,
         job.lane if isinstance(job, Job) else Lane.NORMAL,
         attempts_allowed=job.attempts_allowed if isinstance(job, Job) else 1,
         caught_up=request.caught_up_at is not None,
@@ -34,118 +44,120 @@ def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContex
     )
 
 
-def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Run:
-    """The run with its next attempt begun, carried by this message."""
-    first = replace(
-        run,
-        state=RunState.RUNNING,
-        reason=None,
-        attempt=run.attempt + 1,
-        token=context.token,
-        message_id=context.message_id,
-        nonce=request.nonce,
-        lease_until=context.lease_until,
-        not_before=None,
-        first_started_at=run.first_started_at if run.first_started_at is not None else now,
-        started_at=now,
-        finished_at=None,
-        notified=False,
-        expires_at=context.expires_at,
-        callback_hash=None,
-        waiting_until=None,
-        heartbeat_until=None,
-        heartbeat_at=None,
-        progress=None,
-        note=None,
-        armed=None,
-        cancel_requested=None,
-        waiting_for=None,
-        earlier=earlier_than_next(run),
-    )
-    match job.completion:
-        case Completion.RESPONSE:
-            return first
-        case Completion.CALLBACK:
-            return _with_callback(first, job, context, now)
+def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Running:
+    """The run with its next attempt begun, carried by this message.
 
-
-def queued(run: Run, now: float) -> Run:
-    """The record of a run that has to wait in line before its first attempt."""
-    return replace(
-        run,
-        state=RunState.QUEUED,
-        attempt=0,
-        lease_until=None,
-        first_started_at=None,
-        started_at=None,
-        callback_hash=None,
-        waiting_until=None,
-        heartbeat_until=None,
-        armed=None,
-        waiting_for=OVERLAP,
-        waiting_since=now,
-    )
-
-
-def _with_callback(run: Run, job: Job, context: AttemptContext, now: float) -> Run:
-    """Token and deadlines are stored before the call, since the callback may come before the call has returned. Until
+    Token and deadlines of a callback are stored before the call, since it may come before the call has returned. Until
     then the call's own time-out is added to the first heartbeat's deadline.
     """
-    token = CallbackToken(run.tenant, run.attempt, context.secret)
-    beat = None if job.heartbeat_seconds is None else now + job.timeout_seconds + job.heartbeat_seconds
-    kept = context.expires_at + job.completion_seconds
-    until = now + job.completion_seconds
-    return replace(run, callback_hash=token.hash, waiting_until=until, heartbeat_until=beat, expires_at=kept)
-
-
-def ended(run: Run, state: RunState, reason: str | None, now: float | None, by: AttemptContext | None = None) -> Run:
-    """The run at the end of its attempt or its own end, at `now` (UTC seconds; None: it has not begun).
-
-    It waits for nothing any more. `by` is the message that writes this; by default the one that carries the attempt.
-    """
-    over = replace(
-        run,
-        state=state,
-        reason=reason,
-        finished_at=now,
-        lease_until=None,
-        not_before=None,
-        waiting_until=None,
-        heartbeat_until=None,
-        armed=None,
-        waiting_for=None,
-        # The end of its last attempt is not that of a run that was to be tried again.
-        earlier=earlier_than_next(run) if run.state is RunState.RETRYING else run.earlier,
+    attempt, expires_at, callback_hash, deadlines = run.attempt + 1, context.expires_at, None, None
+    match job.completion:
+        case Completion.RESPONSE:
+            pass
+        case Completion.CALLBACK:
+            beat = None if job.heartbeat_seconds is None else now + job.timeout_seconds + job.heartbeat_seconds
+            deadlines = Deadlines(now + job.completion_seconds, beat)
+            callback_hash = CallbackToken(run.tenant, attempt, context.secret).hash
+            expires_at += job.completion_seconds
+        case other:
+            assert_never(other)
+    return Running(
+        **run.common(
+            attempt=attempt,
+            token=context.token,
+            message_id=context.message_id,
+            nonce=request.nonce,
+            first_started_at=run.first_started_at if run.first_started_at is not None else now,
+            started_at=now,
+            expires_at=expires_at,
+            callback_hash=callback_hash,
+            heartbeat_at=None,
+            progress=None,
+            note=None,
+            earlier=earlier_than_next(run),
+        ),
+        lease_until=context.lease_until,
+        deadlines=deadlines,
     )
-    return over if by is None else replace(over, token=by.token, message_id=by.message_id)
 
 
-def skipped(request: StartRequest, job: JobSnapshot, context: AttemptContext, reason: str) -> Transition:
+def queued(run: Running, now: float) -> Queued:
+    """The record of a run that has to wait in line before its first attempt."""
+    return Queued(**run.common(**_NOT_BEGUN, waiting_since=now))
+
+
+_NOT_BEGUN: Mapping[str, object] = {
+    "attempt": 0,
+    "first_started_at": None,
+    "started_at": None,
+    "callback_hash": None,
+}
+
+
+def waiting(run: Running, deadlines: Deadlines) -> Waiting:
+    """The run after its call has returned."""
+    return Waiting(**run.common(), deadlines=deadlines, cancel_requested=run.cancel_requested)
+
+
+def retrying(run: Run, now: float, not_before: float) -> Retrying:
+    """The run after a failed attempt, the next one of which starts at `not_before` (UTC seconds)."""
+    return Retrying(**run.common(), finished_at=now, not_before=not_before)
+
+
+def succeeded(run: Run, result: object, now: float) -> Succeeded:
+    """The run at its success, whatever was requested meanwhile."""
+    asked = cancel_requested(run)
+    return Succeeded(
+        **_over(run, None) | {"error": None, "code": None}, finished_at=now, result=result, cancel_requested=asked
+    )
+
+
+def dead(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Dead:
+    """The run at its death. `by` is the message that writes this; by default the one that carries the attempt."""
+    return Dead(**_over(run, by), reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
+
+
+def cancelled(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Cancelled:
+    """The run at its end by request. `by`: as in `dead`."""
+    return Cancelled(**_over(run, by), reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
+
+
+def skipped(run: Run, reason: str, by: AttemptContext | None = None) -> Skipped:
+    """The run that does not begin. `by`: as in `dead`."""
+    return Skipped(**_over(run, by), reason=reason, cancel_requested=cancel_requested(run))
+
+
+def _over(run: Run, by: AttemptContext | None) -> dict[str, Any]:
+    # The end of its last attempt is not that of a run that was to be tried again.
+    earlier = earlier_than_next(run) if isinstance(run, Retrying) else run.earlier
+    carried = {} if by is None else {"token": by.token, "message_id": by.message_id}
+    return run.common(earlier=earlier, **carried)
+
+
+def not_run(request: StartRequest, job: JobSnapshot, context: AttemptContext, reason: str) -> Transition:
     """The record of an occurrence that will not run."""
-    run = replace(first_record(request, job, context), state=RunState.SKIPPED, reason=reason)
-    return Transition(replace(run, token=context.token, message_id=context.message_id), None, reason)
+    return Transition(skipped(first_record(request, job, context), reason, context), None, reason)
 
 
 def refused(start: Start, reason: str, because: str) -> Transition:
     """The record of a run that may not start because of another run."""
-    never = ended(start.run, RunState.SKIPPED, reason, None)
-    never = replace(never, attempt=0, first_started_at=None, started_at=None, callback_hash=None)
+    never = replace(skipped(start.run, reason), attempt=0, first_started_at=None, started_at=None, callback_hash=None)
     return Transition(never, start.previous, because)
 
 
 def may_run_again(run: Run) -> bool:
     """Whether a member's record may be written over: it is dead, or was stopped by its workflow."""
-    return run.state is RunState.DEAD or stopped_by_workflow(run)
+    return isinstance(run, Dead) or stopped_by_workflow(run)
 
 
 def stopped_by_workflow(run: Run) -> bool:
     """Whether a member did not run, or was cancelled, on account of other members or of its workflow's end: it runs
     after all where these were redriven.
     """
-    match run.state:
-        case RunState.SKIPPED:
-            return run.reason in {each.value for each in Readiness if each.skips}
-        case RunState.CANCELLED:
-            return run.reason == WORKFLOW_OVER
+    match run:
+        case Skipped(reason=reason):
+            return reason in {each.value for each in Readiness if each.skips}
+        case Cancelled(reason=reason):
+            return reason == WORKFLOW_OVER
         case _:
             return False

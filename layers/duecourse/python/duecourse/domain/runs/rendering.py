@@ -16,7 +16,7 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.instants import to_basic, to_iso
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callback import CallbackToken
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, Running
 from duecourse.domain.schedules import load_zone
 from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, TemplateError, render_template, rendered_size, texts_in
 
@@ -180,7 +180,7 @@ def _bound(size: int, limit: int, where: str, *, unit: str = "bytes") -> None:
         )
 
 
-def with_its_key(run: Run, job: Job) -> Run:
+def with_its_key(run: Running, job: Job) -> Running:
     """The run with its idempotency key, which is recorded before the first call, since the job may be edited before the
     next one.
     """

@@ -1,9 +1,12 @@
-"""A run: the execution of one occurrence, and its record."""
+"""A run: the execution of one occurrence. Its record is one of the states below."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.attempt import Attempt
@@ -37,56 +40,58 @@ UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.S
 
 
 @dataclass(frozen=True, slots=True)
-class Run(OfRun):
-    """The record of a run. Instants are UTC epoch seconds.
-
-    `round` counts how often a final record of a workflow's member was written over (domain.workflows.ends).
-    `attempt` counts from 1 and is never reset; `attempts_allowed` grows at a redrive. `token` names the writer of the
-    current state, `message_id` and `nonce` the message that carries the run. `lease_until` is the latest end of its
-    worker's invocation. A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be
-    completed, `heartbeat_until` when the next heartbeat is due, `heartbeat_at` when the last written one came,
-    `progress` (0 to 1) and `note` what its heartbeats said of the work, `armed` names the one deadline message that is
-    sent again if the deadline has moved. `cancel_requested` says why it is to end. `waiting_for` is what a QUEUED run
-    waits for, `waiting_since` when it began to wait; it stays after the wait. `idempotency_key` is the key of its first
-    call; None before that, and in records of versions that did not keep it. Empty: its id, which was the key by
-    default. `redriven_at` is when it was last redriven. `code` is the kind of its last failure. A large result is in
-    the store of results under `result_key`. `caught_up`: it was enqueued because the occurrences that it covers were
-    missed. `requested_by` in its identity is also who requested that it is skipped. `earlier` are attempts before the
-    one that the record describes (domain.runs.attempts), oldest first. `called_until`: until when calls began that may
-    still be at work beside it (UTC seconds; domain.runs.overlap). None: there are none; of a workflow's run: no lock.
+class Deadlines:
+    """The deadlines of an attempt that ends by its callback: when it must be completed, and when its next heartbeat is
+    due (UTC seconds; None: none is wanted). `armed` names the one deadline message that is sent again if the deadline
+    has moved.
     """
 
+    waiting_until: float
+    heartbeat_until: float | None = None
+    armed: str | None = None
+
+    @property
+    def next(self) -> float:
+        """When the run must send its next heartbeat or be completed (UTC seconds)."""
+        return self.waiting_until if self.heartbeat_until is None else min(self.waiting_until, self.heartbeat_until)
+
+
+@dataclass(frozen=True, slots=True)
+class Record(OfRun):
+    """What the record of a run holds in every state. Instants are UTC epoch seconds.
+
+    `attempt` counts from 1 and is never reset; `attempts_allowed` grows at a redrive. `token` names the writer of the
+    current state, `message_id` and `nonce` the message that carries the run. `started_at` is the start of its last
+    attempt. `error` and `code` are those of its last failure. `callback_hash` is that of the last attempt's token;
+    `heartbeat_at` when that attempt's last written heartbeat came, `progress` (0 to 1) and `note` what its heartbeats
+    reported. `waiting_since` is when it began to wait in line; it stays after the wait. `redriven_at` is when it was
+    last redriven. `caught_up`: it was enqueued because the occurrences that it covers were missed. `idempotency_key` is
+    the key of its first call; None before that. Empty: its id, which was the key by default. `requested_by` in its
+    identity is also who requested that it is skipped. `earlier` are attempts before the one that the record describes
+    (domain.runs.attempts), oldest first. `round` counts how often a final record of a workflow's member was written
+    over (domain.workflows.ends). `called_until`: until when calls began that may still be at work beside it
+    (domain.runs.overlap). None: there are none; of a workflow's run: no lock.
+    """
+
+    state: ClassVar[RunState]
+
     identity: RunIdentity
-    state: RunState
     lane: Lane
-    reason: str | None = None
     attempt: int = 0
     attempts_allowed: int = 1
     token: str = ""
     message_id: str = ""
     nonce: str = ""
-    lease_until: float | None = None
-    not_before: float | None = None
     first_started_at: float | None = None
     started_at: float | None = None
-    finished_at: float | None = None
     error: str | None = None
     code: str | None = None
-    result: object = None
-    result_key: str | None = None
-    result_bytes: int | None = None
     callback_hash: str | None = None
-    waiting_until: float | None = None
-    heartbeat_until: float | None = None
     heartbeat_at: float | None = None
     progress: float | None = None
     note: str | None = None
-    armed: str | None = None
-    cancel_requested: str | None = None
-    waiting_for: str | None = None
     waiting_since: float | None = None
     redriven_at: float | None = None
-    notified: bool = False
     caught_up: bool = False
     idempotency_key: str | None = None
     expires_at: int | None = None
@@ -95,36 +100,165 @@ class Run(OfRun):
     called_until: float | None = None
 
     @property
-    def deadline(self) -> float | None:
-        """When a run with a callback must send its next heartbeat or be completed (UTC seconds)."""
-        known = [until for until in (self.waiting_until, self.heartbeat_until) if until is not None]
-        return min(known, default=None)
-
-    @property
     def age_from(self) -> float:
         """The instant from which its age counts (UTC seconds): its due time, or its last redrive."""
         return self.due if self.redriven_at is None else self.redriven_at
-
-    @property
-    def state_since(self) -> float:
-        """When it came into its state (UTC seconds). A run that never began has no such instant: for it, when the last
-        occurrence that it stands for was due.
-        """
-        match self.state:
-            case RunState.RUNNING | RunState.WAITING:
-                since = self.started_at
-            case RunState.QUEUED:
-                since = self.waiting_since
-            case _:
-                since = self.finished_at
-        return float(max(self.due, self.through or 0)) if since is None else since
 
     @property
     def lateness(self) -> float | None:
         """Seconds from the due second to the first start; None before that."""
         return None if self.first_started_at is None else self.first_started_at - self.due
 
-    def written_as(self, other: Run) -> bool:
-        """Whether `other`, read back after a write, is this write, so that only its answer was lost."""
-        ours = (self.token, self.state, self.attempt, self.notified)
-        return ours == (other.token, other.state, other.attempt, other.notified)
+    def common(self, **changes: object) -> dict[str, Any]:
+        """What its record in another state shares with this one, with changes."""
+        return {name: getattr(self, name) for name in _COMMON} | changes
+
+
+_COMMON = tuple(field.name for field in fields(Record))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued(Record):
+    """Waits in line for another run of its job (since `waiting_since`), or has not begun and has no record yet."""
+
+    state = RunState.QUEUED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alive(Record):
+    """An attempt is under way; one that ends by its callback has `deadlines`. `cancel_requested` says why it is to
+    end.
+    """
+
+    started_at: float
+    deadlines: Deadlines | None = None
+    cancel_requested: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running(Alive):
+    """Its call is made. `lease_until` is the latest end of its worker's invocation."""
+
+    state = RunState.RUNNING
+    lease_until: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting(Alive):
+    """Its call has returned, and a program works on it until its callback."""
+
+    state = RunState.WAITING
+    deadlines: Deadlines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrying(Record):
+    """Its last attempt failed at `finished_at`; the next one starts at `not_before`."""
+
+    state = RunState.RETRYING
+    started_at: float
+    finished_at: float
+    not_before: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Final(Record):
+    """The run has ended: only a redrive leads out of this state. `notified`: what follows from its end was done."""
+
+    cancel_requested: str | None = None
+    notified: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Succeeded(Final):
+    """A large result is in the store of results under `result_key`."""
+
+    state = RunState.SUCCEEDED
+    started_at: float
+    finished_at: float
+    result: object = None
+    result_key: str | None = None
+    result_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dead(Final):
+    """It failed for good, for this reason."""
+
+    state = RunState.DEAD
+    reason: str
+    finished_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled(Final):
+    """It was ended, or kept from beginning, for this reason."""
+
+    state = RunState.CANCELLED
+    reason: str
+    finished_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped(Final):
+    """It does not run, for this reason."""
+
+    state = RunState.SKIPPED
+    reason: str
+
+
+T = TypeVar("T", bound=Alive)
+
+Run: TypeAlias = Queued | Running | Waiting | Retrying | Succeeded | Dead | Cancelled | Skipped
+
+STATES: Mapping[RunState, type[Run]] = MappingProxyType(
+    {each.state: each for each in (Queued, Running, Waiting, Retrying, Succeeded, Dead, Cancelled, Skipped)}
+)
+
+
+def finished_at(run: Run) -> float | None:
+    """When its last attempt, or the run itself, ended (UTC seconds); None if it has not ended or never began."""
+    match run:
+        case Retrying() | Succeeded() | Dead() | Cancelled():
+            return run.finished_at
+        case Queued() | Running() | Waiting() | Skipped():
+            return None
+
+
+def reason_of(run: Record) -> str | None:
+    """Why it ended; None if it has not ended, or succeeded."""
+    return run.reason if isinstance(run, Dead | Cancelled | Skipped) else None
+
+
+def cancel_requested(run: Run) -> str | None:
+    """Why its end was requested; None if it was not."""
+    return None if isinstance(run, Queued | Retrying) else run.cancel_requested
+
+
+def state_since(run: Run) -> float:
+    """When it came into its state (UTC seconds). A run that never began has no such instant: for it, when the last
+    occurrence that it stands for was due.
+    """
+    match run:
+        case Running() | Waiting():
+            return run.started_at
+        case Queued():
+            since = run.waiting_since
+        case _:
+            since = finished_at(run)
+    return float(max(run.due, run.through or 0)) if since is None else since
+
+
+def rearmed(run: T, armed: str, token: str) -> T:
+    """The run with another message that looks after its deadline."""
+    deadlines = None if run.deadlines is None else replace(run.deadlines, armed=armed)
+    return replace(run, deadlines=deadlines, token=token)
+
+
+def is_written_as(run: Run, other: Run) -> bool:
+    """Whether `other`, read back after a write of `run`, is this write, so that only its answer was lost."""
+
+    def written(of: Run) -> tuple[object, ...]:
+        return of.token, of.state, of.attempt, isinstance(of, Final) and of.notified
+
+    return written(run) == written(other)

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.attempts import attempts_of
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Alive, Queued, Run, Succeeded, cancel_requested, finished_at, reason_of
 
 
 def run_document(run: Run) -> dict[str, Any]:
@@ -15,28 +15,30 @@ def run_document(run: Run) -> dict[str, Any]:
     the size is shown.
     """
     started = run.started_at if run.first_started_at is None else run.first_started_at
+    deadlines = run.deadlines if isinstance(run, Alive) else None
+    result = run if isinstance(run, Succeeded) else None
     return {
         "id": str(run.name),
         "job_id": run.job_id,
         "state": run.state.value,
-        "reason": run.reason,
+        "reason": reason_of(run),
         "occurrence": to_iso(run.occurrence),
         "due": to_iso(run.due),
         "started_at": millisecond(started),
-        "finished_at": millisecond(run.finished_at),
+        "finished_at": millisecond(finished_at(run)),
         "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
         "attempts": run.attempt,
         "max_attempts": run.attempts_allowed,
-        "waiting_for": run.waiting_for,
+        "waiting_for": "overlap" if isinstance(run, Queued) and run.waiting_since is not None else None,
         "waiting_since": millisecond(run.waiting_since),
-        "waiting_until": millisecond(run.waiting_until),
-        "heartbeat_until": millisecond(run.heartbeat_until),
+        "waiting_until": None if deadlines is None else millisecond(deadlines.waiting_until),
+        "heartbeat_until": None if deadlines is None else millisecond(deadlines.heartbeat_until),
         "heartbeat_at": millisecond(run.heartbeat_at),
         "progress": run.progress,
         "note": run.note or None,
-        "cancel_requested": run.cancel_requested,
-        "result": run.result if run.result_key is None else None,
-        "result_bytes": run.result_bytes,
+        "cancel_requested": cancel_requested(run),
+        "result": result and result.result,
+        "result_bytes": result and result.result_bytes,
         "error": run.error,
         "code": run.code,
         "count": run.count,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Generic, TypeVar
+from typing import Any
 
 from duecourse.domain.ids import RunName
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +35,9 @@ class RunIdentity:
     workflow: str | None = None
 
 
-class _Field(Generic[T]):
-    """Reads the field of the same name of an identity."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._read = attrgetter(f"identity.{name}")
-
-    def __get__(self, instance: OfRun, owner: type) -> T:
-        value: T = self._read(instance)
-        return value
+def _of_identity(name: str) -> Any:
+    """Reads the field of the same name of an identity, without a Python frame: these are read all the time."""
+    return property(attrgetter(f"identity.{name}"))
 
 
 class OfRun:
@@ -54,18 +46,18 @@ class OfRun:
     __slots__ = ()
     identity: RunIdentity
 
-    tenant = _Field[str]()
-    job_id = _Field[str]()
-    occurrence = _Field[int]()
-    due = _Field[int]()
-    generation = _Field[int]()
-    suffix = _Field[str]()
-    count = _Field[int]()
-    through = _Field[int | None]()
-    own_payload = _Field[bool]()
-    requested_by = _Field[str | None]()
-    correlation_id = _Field[str | None]()
-    workflow = _Field[str | None]()
+    tenant: str = _of_identity("tenant")
+    job_id: str = _of_identity("job_id")
+    occurrence: int = _of_identity("occurrence")
+    due: int = _of_identity("due")
+    generation: int = _of_identity("generation")
+    suffix: str = _of_identity("suffix")
+    count: int = _of_identity("count")
+    through: int | None = _of_identity("through")
+    own_payload: bool = _of_identity("own_payload")
+    requested_by: str | None = _of_identity("requested_by")
+    correlation_id: str | None = _of_identity("correlation_id")
+    workflow: str | None = _of_identity("workflow")
 
     @property
     def is_member(self) -> bool:

@@ -23,9 +23,19 @@ from duecourse.domain.runs.decision import (
     StartRequest,
     Transition,
 )
-from duecourse.domain.runs.records import begun, ended, first_record, skipped
+from duecourse.domain.runs.records import begun, cancelled, dead, first_record, not_run, skipped
 from duecourse.domain.runs.recreated import instead_of, of_predecessor, own_job
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import (
+    Cancelled,
+    Dead,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Skipped,
+    Succeeded,
+    Waiting,
+)
 
 LEASE_MARGIN_SECONDS = 10
 """How much longer than its lease an attempt counts as alive: workers' clocks may differ by seconds."""
@@ -73,7 +83,7 @@ def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
 def without_job(request: StartRequest, job: Gone | None, context: AttemptContext) -> Decision:
     """The decision for a run without a record whose job is deleted."""
     if job is not None and request.due <= job.deleted_at:
-        return skipped(request, job, context, "deleted")
+        return not_run(request, job, context, "deleted")
     return Drop("the job is gone")
 
 
@@ -92,7 +102,7 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
         return Drop("the schedule changed before this was due")
     match job.state:
         case JobState.PAUSED:
-            return skipped(request, job, context, "paused")
+            return not_run(request, job, context, "paused")
         case JobState.ACTIVE | JobState.COMPLETED:
             return None
 
@@ -115,19 +125,19 @@ def late_since(request: StartRequest) -> float:
 def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
     """The job's policy for missed occurrences decides about a run that waited in its queue past the grace."""
     if job.start_deadline_seconds is not None and now > _newest_due(request, job) + job.start_deadline_seconds:
-        return skipped(request, job, context, "start_deadline")
+        return not_run(request, job, context, "start_deadline")
     if request.manual or now - late_since(request) <= job.missed.grace_seconds:
         return None
     match job.missed.mode:
         case MissedMode.RUN_ALL:
             return None
         case MissedMode.SKIP:
-            return skipped(request, job, context, "missed")
+            return not_run(request, job, context, "missed")
         case MissedMode.RUN_ONCE:
             later = _following(request, job)
             held_until = job.superseded_at(request.generation)
             come_due = later is not None and later <= now and (held_until is None or later <= held_until)
-            return skipped(request, job, context, "superseded") if come_due else None
+            return not_run(request, job, context, "superseded") if come_due else None
 
 
 def _newest_due(request: StartRequest, job: Job) -> int:
@@ -168,32 +178,32 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
 
 def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
     """A run with a record continues by that record, whatever the generation; only its job's deletion stops it."""
-    match run.state:
-        case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
+    match run:
+        case Succeeded() | Cancelled() | Skipped():
             return FollowUp(run, f"already {run.state}")
-        case RunState.DEAD if redriven(request, run, context) and isinstance(job, Job):
+        case Dead() if redriven(request, run, context) and isinstance(job, Job):
             if held := held_by_pause(request, job, now):
                 return held
             # A fresh allowance, also with at_most_once: a person has decided to redrive.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
             return Start(begun(allowed, request, job, context, now), run, "redriven")
-        case RunState.DEAD if run.message_id == context.message_id:
+        case Dead() if run.message_id == context.message_id:
             return FollowUp(run, "dead")
-        case RunState.DEAD if request.carries(run, context.message_id):
+        case Dead() if request.carries(run, context.message_id):
             return adopted(run, request, context)
-        case RunState.DEAD:
+        case Dead():
             return Drop("a copy for a dead run")
-        case RunState.WAITING:
+        case Waiting():
             return Drop("it waits for its callback")
-        case RunState.RETRYING:
+        case Retrying():
             return _retry(request, job, run, context, now)
-        case RunState.QUEUED:
+        case Queued():
             return _in_line(request, job, run, context, now)
-        case RunState.RUNNING:
+        case Running():
             return _take_over(request, job, run, context, now)
 
 
-def adopted(run: Run, request: StartRequest, context: AttemptContext) -> Transition:
+def adopted(run: Dead, request: StartRequest, context: AttemptContext) -> Transition:
     """The dead run carried by this message, which becomes the dead letter by which the run can be redriven."""
     taken = replace(run, token=context.token, message_id=context.message_id, nonce=request.nonce)
     return Transition(taken, run, "its message was sent afresh as this one")
@@ -202,7 +212,7 @@ def adopted(run: Run, request: StartRequest, context: AttemptContext) -> Transit
 def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
     """Whether the message is a redrive of this dead run: by the API, or by its dead letter under a new id."""
     returned = request.is_known_to(run) and not request.carries(run, context.message_id)
-    return run.state is RunState.DEAD and (returned or asked_again(request, run))
+    return isinstance(run, Dead) and (returned or asked_again(request, run))
 
 
 def asked_again(request: StartRequest, run: Run) -> bool:
@@ -210,25 +220,25 @@ def asked_again(request: StartRequest, run: Run) -> bool:
     return request.redrive and run.nonce != request.nonce and run.attempt == request.attempt - 1
 
 
-def _retry(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
+def _retry(request: StartRequest, job: JobSnapshot, run: Retrying, context: AttemptContext, now: float) -> Decision:
     if request.attempt <= run.attempt:
         return FollowUp(run, "the next attempt is already decided")
     if request.attempt > run.attempt + 1:
         return Drop("a message for an attempt that is not next")
     if not isinstance(job, Job):
-        return Transition(ended(run, RunState.CANCELLED, "deleted", now, context), run, "the job was deleted")
-    if run.not_before is not None and now < run.not_before:
+        return Transition(cancelled(run, "deleted", now, context), run, "the job was deleted")
+    if now < run.not_before:
         return FollowUp(run, "the next attempt is not due yet")
     return Start(begun(run, request, job, context, now), run, "retry")
 
 
-def _in_line(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
+def _in_line(request: StartRequest, job: JobSnapshot, run: Queued, context: AttemptContext, now: float) -> Decision:
     """The decision for a run in line whose turn has come. It is not late: only a start deadline, a pause or its job's
     deletion ends its wait.
     """
 
     def never(reason: str) -> Transition:
-        return Transition(ended(run, RunState.SKIPPED, reason, None, context), run, reason)
+        return Transition(skipped(run, reason, context), run, reason)
 
     if not isinstance(job, Job):
         return never("deleted")
@@ -241,24 +251,22 @@ def _in_line(request: StartRequest, job: JobSnapshot, run: Run, context: Attempt
     return Start(begun(run, request, job, context, now), run, "its turn")
 
 
-def _take_over(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
-    believed_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
+def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: AttemptContext, now: float) -> Decision:
+    believed_until = run.lease_until + LEASE_MARGIN_SECONDS
     if now < believed_until:
         # The same nonce under another id was redriven from the dead-letter queue: no other message carries the run.
         if request.carries(run, context.message_id) or request.is_known_to(run):
             return RetryLater(believed_until, "its attempt may still be alive")
         return Drop("another message has started it")
     if not isinstance(job, Job):
-        return Transition(ended(run, RunState.CANCELLED, "deleted", now, context), run, "the job was deleted")
+        return Transition(cancelled(run, "deleted", now, context), run, "the job was deleted")
     if run.cancel_requested is not None:
-        return Transition(
-            ended(run, RunState.CANCELLED, run.cancel_requested, now, context), run, "cancelled meanwhile"
-        )
+        return Transition(cancelled(run, run.cancel_requested, now, context), run, "cancelled meanwhile")
     once = job.delivery is Delivery.AT_MOST_ONCE
     if once or run.attempt >= run.attempts_allowed:
         lost = replace(run, error=run.error or LOST_ERROR, code=LOST, nonce=request.nonce)
-        return Transition(ended(lost, RunState.DEAD, "lost", now, context), run, "the last attempt's worker vanished")
+        return Transition(dead(lost, "lost", now, context), run, "the last attempt's worker vanished")
     again = begun(run, request, job, context, now)
     if run.is_workflow:  # whose deadline counts from its start, not from that of the worker that goes on with it
-        again = replace(again, waiting_until=run.waiting_until)
+        again = replace(again, deadlines=run.deadlines)
     return Start(again, run, "taken over")

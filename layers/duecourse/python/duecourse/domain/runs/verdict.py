@@ -7,7 +7,19 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import (
+    Cancelled,
+    Dead,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    RunState,
+    Skipped,
+    Succeeded,
+    Waiting,
+    reason_of,
+)
 
 
 class Verdict(StrEnum):
@@ -93,11 +105,11 @@ def recorded(run: Run, at: int) -> Explanation:
     occurrences.
     """
     verdict = _VERDICTS[run.state]
-    if verdict is Verdict.SKIPPED and run.reason is not None:
+    if isinstance(run, Skipped):
         verdict = _SKIPS.get(run.reason, verdict)
     facts: dict[str, object] = {"state": run.state.value, "attempts": run.attempt}
-    if run.reason is not None:
-        facts["reason"] = run.reason
+    if (reason := reason_of(run)) is not None:
+        facts["reason"] = reason
     if run.code is not None:
         facts["code"] = run.code
     if run.requested_by is not None:
@@ -115,34 +127,33 @@ def _standing_for(run: Run, at: int) -> str:
 
 def _told(run: Run) -> str:
     attempts = f"{run.attempt} attempt" + "s" * (run.attempt != 1)
-    match run.state:
-        case RunState.SUCCEEDED:
+    match run:
+        case Succeeded():
             late = "" if run.lateness is None else f", {max(run.lateness, 0.0):.3g} s after it was due"
             return f"It ran and succeeded after {attempts}{late}."
-        case RunState.DEAD if run.reason == "members_failed":
+        case Dead(reason="members_failed"):
             return f"Its jobs have ended; {run.error}. Redrive it, or run a part of it again, once the cause is gone."
-        case RunState.DEAD:
+        case Dead():
             code = "" if run.code is None else f" ({run.code})"
             return f"It was tried and is dead after {attempts}{code}; redrive it once the cause is gone."
-        case RunState.RUNNING:
+        case Running():
             return f"It is running, attempt {run.attempt}."
-        case RunState.WAITING:
-            until = "" if run.waiting_until is None else f" until {to_iso(int(run.waiting_until))}"
-            return f"Its call was made, and it waits for its callback{until}."
-        case RunState.RETRYING:
-            when = "" if run.not_before is None else f" at {to_iso(int(run.not_before))}"
-            return f"Attempt {run.attempt} failed; the next one starts{when}."
-        case RunState.CANCELLED:
+        case Waiting():
+            until = to_iso(int(run.deadlines.waiting_until))
+            return f"Its call was made, and it waits for its callback until {until}."
+        case Retrying():
+            return f"Attempt {run.attempt} failed; the next one starts at {to_iso(int(run.not_before))}."
+        case Cancelled():
             because = {
                 "deleted": " since the job was deleted",
                 "replaced": " by a newer run of the job",
                 "workflow_over": " since the run of its workflow was over",
             }
-            return f"It was cancelled{because.get(run.reason or '', '')} after {attempts}."
-        case RunState.SKIPPED:
+            return f"It was cancelled{because.get(run.reason, '')} after {attempts}."
+        case Skipped():
             by = "" if run.requested_by is None else f" ({run.requested_by})"
-            return f"It did not run: {_REASONS.get(run.reason or '', run.reason or 'no reason was noted')}{by}."
-        case RunState.QUEUED:
+            return f"It did not run: {_REASONS.get(run.reason, run.reason)}{by}."
+        case Queued():
             if run.waiting_since is None:
                 return "It is in its lane."
             return f"It waits in line, since {to_iso(int(run.waiting_since))}: another run of the job is alive."
@@ -150,7 +161,7 @@ def _told(run: Run) -> str:
 
 def in_line(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
     """The explanation with the place of a run that waits in line, and the run before it."""
-    if run.state is not RunState.QUEUED or str(run.name) not in line:
+    if not isinstance(run, Queued) or str(run.name) not in line:
         return found
     before = line[: line.index(str(run.name))]
     behind = {"behind": before[-1]} if before else {}

@@ -119,7 +119,7 @@ Target = CallableTarget | TaskTarget | WorkflowTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Succeeded:
+class Returned:
     """The call succeeded; `result` is the target's answer (JSON-able, already bounded)."""
 
     result: object = None
@@ -142,4 +142,4 @@ class Failed:
     detail: str | None = None
 
 
-Outcome = Succeeded | Failed
+Outcome = Returned | Failed

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from duecourse.domain.runs.decision import Readiness
 from duecourse.domain.runs.records import WORKFLOW_OVER, stopped_by_workflow
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Run, Succeeded, reason_of
 
 
 class End(StrEnum):
@@ -43,11 +43,11 @@ _CUT = (Readiness.UPSTREAM_FAILED, WORKFLOW_OVER)
 
 def end_of(run: Run) -> End:
     """What a member's final record means for the members after it."""
-    if run.state is RunState.SUCCEEDED:
+    if isinstance(run, Succeeded):
         return End.OK
     if not stopped_by_workflow(run):
         return End.FAILED
-    return End.CUT if run.reason in _CUT else End.SKIPPED
+    return End.CUT if reason_of(run) in _CUT else End.SKIPPED
 
 
 def end_by(readiness: Readiness) -> End:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.run import Retrying, Waiting
 from duecourse.domain.runs.verdict import Explanation, Verdict, recorded
 from duecourse.domain.workflows.ends import End
 from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView
@@ -24,7 +24,7 @@ def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Exp
     ended = sum(isinstance(each.progress, End) for each in view.members)
     due = [each for each in view.members if each.progress is Pending.DUE]
     waits = f"it waits for {_few([_doing(view, each, now) for each in due])}" if due else "its own end comes next"
-    until = "" if view.run.waiting_until is None else f", until {to_iso(int(view.run.waiting_until))}"
+    until = f", until {to_iso(int(view.run.deadlines.waiting_until))}" if isinstance(view.run, Waiting) else ""
     facts = {"ended": ended, "jobs": len(view.members), "waits_for": [each.member.id for each in due]}
     sentence = f"{ended} of its {len(view.members)} jobs have ended; {waits}{until}."
     return replace(found, sentence=sentence, facts={**found.facts, **facts})
@@ -67,7 +67,7 @@ def _due(turn: str, due: int, job: Job, now: float) -> Explanation:
 
 def _doing(view: WorkflowRunView, each: MemberView, now: float) -> str:
     run, due = each.run, view.due(each)
-    if run is not None and run.state is RunState.RETRYING and run.not_before is not None:
+    if isinstance(run, Retrying):
         return f"{each.member.id} (RETRYING, next at {to_iso(int(run.not_before))})"
     if run is not None:
         return f"{each.member.id} ({run.state})"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Run, Succeeded
 from duecourse.domain.targets.template import TemplateError, texts_in
 from duecourse.domain.workflows.graph import Graph
 
@@ -141,7 +141,7 @@ def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[],
     run = records.get(taken.job)
     if taken.field is not None:
         return None if run is None else _fields(run)[taken.field]
-    if run is None or run.state is not RunState.SUCCEEDED:
+    if not isinstance(run, Succeeded):
         return None
     if run.result_key is not None:
         raise UpstreamResultError(

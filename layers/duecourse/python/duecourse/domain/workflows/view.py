@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duecourse.domain.runs.decision import Readiness
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, finished_at
 from duecourse.domain.workflows.ends import End, MemberEnds
 from duecourse.domain.workflows.graph import Graph, Member, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
@@ -47,7 +47,7 @@ class WorkflowRunView:
         """
         number = self.graph.numbers[member.member.id]
         upstream = (self.members[each].run for each in numbers_in(self.graph.upstream[number]))
-        ended = [each.finished_at for each in upstream if each is not None]
+        ended = [finished_at(each) for each in upstream if each is not None]
         own = self.graph.not_before(number, self.run.occurrence, self.run.suffix)
         known = [at for at in (self.run.started_at, own, *ended) if at is not None]
         return None if self.run.started_at is None else int(max(known))

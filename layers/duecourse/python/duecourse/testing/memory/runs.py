@@ -10,7 +10,7 @@ from duecourse.domain.instants import to_basic
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.heartbeat import Heartbeat
 from duecourse.domain.runs.overlap import LinePosition, Lock
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Alive, Run, Running, RunState, Waiting, is_written_as, state_since
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict, Input, StateMark, Watch
 from duecourse.testing.memory.items import Items
@@ -34,7 +34,7 @@ class MemoryRunStore:
             if (standing is None) if previous is None else (standing is not None and _same(standing, previous)):
                 self.items.put_run(run)
                 return None
-            return None if standing is not None and run.written_as(standing) else Conflict(standing)
+            return None if standing is not None and is_written_as(run, standing) else Conflict(standing)
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
         with self.items.lock:
@@ -56,10 +56,9 @@ class MemoryRunStore:
     def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
         with self.items.lock:
             standing = self.get(run.tenant, run.job_id, run.name.local)
-            if (
-                standing is None
-                or standing.state not in (RunState.RUNNING, RunState.WAITING)
-                or (standing.attempt, standing.callback_hash) != (run.attempt, run.callback_hash)
+            if not isinstance(standing, Running | Waiting) or (standing.attempt, standing.callback_hash) != (
+                run.attempt,
+                run.callback_hash,
             ):
                 return Conflict(standing)
             self.items.put_run(beat.beaten(standing))
@@ -116,7 +115,8 @@ def _same(standing: Run, read: Run) -> bool:
     """Whether the record is the one that was read, as far as the table's condition looks."""
 
     def looked_at(run: Run) -> tuple[object, ...]:
-        return run.state, run.attempt, run.token, run.heartbeat_until, run.heartbeat_at
+        until = run.deadlines.heartbeat_until if isinstance(run, Alive) and run.deadlines is not None else None
+        return run.state, run.attempt, run.token, until, run.heartbeat_at
 
     return looked_at(standing) == looked_at(read)
 
@@ -127,7 +127,7 @@ def _recorded(run: Run) -> Recorded:
 
 
 def _newest_first(run: Run) -> tuple[float, str, str]:
-    return -run.state_since, run.state.value, str(run.name)
+    return -state_since(run), run.state.value, str(run.name)
 
 
 @dataclass(frozen=True)

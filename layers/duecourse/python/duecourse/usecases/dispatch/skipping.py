@@ -9,7 +9,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.plan import SkippedRange
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Run, Skipped
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.ports import Clock, RunStore
 
@@ -39,7 +39,7 @@ class Skipping:
             yield replace(skipped, first=part.first, last=part.last, count=part.count)
 
     def _record(self, cursor: Cursor, skipped: SkippedRange) -> Run:
-        return Run(
+        return Skipped(
             RunIdentity(
                 tenant=cursor.tenant,
                 job_id=cursor.job_id,
@@ -49,7 +49,6 @@ class Skipping:
                 count=skipped.count,
                 through=skipped.last if skipped.count > 1 else None,
             ),
-            state=RunState.SKIPPED,
             lane=cursor.lane,
             reason=skipped.reason,
             token="dispatch",

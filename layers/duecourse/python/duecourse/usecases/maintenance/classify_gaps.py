@@ -15,6 +15,7 @@ from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.maintenance.audit import compare, few, grouped, held_back
 from duecourse.domain.runs.coverage import OccurrenceRange, between
 from duecourse.domain.runs.explain import ExplainContext, explain
+from duecourse.domain.runs.run import reason_of
 from duecourse.domain.runs.verdict import Verdict
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
@@ -90,7 +91,7 @@ class ClassifyGaps:
                     continue
                 if run.through is not None and run.through >= at:
                     return run.through, True
-                if run.reason == SKIPPED:
+                if reason_of(run) == SKIPPED:
                     continue  # recorded ahead of its time: it does not show what has been claimed
                 newest = run.occurrence if newest is None else newest
                 if run.occurrence < newest - RECORDED_SECONDS:

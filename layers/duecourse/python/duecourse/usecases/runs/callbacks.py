@@ -9,7 +9,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callback import CallbackToken
 from duecourse.domain.runs.heartbeat import NOTHING, ProgressReport, decide_heartbeat
 from duecourse.domain.runs.recreated import own_job
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Final, Run, Running, Succeeded, Waiting
 from duecourse.messages import MessageKind
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.runs.commands import CommandSender, RunEndedError, RunStateError
@@ -66,10 +66,11 @@ class Callbacks:
             raise BadTokenError from None
         return _opened(self.runs.get(token.tenant, name.job_id, name.local), token)
 
-    def heartbeat(self, run: Run, token: CallbackToken, report: ProgressReport = NOTHING) -> HeartbeatResult:
+    def heartbeat(self, of: Run, token: CallbackToken, report: ProgressReport = NOTHING) -> HeartbeatResult:
         """Make sure that a whole heartbeat interval is left, and keep the report. Raises BadTokenError too."""
-        run = _alive(run)
-        if run.heartbeat_until is None and report == NOTHING:
+        run = _alive(of)
+        timed = run.deadlines is not None and run.deadlines.heartbeat_until is not None
+        if not timed and report == NOTHING:
             return HeartbeatResult(run, run.cancel_requested)
         job = own_job(self.jobs.get(run.tenant, run.job_id), run)
         if not isinstance(job, Job):
@@ -85,13 +86,13 @@ class Callbacks:
 
     def complete(self, run: Run, result: object) -> Run:
         """Request the run's success; idempotent for a run that has already succeeded with this token."""
-        if run.state is not RunState.SUCCEEDED:
+        if not isinstance(run, Succeeded):
             self.orders.send_one(MessageKind.COMPLETE, _alive(run), result=result)
         return run
 
-    def fail(self, run: Run, failure: ReportedFailure) -> Run:
+    def fail(self, of: Run, failure: ReportedFailure) -> Run:
         """Request the attempt's failure."""
-        run = _alive(run)
+        run = _alive(of)
         self.orders.send_one(
             MessageKind.FAIL,
             run,
@@ -110,10 +111,10 @@ def _opened(run: Run | None, token: CallbackToken) -> Run:
     return run
 
 
-def _alive(run: Run) -> Run:
+def _alive(run: Run) -> Running | Waiting:
     """The run, if its attempt is not over."""
-    if run.state.final:
+    if isinstance(run, Final):
         raise RunEndedError(run)
-    if run.state not in (RunState.RUNNING, RunState.WAITING):
+    if not isinstance(run, Running | Waiting):
         raise AttemptOverError(run)
     return run

@@ -13,7 +13,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.coverage import between
 from duecourse.domain.runs.recreated import binds_nobody
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Queued, Run, RunState
 from duecourse.domain.runs.run_filter import RunFilter
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.schedules import ScheduleError
@@ -135,11 +135,10 @@ class History:
         return low, until if cursor.last is None else max(until, cursor.last)
 
 
-def queued_run(job: Job, occurrence: int, due: int) -> Run:
+def queued_run(job: Job, occurrence: int, due: int) -> Queued:
     """An enqueued run without a record, as it is shown."""
-    return Run(
+    return Queued(
         RunIdentity(job.tenant, job.id, occurrence, due, job.generation),
-        state=RunState.QUEUED,
         lane=job.lane,
         attempts_allowed=job.attempts_allowed,
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, state_since
 from duecourse.domain.runs.run_filter import RunFilter
 from duecourse.ports import JobStore, RunStore, StateMark
 
@@ -51,7 +51,7 @@ class RunSearch:
         found = self.runs.by_state(tenant, wanted.states, limit=reading + 1, before=start, job_id=job_id)
         since = wanted.since
         if since is not None:
-            found = list(takewhile(lambda run: run.state_since >= since, found))
+            found = list(takewhile(lambda run: state_since(run) >= since, found))
         examined = self._tagged(tenant, tag, [run for run in found[:reading] if wanted.passes(run)])
         if len(examined) > limit:
             return StatePage(tuple(examined[:limit]), mark_of(examined[limit - 1]))
@@ -66,4 +66,4 @@ class RunSearch:
 
 def mark_of(run: Run) -> StateMark:
     """The mark of a list that ends with this run."""
-    return StateMark(run.state_since, str(run.name), run.state)
+    return StateMark(state_since(run), str(run.name), run.state)

@@ -9,7 +9,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import due_in
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.recreated import binds_nobody
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, Succeeded
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.limits import MESSAGE_RETENTION_DAYS
@@ -50,7 +50,7 @@ class Runs:
 
     def link(self, run: Run) -> str | None:
         """An address at which a large result can be read for LINK_SECONDS; None if the record has the result."""
-        return None if run.result_key is None else self.results.link(run.result_key)
+        return self.results.link(run.result_key) if isinstance(run, Succeeded) and run.result_key is not None else None
 
     def _binds_nobody(self, run: Run) -> bool:
         """Whether the record belongs to a deleted job, so that a run of the re-created job may be queued under its

@@ -10,7 +10,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import given_back
 from duecourse.domain.jobs.plan import Row
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Run, Skipped, is_written_as
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.ports import Clock, Input, Inputs, JobStore, Randomness, RunStore
 from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnreadableError, KeyReusedError
@@ -92,7 +92,7 @@ class SkipNext:
     def _found(self, record: Run) -> bool:
         """Whether the same request skipped it before it came due."""
         found = self.runs.get(record.tenant, record.job_id, record.name.local)
-        return found is not None and record.written_as(found)
+        return found is not None and is_written_as(record, found)
 
     def _written(self, record: Run, job: Job) -> bool:
         """Write the record; whether it was written. A record of a deleted job of the same id is overwritten."""
@@ -102,7 +102,7 @@ class SkipNext:
         return conflict is None
 
     def _record(self, job: Job, cursor: Cursor, occurrence: int, due: int, asked: Input, now: float) -> Run:
-        return Run(
+        return Skipped(
             RunIdentity(
                 job.tenant,
                 job.id,
@@ -112,7 +112,6 @@ class SkipNext:
                 requested_by=asked.requested_by,
                 correlation_id=asked.correlation_id,
             ),
-            state=RunState.SKIPPED,
             lane=job.lane,
             reason=SKIPPED,
             attempts_allowed=job.attempts_allowed,

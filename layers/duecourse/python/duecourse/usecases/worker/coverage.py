@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, Running
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import RunStore
 from duecourse.usecases.worker.decide import start_request_of
@@ -26,7 +26,7 @@ MAX_PARTS = 1000
 class Fitted:
     """A run without a record, with the range that it may cover, and the message for the rest of the range."""
 
-    run: Run
+    run: Running
     rest: RunMessage | None = None
 
 
@@ -48,7 +48,7 @@ class Coverage:
         nearby = self.runs.page(message.tenant, message.job_id, limit=NEARBY, before=message.name.local)
         return next((run for run in nearby if not run.suffix and (run.through or 0) >= message.occurrence), None)
 
-    def fit(self, run: Run, message: RunMessage, job: Job) -> Fitted:
+    def fit(self, run: Running, message: RunMessage, job: Job) -> Fitted:
         """A catch-up, shortened to end before the first run in its range that has its own record or waits in line."""
         if run.through is None or (occurrences := start_request_of(message).occurrences(job)) is None:
             return Fitted(run)

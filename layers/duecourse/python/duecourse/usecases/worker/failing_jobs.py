@@ -9,7 +9,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.pause_on_failure import deaths_in_a_row
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Dead, Run, Succeeded
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.report import Report
 
@@ -62,7 +62,7 @@ class FailingJobs:
             before = recent[-1].name.local if recent else None
             page = self.runs.page(job.tenant, job.id, limit=PAGE, before=before)
             recent += page
-            spoke += sum(run.state in (RunState.SUCCEEDED, RunState.DEAD) for run in page)
+            spoke += sum(isinstance(run, Succeeded | Dead) for run in page)
             if len(page) < PAGE:
                 break
         return recent

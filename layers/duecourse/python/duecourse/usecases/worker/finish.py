@@ -10,7 +10,7 @@ import orjson
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.decision import Ended, Transition
 from duecourse.domain.runs.lifecycle import decide
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Dead, Queued, Retrying, Run, Running, RunState, Skipped, Succeeded, Waiting
 from duecourse.domain.targets.target_document import type_of
 from duecourse.domain.targets.targets import Outcome
 from duecourse.ports import Conflict, Results
@@ -41,9 +41,6 @@ ENDS = {
 }
 """The metric of each state in which runs end."""
 
-_ALIVE = (RunState.RUNNING, RunState.WAITING)
-_FAILED = (RunState.RETRYING, RunState.DEAD)
-
 
 @dataclass(frozen=True, slots=True)
 class TransitionWriter:
@@ -64,8 +61,8 @@ class TransitionWriter:
         if conflict := write() if retry is None else retry.until_deadline(write, partial(_not_written, report)):
             return conflict
         report.add(
-            "run_skipped" if run.state is RunState.SKIPPED else "run_settled",
-            alarming=run.state is RunState.DEAD,
+            "run_skipped" if isinstance(run, Skipped) else "run_settled",
+            alarming=isinstance(run, Dead),
             attempt=run.attempt,
             state=run.state,
             reason=transition.reason,
@@ -76,12 +73,12 @@ class TransitionWriter:
         )
         target = type_of(job.target) if isinstance(job, Job) else None
         # A record of another generation belongs to a deleted job of the same id.
-        before = None if previous is None or previous.generation != run.generation else previous.state
-        if (ended := ENDS.get(run.state)) is not None and before is not run.state:
+        before = None if previous is None or previous.generation != run.generation else previous
+        if (ended := ENDS.get(run.state)) is not None and (before is None or before.state is not run.state):
             report.count(ended, target)
-        if before in _ALIVE and run.state in _FAILED:
+        if isinstance(before, Running | Waiting) and isinstance(run, Retrying | Dead):
             report.count("AttemptsFailed", target)
-        if previous is not None and previous.state is RunState.QUEUED:
+        if isinstance(previous, Queued):
             self.effects.leave_line(item.message, run, report)
         return self.effects.perform(item, run, job)
 
@@ -89,7 +86,7 @@ class TransitionWriter:
         """The run with its result, a large one moved to the store of results. If the store refuses it, the run still
         succeeds and keeps the beginning of the result.
         """
-        if run.result is None:
+        if not isinstance(run, Succeeded) or run.result is None:
             return run
         document = orjson.dumps(run.result)
         if len(document) <= INLINE_BYTES:
@@ -106,7 +103,7 @@ class TransitionWriter:
             return replace(run, result={"body": beginning, "truncated": True}, result_bytes=len(document))
         return replace(run, result=None, result_key=key, result_bytes=len(document))
 
-    def finish(self, item: WorkItem, run: Run, job: Job, outcome: Outcome) -> Disposition:
+    def finish(self, item: WorkItem, run: Running, job: Job, outcome: Outcome) -> Disposition:
         """Write the end of the call over the record with which the attempt was started. Only this worker knows it, so a
         failed write is retried until shortly before the lease ends.
         """
@@ -121,7 +118,7 @@ class TransitionWriter:
             if isinstance(written, Disposition):
                 return written
             found = written.found
-            if found is None or found.attempt != run.attempt or found.state is not RunState.RUNNING:
+            if not isinstance(found, Running) or found.attempt != run.attempt:
                 return _overtaken(item, run, found)
             run = found  # its cancellation was requested during the call
         item.report.add("undecided", alarming=True, tries=MAX_FINISHES)

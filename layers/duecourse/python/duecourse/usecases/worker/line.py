@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Cancelled, Run, Skipped, Succeeded
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lines, Randomness, Watch
 from duecourse.usecases.forwarder import Forwarder
@@ -73,8 +73,7 @@ class Line:
         """Remove the run that a message is about from the line, if it does not wait any more by its record `run`;
         whether it was removed. A dead run may wait for the attempt that its redrive requests.
         """
-        waits_for_later = run is not None and (not run.state.final or run.state is RunState.DEAD)
-        through = run.attempt if run is not None and waits_for_later else None
+        through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
         return self.lines.leave(message.tenant, message.job_id, position_of(message), through=through)
 
     def begun(self, message: RunMessage, run: Run, report: Report, *, locked: bool) -> None:

@@ -25,7 +25,7 @@ from duecourse.domain.runs.overlap import (
     rank_of_start,
 )
 from duecourse.domain.runs.recreated import own_job
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Final, Queued, Run
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Conflict, Lines, RunStore
 
@@ -58,13 +58,13 @@ class Overlaps:
         run, previous = start.run, start.previous
         if not needs_lock(job):
             return Held()
-        fresh = previous is None or previous.state is RunState.QUEUED
+        fresh = isinstance(previous, Queued | None)
         # A run that has begun before (a retry, a redrive) goes before those in line.
         turn = decide_turn(job, position_of(run), **self._ends(job)) if fresh else None
         if turn is not None:
             return turn
         wanted = Lock(run.name.local, lease_until, rank_of_start(run, previous))
-        if previous is not None and previous.state.final:
+        if isinstance(previous, Final):
             wanted = self._after(wanted, previous)
         return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
 

@@ -31,7 +31,7 @@ from duecourse.domain.runs.decision import (
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.member import as_member
 from duecourse.domain.runs.records import may_run_again
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Queued, Run, Running, Waiting, rearmed
 from duecourse.messages import MessageError, MessageKind, read_run_message
 from duecourse.ports import Conflict, JobStore
 from duecourse.usecases.dispatch.enqueue import HOLD_SECONDS
@@ -185,7 +185,7 @@ class LaneWorker:
                 identity = replace(message.identity, occurrence=occurrence, due=due, count=count)
                 return self.requeue.send(replace(item, message=replace(message, identity=identity)), now, reason)
             case Reschedule(until, reason):
-                return self._reschedule(item, None if run is None or run.state.final else run, until, reason)
+                return self._reschedule(item, run if isinstance(run, Running | Waiting) else None, until, reason)
             case Hold(until, reason):
                 return self._hold(item, run, until, reason)
             case Withdraw(final) as withdraw:
@@ -200,7 +200,9 @@ class LaneWorker:
             case other:
                 assert_never(other)
 
-    def _reschedule(self, item: WorkItem, run: Run | None, until: float, reason: str) -> Disposition | Conflict:
+    def _reschedule(
+        self, item: WorkItem, run: Running | Waiting | None, until: float, reason: str
+    ) -> Disposition | Conflict:
         """Send a message that checks the deadline again. It is sent before the record names it: after a crash in
         between another one is sent, and the unnamed one is dropped. The token changes too, so that the writer that ends
         the attempt must read the record again.
@@ -209,7 +211,7 @@ class LaneWorker:
         disposition = self.requeue.send(replace(item, message=replace(item.message, armed=armed)), until, reason)
         if disposition is Disposition.RETAIN or run is None:
             return disposition
-        return self.requeue.runs.write(replace(run, armed=armed, token=item.context.token), run) or disposition
+        return self.requeue.runs.write(rearmed(run, armed, item.context.token), run) or disposition
 
     def _hold(self, item: WorkItem, run: Run | None, until: float, reason: str) -> Disposition | Conflict:
         """Keep the message for the resumption of its job, then read the job again, which may have been resumed
@@ -223,7 +225,7 @@ class LaneWorker:
         job = self.jobs.get(message.tenant, message.job_id)
         if job is None or job.state is not JobState.PAUSED:
             return Conflict(run)
-        if run is not None and run.state is RunState.QUEUED:
+        if isinstance(run, Queued):
             item.report.add("run_held", reason=reason)
             return Disposition.ACK
         return self.requeue.send(item, until, reason)

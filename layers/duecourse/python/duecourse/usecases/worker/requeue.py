@@ -7,7 +7,7 @@ from math import ceil
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Dead, Run, Running
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import MessageKind, RunMessage
@@ -94,9 +94,9 @@ class Requeue:
         if run is None and self._given_up(message):
             return Disposition.RETAIN  # the dead-letter reconciler records it as dead
         if run is not None and run.message_id == received.message_id:
-            if run.state is RunState.DEAD:
+            if isinstance(run, Dead):
                 return Disposition.RETAIN  # it belongs in the dead-letter queue, and a copy would be dropped
-            again_at = max(again_at, (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS)
+            again_at = max(again_at, (run.lease_until if isinstance(run, Running) else 0.0) + LEASE_MARGIN_SECONDS)
         return self.send(carried_on(item, run), again_at, "near the receive limit")
 
     def _pause(self, item: WorkItem) -> int:
@@ -133,7 +133,7 @@ def carried_on(item: WorkItem, run: Run | None) -> WorkItem:
     message = item.message
     if run is None or run.nonce != message.nonce:
         return item
-    if run.state is not RunState.DEAD:
+    if not isinstance(run, Dead):
         following = message if message.kind in STARTS else _next(message, MessageKind.START, run.attempt + 1)
     elif run.message_id == item.received.message_id:
         following = message

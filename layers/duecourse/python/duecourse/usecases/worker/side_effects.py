@@ -9,7 +9,18 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import (
+    Cancelled,
+    Dead,
+    Final,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Skipped,
+    Succeeded,
+    Waiting,
+)
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
 from duecourse.usecases.announce import Announcements
@@ -45,17 +56,19 @@ class SideEffects:
 
     def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
         """Perform them; returns what happens to the message. `job` may be as old as the attempt."""
-        if run.workflow is not None and run.state.final and not run.notified:  # which is written once this is done
+        if (
+            run.workflow is not None and isinstance(run, Final) and not run.notified
+        ):  # which is written once this is done
             self.workflows.ended(run, item.report)
-        match run.state:
-            case RunState.RETRYING:
+        match run:
+            case Retrying():
                 self._publish(item, run, job)
                 return self._send_next_attempt(item, run)
-            case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
+            case Succeeded() | Cancelled() | Skipped():
                 self._end(run, job, item.report)
                 self._publish(item, run, job)
                 return Disposition.ACK
-            case RunState.DEAD:
+            case Dead():
                 self._end(run, job, item.report)
                 self._notify(item, run, job)
                 self._pause_failing(job, item.report)
@@ -63,7 +76,7 @@ class SideEffects:
                     return Disposition.ACK
                 self.forwarder.postpone(item.received.receipt, DEAD_VISIBILITY_SECONDS)
                 return Disposition.RETAIN
-            case RunState.RUNNING | RunState.WAITING | RunState.QUEUED:
+            case Running() | Waiting() | Queued():
                 # Another message carries the run: its own, its callback's, its deadline's or its start from the line.
                 return Disposition.ACK
             case other:
@@ -88,10 +101,9 @@ class SideEffects:
         copy = item.message.again(nonce=self.randomness.nonce(), instead_of=item.received.message_id)
         return self.forwarder.send(copy, self.clock.now())
 
-    def _send_next_attempt(self, item: WorkItem, run: Run) -> Disposition:
-        not_before = run.not_before if run.not_before is not None else self.clock.now()
-        following = item.message.to_start(run.attempt + 1, nonce=self.randomness.nonce(), not_before=not_before)
-        if self.forwarder.send(following, not_before):
+    def _send_next_attempt(self, item: WorkItem, run: Retrying) -> Disposition:
+        following = item.message.to_start(run.attempt + 1, nonce=self.randomness.nonce(), not_before=run.not_before)
+        if self.forwarder.send(following, run.not_before):
             return Disposition.ACK
         item.report.add("send_refused", alarming=True, reason="the next attempt's message")
         return Disposition.RETAIN
@@ -108,13 +120,12 @@ class SideEffects:
         if ending and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=now):
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
 
-    def _notify(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
+    def _notify(self, item: WorkItem, run: Dead, job: JobSnapshot) -> None:
         if run.notified:
             return
-        died_at = run.finished_at if run.finished_at is not None else self.clock.now()
         if not run.is_member:  # whose death its workflow's run makes known, with all others
             told = (job.owner, job.runbook_url) if isinstance(job, Job) else ()
-            self.notices.death(Death(run, died_at, *told))
+            self.notices.death(Death(run, run.finished_at, *told))
         self._publish(item, run, job)
         self.runs.write(replace(run, notified=True), run)
         item.report.counts["DeathsAnnounced"] += 1

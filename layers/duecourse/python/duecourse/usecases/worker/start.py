@@ -13,7 +13,7 @@ from duecourse.domain.runs.overlap import Await, Wait, Yield, latest, needs_lock
 from duecourse.domain.runs.records import queued, refused
 from duecourse.domain.runs.recreated import own_job
 from duecourse.domain.runs.rendering import with_its_key
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Dead, Deadlines, Final, Queued, Run, Running
 from duecourse.domain.targets.target_document import type_of
 from duecourse.messages import MessageKind, RunMessage, message_about
 from duecourse.ports import Conflict
@@ -80,17 +80,18 @@ class Starter:
         # Before any write: if it cannot be read, no attempt is used up.
         prepared = self.calls.prepared(job, decision.run)
         run = with_its_key(decision.run, job)
-        if (deadline := run.deadline) is not None:
-            run = replace(run, armed=self.requeue.randomness.nonce())
-            if not self._arm(run, message, deadline):
+        if run.deadlines is not None:
+            armed = replace(run.deadlines, armed=self.requeue.randomness.nonce())
+            run = replace(run, deadlines=armed)
+            if not self._arm(run, message, armed):
                 return defer(now, "its deadline could not be armed")
         if conflict := effects.runs.write(run, decision.previous):
-            if conflict.found is not None and conflict.found.state is RunState.DEAD:
+            if isinstance(conflict.found, Dead):
                 effects.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
             return conflict
-        waited = message.waited or (decision.previous is not None and decision.previous.state is RunState.QUEUED)
+        waited = message.waited or isinstance(decision.previous, Queued)
         # A redriven run may have waited in line, and be started by another message than the one there.
-        if waited or (needs_lock(job) and decision.previous is not None and decision.previous.state.final):
+        if waited or (needs_lock(job) and isinstance(decision.previous, Final)):
             effects.line.begun(message, run, report, locked=needs_lock(job))
         _count(decision, job, message, report)
         if run.is_workflow and own_job(effects.jobs.get(run.tenant, run.job_id), run) is None:
@@ -105,7 +106,7 @@ class Starter:
             message.generation,
             self.requeue.clock.now(),
             manual=bool(message.suffix),
-            first=run.attempt == 1 and (decision.previous is None or not decision.previous.state.final),
+            first=run.attempt == 1 and not isinstance(decision.previous, Final),
             following=message.following,
             last=message.final,
             called_until=None if run.is_workflow else run.called_until,  # it calls nothing itself
@@ -139,11 +140,11 @@ class Starter:
             self._preempt(wait.preempt, report)
         return Disposition.ACK
 
-    def _arm(self, run: Run, message: RunMessage, deadline: float) -> bool:
+    def _arm(self, run: Running, message: RunMessage, deadlines: Deadlines) -> bool:
         """Send the deadline message of a run with a callback, before the record and the call."""
-        start = message.to_start(run.attempt, nonce=self.requeue.randomness.nonce(), not_before=deadline)
-        armed = replace(start, kind=MessageKind.DEADLINE, armed=run.armed)
-        return self.requeue.forwarder.send(armed, deadline)
+        start = message.to_start(run.attempt, nonce=self.requeue.randomness.nonce(), not_before=deadlines.next)
+        armed = replace(start, kind=MessageKind.DEADLINE, armed=deadlines.armed)
+        return self.requeue.forwarder.send(armed, deadlines.next)
 
     def _preempt(self, holder: Run, report: Report) -> None:
         """Request the cancellation of another run of the job, by a CANCEL message."""
@@ -158,11 +159,11 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
     """Count an attempt that has begun, and the one before it where that was lost."""
     target, previous = type_of(job.target), decision.previous
     report.count("AttemptsStarted", target)
-    if previous is None or previous.state is RunState.QUEUED:
+    if isinstance(previous, Queued | None):
         report.counts["CaughtUp"] += decision.run.caught_up
         # One that has waited for its turn, or for other members of its workflow, is late from when it was called.
         since = message.not_before if message.waited or message.is_member else float(message.due)
         if decision.run.first_started_at is not None:
             report.measure("Lateness", decision.run.first_started_at - since)
-    elif previous.state is RunState.RUNNING:
+    elif isinstance(previous, Running):
         report.count("AttemptsFailed", target)  # its worker died, and this one takes over

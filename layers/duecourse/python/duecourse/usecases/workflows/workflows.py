@@ -17,8 +17,8 @@ from duecourse.domain.runs.decision import MemberTurn, Readiness, Withdraw, Work
 from duecourse.domain.runs.member import MEMBERS_FAILED
 from duecourse.domain.runs.overlap import called_in_workflow
 from duecourse.domain.runs.records import WORKFLOW_OVER, may_run_again
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.runs.run import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.ends import MemberEnds, end_of
 from duecourse.domain.workflows.graph import Graph, numbers_in, read_ref
 from duecourse.domain.workflows.state import WorkflowState
@@ -113,7 +113,7 @@ class Workflows:
         failed = self._records(message, graph, state.failed)
         if any(not run.state.final for run in failed):
             return Evaluation(WorkflowOutcome.OPEN)  # redriven; its next end asks again
-        named = [f"{run.job_id} ({run.code or run.reason or run.state})" for run in failed[:NAMED_FAILURES]]
+        named = [f"{run.job_id} ({run.code or reason_of(run) or run.state})" for run in failed[:NAMED_FAILURES]]
         more = f" and {len(failed) - NAMED_FAILURES} more" if len(failed) > NAMED_FAILURES else ""
         return Evaluation(state.outcome, f"failed: {', '.join(named)}{more}")
 
@@ -123,7 +123,7 @@ class Workflows:
         state, dead = self._known(run, graph), list[Run]()
         if run.redriven_at is not None:
             failed = self._records(run, graph, numbers_in(state.known.failed & ~graph.given.any))
-            dead = [each for each in failed if each.state is RunState.DEAD]
+            dead = [each for each in failed if isinstance(each, Dead)]
         if dead:
             rounds = {graph.numbers[each.job_id]: each.round + 1 for each in dead}
             self._withdraw(run, graph, rounds, run)
@@ -135,7 +135,7 @@ class Workflows:
         report.add("workflow_begun", members=len(graph.members), sent=len(wanted), redriven=len(dead))
         if not self.forwarder.send_all(wanted):
             return Failed("the starts of its jobs were not all accepted by their lanes", code="workflow.start")
-        return Succeeded()
+        return Returned()
 
     def ended(self, run: Run, report: Report) -> None:
         """What follows from the final record of a workflow's run, or of its member's. Raises NotSentError."""
@@ -148,7 +148,7 @@ class Workflows:
 
     def _after_member(self, run: Run, graph: Graph) -> list[RunMessage]:
         number, messages = graph.numbers[run.job_id], self._messages(run, graph)
-        if run.state is RunState.CANCELLED and run.reason == WORKFLOW_OVER:
+        if isinstance(run, Cancelled) and run.reason == WORKFLOW_OVER:
             # It has no end: it runs once its workflow's run is redriven, which may have happened meanwhile, or goes on
             # since this member was redriven.
             state = self._state(run, graph, self._ends_before(run, graph, number, own=True))
@@ -179,13 +179,13 @@ class Workflows:
         a member that may fail can be dead in a run that has SUCCEEDED. A run that ended otherwise takes the members
         with it that are due or at work.
         """
-        if not run.state.final or run.state is RunState.SKIPPED or run.attempt == 0:
+        if isinstance(run, Skipped) or not isinstance(run, Final) or run.attempt == 0:
             return []
-        succeeded = run.state is RunState.SUCCEEDED
+        succeeded = isinstance(run, Succeeded)
         if succeeded and not any(member.may_fail for member in graph.members):
             return []
         state, messages = self._known(run, graph), self._messages(run, graph)
-        if succeeded or run.reason == MEMBERS_FAILED:
+        if succeeded or reason_of(run) == MEMBERS_FAILED:
             written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
             return [] if state.outcome is written else [messages.evaluate()]
         return messages.cancellations(state.to_cancel())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from types import MappingProxyType
 from typing import Any
 from zlib import crc32
 
@@ -12,39 +14,47 @@ from duecourse.adapters.dynamodb.runs.attempt_list import read_earlier, with_ear
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import UNSUCCESSFUL, Run, RunState
+from duecourse.domain.runs.run import STATES, UNSUCCESSFUL, Alive, Deadlines, Run, RunState, Succeeded, state_since
 from duecourse.domain.runs.run_identity import RunIdentity
 
 STATE_PARTITIONS = 8
 """Over how many partitions of the index a tenant's runs in one state are spread."""
 
 
-_READ: dict[str, Callable[[Item, str], Any]] = {
-    **dict.fromkeys(
-        (
-            *("reason", "error", "code", "callback_hash", "armed", "cancel_requested", "waiting_for"),
-            *("message_id", "nonce", "result_key", "idempotency_key", "note"),
+_READ: Mapping[str, Callable[[Item, str], Any]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            (
+                *("reason", "error", "code", "callback_hash", "armed", "cancel_requested"),
+                *("message_id", "nonce", "result_key", "idempotency_key", "note"),
+            ),
+            values.optional_text,
         ),
-        values.optional_text,
-    ),
-    **dict.fromkeys(
-        (
-            *("lease_until", "not_before", "first_started_at", "started_at", "finished_at", "waiting_until"),
-            *("heartbeat_until", "heartbeat_at", "progress", "waiting_since", "redriven_at", "called_until"),
+        **dict.fromkeys(
+            (
+                *("lease_until", "not_before", "first_started_at", "started_at", "finished_at", "waiting_until"),
+                *("heartbeat_until", "heartbeat_at", "progress", "waiting_since", "redriven_at", "called_until"),
+            ),
+            values.optional_float,
         ),
-        values.optional_float,
-    ),
-    **dict.fromkeys(("result_bytes", "expires_at"), values.optional_integer),
-    **dict.fromkeys(("notified", "caught_up"), values.flag),
-}
-"""Attributes that a record may do without, named like its fields; each with what reads it."""
+        **dict.fromkeys(("result_bytes", "expires_at"), values.optional_integer),
+        **dict.fromkeys(("notified", "caught_up"), values.flag),
+    }
+)
+"""Attributes that are named like the fields of a record, or of its deadlines; each with what reads it."""
+
+_FIELDS = {state: [field for field in fields(each) if field.name in _READ] for state, each in STATES.items()}
+_DEADLINES = [field.name for field in fields(Deadlines)]
 
 
 def to_item(run: Run) -> Item:
     """The item of a run. Only one in an unsuccessful state is in the index `dead`."""
     indexed, identity = run.state in UNSUCCESSFUL, run.identity
+    deadlines = run.deadlines if isinstance(run, Alive) else None
+    result = run.result if isinstance(run, Succeeded) else None
     item = job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
-        {name: getattr(run, name) for name in _READ}
+        {field.name: value for field in _FIELDS[run.state] if (value := getattr(run, field.name)) != field.default}
+        | ({} if deadlines is None else {name: getattr(deadlines, name) for name in _DEADLINES})
         | {
             "due": identity.due,
             "generation": identity.generation,
@@ -59,14 +69,10 @@ def to_item(run: Run) -> Item:
             "attempt": run.attempt,
             "attempts_allowed": run.attempts_allowed,
             "token": run.token,
-            "message_id": run.message_id or None,
-            "nonce": run.nonce or None,
-            "notified": run.notified or None,
-            "caught_up": run.caught_up or None,
             "round": run.round or None,
-            "result": None if run.result is None else values.document(run.result),
+            "result": None if result is None else values.document(result),
             "dead_key": state_key(run.tenant, run.state, run.job_id) if indexed else None,
-            "died_at": run.state_since if indexed else None,
+            "died_at": state_since(run) if indexed else None,
         }
     )
     return with_earlier(item, run) if run.earlier else item
@@ -91,9 +97,19 @@ def from_item(item: Item) -> Run:
     """The run of an item. Raises KeyError or ValueError for one that this version cannot read."""
     tenant, job_id = owner_of(item["PK"]["S"])
     name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
-    result, due = values.optional_text(item, "result"), values.integer(item, "due")
+    state, due = RunState(values.text(item, "state")), values.integer(item, "due")
     error, code = values.optional_text(item, "error"), values.optional_text(item, "code")
-    return Run(
+    own: dict[str, Any] = {
+        field.name: _READ[field.name](item, field.name) for field in _FIELDS[state] if field.name in item
+    }
+    if missing := [field.name for field in _FIELDS[state] if field.default is MISSING and field.name not in item]:
+        raise KeyError(f"a {state} record without {missing[0]}")
+    if state is RunState.WAITING or (state is RunState.RUNNING and "waiting_until" in item):
+        until = float(item["waiting_until"]["N"])
+        own["deadlines"] = Deadlines(until, **{name: _READ[name](item, name) for name in _DEADLINES[1:]})
+    if "result" in item:
+        own["result"] = values.parse(values.text(item, "result"))
+    return STATES[state](
         RunIdentity(
             tenant,
             job_id,
@@ -108,15 +124,13 @@ def from_item(item: Item) -> Run:
             correlation_id=values.optional_text(item, "correlation_id"),
             workflow=values.optional_text(item, "workflow"),
         ),
-        RunState(values.text(item, "state")),
         Lane(values.text(item, "lane")),
         attempt=values.integer(item, "attempt"),
         attempts_allowed=values.integer(item, "attempts_allowed"),
         token=values.text(item, "token"),
-        result=None if result is None else values.parse(result),
         earlier=read_earlier(item, due, error, code),
         round=values.optional_integer(item, "round") or 0,
-        **{field: read(item, field) for field, read in _READ.items() if field in item},
+        **own,
     )
 
 

@@ -18,7 +18,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.heartbeat import Heartbeat
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import Alive, Run, RunState, is_written_as
 from duecourse.ports import Conflict, StateMark
 
 _UP_TO_RANK = "#holder = :mine AND #rank <= :rank"
@@ -42,7 +42,9 @@ class DynamoRunStore:
             stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token}
             # A heartbeat changes nothing else: whoever decided before it came must look again, or would end a run that
             # is alive, or take back what the heartbeat said.
-            beat = {"heartbeat_until": previous.heartbeat_until, "heartbeat_at": previous.heartbeat_at}
+            deadlines = previous.deadlines if isinstance(previous, Alive) else None
+            until = None if deadlines is None else deadlines.heartbeat_until
+            beat = {"heartbeat_until": until, "heartbeat_at": previous.heartbeat_at}
             condition = holds(stand | beat)
         try:
             self._client.put_item(
@@ -53,7 +55,7 @@ class DynamoRunStore:
             )
         except (BotoCoreError, ClientError) as error:
             standing = self._standing(run, previous, error)
-            return None if standing is not None and run.written_as(standing) else Conflict(standing)
+            return None if standing is not None and is_written_as(run, standing) else Conflict(standing)
         return None
 
     def _standing(self, run: Run, previous: Run | None, error: BotoCoreError | ClientError) -> Run | None:
@@ -66,7 +68,7 @@ class DynamoRunStore:
             standing = self.get(run.tenant, run.job_id, run.name.local)
         except (BotoCoreError, ClientError):
             raise error from None
-        if standing is None or (previous is not None and previous.written_as(standing)):
+        if standing is None or (previous is not None and is_written_as(previous, standing)):
             raise error
         return standing
 

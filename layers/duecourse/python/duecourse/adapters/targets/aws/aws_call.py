@@ -16,7 +16,7 @@ from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import call_values
 from duecourse.domain.runs.rendering import render_document
-from duecourse.domain.targets.targets import AwsTarget, Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import AwsTarget, Failed, Outcome, Returned
 from duecourse.ports import Call, Clock
 
 
@@ -64,7 +64,7 @@ class AwsCaller:
             if refused.response.get("Error", {}).get("Code") in STALE_CREDENTIALS:
                 self._roles.forget(target.role, call)
             raise
-        return Succeeded(result_of(answer, deadline))
+        return Returned(result_of(answer, deadline))
 
 
 def _problem(client: Any, method: str, action: str, parameters: Any) -> str | None:

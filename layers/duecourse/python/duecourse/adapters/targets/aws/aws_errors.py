@@ -23,7 +23,7 @@ from botocore.parsers import ResponseParserError
 from duecourse.adapters.targets.answer import cut, retry_after_seconds
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.http.redaction import Redaction
-from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Clock
 
@@ -135,8 +135,8 @@ def _kept(outcome: Outcome, redaction: Redaction) -> Outcome:
         case Failed():  # cut at last: of a token that was cut before, the beginning would be left
             detail = None if outcome.detail is None else cut(redaction.text(outcome.detail), _ERROR_BYTES)
             return replace(outcome, error=cut(redaction.text(outcome.error), _ERROR_BYTES), detail=detail)
-        case Succeeded():
-            return Succeeded(redaction.value(outcome.result))
+        case Returned():
+            return Returned(redaction.value(outcome.result))
 
 
 def wait_of(deadline: Deadline) -> int:

@@ -12,7 +12,7 @@ from duecourse.adapters.targets.aws.names import attempt_name
 from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import message_text
-from duecourse.domain.targets.targets import EcsTarget, Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import EcsTarget, Failed, Outcome, Returned
 from duecourse.ports import Call, Clock
 
 EVENT_VARIABLE = "DUECOURSE_EVENT"
@@ -61,7 +61,7 @@ class EcsCaller:
             startedBy=f"duecourse/{call.run.tenant}/{call.run.job_id}"[:_STARTED_BY_CHARACTERS],
         )
         if tasks := answer.get("tasks"):
-            return Succeeded({"task_arn": tasks[0]["taskArn"]})
+            return Returned({"task_arn": tasks[0]["taskArn"]})
         failure: dict[str, Any] = next(iter(answer.get("failures", ())), {})
         reason = str(failure.get("reason") or "no reason given")
         detail = None if failure.get("detail") is None else str(failure["detail"])

@@ -19,7 +19,7 @@ from duecourse.adapters.targets.aws.aws_errors import (
 from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import run_event
-from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Outcome, Returned
 from duecourse.ports import Call, Clock
 
 _CODE_BYTES = 128
@@ -60,14 +60,14 @@ class LambdaCaller:
             body: bytes = stream.read(READ_BYTES + 1)
         if word := answer.get("FunctionError"):
             return _raised(name, str(word), body)
-        return Succeeded(kept(answer["StatusCode"], body, json=True, redaction=redaction_of(call)))
+        return Returned(kept(answer["StatusCode"], body, json=True, redaction=redaction_of(call)))
 
     def _tell(self, call: Call, target: LambdaTarget, deadline: Deadline) -> Outcome:
         answer = self._client_for(wait_of(deadline)).invoke(
             FunctionName=target.function, InvocationType="Event", Payload=orjson.dumps(run_event(call))
         )
         answer["Payload"].read()  # empty, but only then is the connection free for the next call
-        return Succeeded({"status": answer["StatusCode"]})
+        return Returned({"status": answer["StatusCode"]})
 
 
 def _raised(name: str, word: str, body: bytes) -> Failed:

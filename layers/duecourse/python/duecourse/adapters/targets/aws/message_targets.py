@@ -11,7 +11,7 @@ from duecourse.adapters.targets.aws.names import Arns
 from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import call_values, group_fields, message_attributes, message_text
-from duecourse.domain.targets.targets import EventBridgeTarget, Outcome, SnsTarget, SqsTarget, Succeeded
+from duecourse.domain.targets.targets import EventBridgeTarget, Outcome, Returned, SnsTarget, SqsTarget
 from duecourse.domain.targets.template import render_template
 from duecourse.ports import Call, Clock
 
@@ -41,7 +41,7 @@ class SqsCaller:
         }
         queue_url = self._url(target.queue, deadline)
         answer: dict[str, Any] = self._client_for(wait_of(deadline)).send_message(QueueUrl=queue_url, **message)
-        return Succeeded({"message_id": answer["MessageId"]})
+        return Returned({"message_id": answer["MessageId"]})
 
     def _url(self, queue: str, deadline: Deadline) -> str:
         """Asked for once: a queue that is deleted and made anew has the same one."""
@@ -77,7 +77,7 @@ class SnsCaller:
         if target.subject is not None:
             message["Subject"] = subject(render_template(target.subject, call_values(call)))
         answer = self._client_for(wait_of(deadline)).publish(**message)
-        return Succeeded({"message_id": answer["MessageId"]})
+        return Returned({"message_id": answer["MessageId"]})
 
 
 class EventBusCaller:
@@ -108,4 +108,4 @@ class EventBusCaller:
         (accepted,) = answer["Entries"]
         if answer.get("FailedEntryCount"):  # the request succeeds all the same
             return refusal(name, accepted.get("ErrorCode"), accepted.get("ErrorMessage"))
-        return Succeeded({"event_id": accepted["EventId"]})
+        return Returned({"event_id": accepted["EventId"]})

@@ -12,7 +12,7 @@ from duecourse.adapters.targets.aws.names import Arns, attempt_name
 from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import message_text
-from duecourse.domain.targets.targets import Outcome, StepFunctionsTarget, Succeeded
+from duecourse.domain.targets.targets import Outcome, Returned, StepFunctionsTarget
 from duecourse.ports import Call, Clock
 
 _NAME_CHARACTERS = 80
@@ -53,4 +53,4 @@ class StateMachineCaller:
             arn = self._arns.arn("states", f"execution:{target.machine}:{name}")
         else:
             arn = answer["executionArn"]
-        return Succeeded({"execution_arn": arn})
+        return Returned({"execution_arn": arn})

@@ -29,7 +29,7 @@ from duecourse.adapters.targets.http.endpoint import (
 from duecourse.adapters.targets.http.redaction import Redaction
 from duecourse.adapters.targets.http.request import HttpRequest, RequestError, request_of
 from duecourse.adapters.targets.http.response import Response
-from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Returned
 from duecourse.ports import Call, Clock, Secrets
 
 _CONNECT_SECONDS = 10.0
@@ -126,7 +126,7 @@ class HttpCaller:
         status = answer.status
         if _is_expected(status, expect):
             json = "json" in answer.content_type.lower()
-            return Succeeded(kept(status, answer.body, json=json, redaction=Redaction(request.resolved)))
+            return Returned(kept(status, answer.body, json=json, redaction=Redaction(request.resolved)))
         error = f"{request.name} answered {status} {responses.get(status, '')}".rstrip()
         if 200 <= status < 300:
             error = f"{error}, and the job expects {', '.join(expect)}"
