@@ -27,7 +27,7 @@ from duecourse.cli.terminal import CliError
 from duecourse.client import Client
 from duecourse.client.models import WorkflowRun
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Executor, InlineExecutor, Outgoing
 from tests.support import emulators

@@ -16,7 +16,7 @@ import pytest
 
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.jobs import job_item
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, read_run_message
 from tests.support import emulators, in_process
 from tests.support.jobs import NOON, cursor, job

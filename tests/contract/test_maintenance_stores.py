@@ -12,9 +12,9 @@ from duecourse.domain.maintenance.audit import Turn
 from duecourse.domain.maintenance.index import CompletedJob, Entry
 from duecourse.domain.maintenance.scan import RepairPass
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Finding, Input, Timer, Undecided
 from duecourse.testing.clock import SettableClock

@@ -15,13 +15,13 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.sharding import bucket_of
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.usecases.dispatch.claiming import Claiming
 from duecourse.usecases.dispatch.dispatch import Dispatch
 from duecourse.usecases.dispatch.skipping import Skipping
-from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
 from duecourse.usecases.worker.work_item import ReceivedMessage, WorkerRules
 from tests.support import emulators

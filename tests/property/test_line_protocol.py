@@ -13,7 +13,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found
 from tests.support.line_model import Left

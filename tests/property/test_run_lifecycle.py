@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from tests.support.examples import examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from tests.support.seat_model import Broken, Rules, explore
 
 CLOCKS = [(0.0, 0.0), (-2.5, 2.5), (2.5, -2.5)]

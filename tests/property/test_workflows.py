@@ -9,7 +9,7 @@ from functools import cached_property
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Graph, Member, Rule
 from duecourse.ports import Outgoing
 from tests.support import in_process

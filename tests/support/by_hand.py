@@ -8,14 +8,11 @@ from typing import Any
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import pause
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.ports import Call
-from duecourse.usecases.runs.backfill import Backfills, BackfillStarted
-from duecourse.usecases.runs.history import History
-from duecourse.usecases.runs.manual import Manual, OwnPayload
-from duecourse.usecases.runs.run_request import RunRequest
-from duecourse.usecases.runs.runs import Runs
+from duecourse.usecases.runs.lists import History, Runs
+from duecourse.usecases.runs.requests import Backfills, BackfillStarted, Manual, OwnPayload, RunRequest
 from duecourse.usecases.runs.skip_next import SkipNext
 from tests.support.world import World
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.testing.clock import SettableClock
 from tests.support.api import Answered, ApiClient
 from tests.support.jobs import NOON, cursor, job

@@ -6,8 +6,8 @@ from typing import Any
 
 from duecourse.domain.instants import from_basic
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Target
 from duecourse.ports import Call

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.adapters.dynamodb.keys import RUN_PREFIX, job_key
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from tests.support.tables import Tables
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.ports import Conflict, RunStore
 from duecourse.testing.clock import SettableClock
 from tests.support.world import Killed

@@ -12,11 +12,11 @@ from typing import Any
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.line_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
 from tests.support.line_promises import BrokenError, Promises
 from tests.support.repaired import repaired

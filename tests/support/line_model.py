@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run, is_written_as
+from duecourse.domain.runs.states import Run, is_written_as
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
 from duecourse.usecases.worker.overlap import position_of

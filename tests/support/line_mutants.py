@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.messages import RunMessage
 from duecourse.usecases.report import Report
-from duecourse.usecases.worker.line import Line
-from duecourse.usecases.worker.receive import LaneWorker
-from duecourse.usecases.worker.side_effects import SideEffects
+from duecourse.usecases.worker.attempt import LaneWorker
+from duecourse.usecases.worker.effects import SideEffects
+from duecourse.usecases.worker.overlap import Line
 
 
 class CallingLine(Line):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion
-from duecourse.domain.runs.run import Run, RunState, is_written_as, reason_of
+from duecourse.domain.runs.states import Run, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept, Left, Shared, State, Worker
 from tests.support.replayed import Asked

@@ -6,7 +6,7 @@ from typing import Any
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Precision
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.ports import Clock

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
 from tests.support.wheel import Held

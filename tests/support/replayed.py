@@ -15,7 +15,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import RunMessage
 from duecourse.ports import Call, Outgoing
-from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
 from tests.support.workflows import NoWorkflows

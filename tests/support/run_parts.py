@@ -19,7 +19,7 @@ from duecourse.domain.runs.decision import (
     Transition,
     WorkflowOutcome,
 )
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import Failed
 from duecourse.messages import MessageKind
 

@@ -18,8 +18,17 @@ from duecourse.domain.runs.decision import (
     Start,
     StartRequest,
 )
-from duecourse.domain.runs.run import Cancelled, Dead, Retrying, Running, RunState, Waiting, cancel_requested, reason_of
-from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
+from duecourse.domain.runs.states import (
+    Cancelled,
+    Dead,
+    Retrying,
+    Running,
+    RunState,
+    Waiting,
+    cancel_requested,
+    reason_of,
+)
+from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from tests.support.run_parts import Write
 
 

@@ -27,7 +27,7 @@ from duecourse.domain.runs.decision import (
     Transition,
 )
 from duecourse.domain.runs.lifecycle import decide
-from duecourse.domain.runs.run import Dead, Retrying, Run, Running, RunState, Waiting, is_written_as
+from duecourse.domain.runs.states import Dead, Retrying, Run, Running, RunState, Waiting, is_written_as
 from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import MessageKind
 from tests.support.run_parts import LEASE_SECONDS, VISIBLE_AFTER_SECONDS, Calling, Letter, Thought, Worker, Write

@@ -6,9 +6,9 @@ from typing import Any
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.callback import CallbackToken
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.callbacks import CallbackToken
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import Run, RunState
 from tests.support.jobs import NOON
 from tests.support.varied import record, varied
 

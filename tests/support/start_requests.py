@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.decision import AttemptContext, StartRequest
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import Run, RunState
 from tests.support.jobs import NOON
 from tests.support.varied import record, varied
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.keys import Item
 from duecourse.adapters.dynamodb.runs.run_item import to_item
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 
 STREAM = "arn:aws:dynamodb:us-east-1:000000000000:table/runs/stream/2026-11-21T12:00:00.000"
 SHARD = "shardId-00000001795262400000-0a1b2c3d"

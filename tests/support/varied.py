@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.decision import StartRequest
-from duecourse.domain.runs.run import STATES, Alive, Deadlines, Record, Run, RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import STATES, Alive, Deadlines, Record, Run, RunState
 from duecourse.messages import RunMessage
 
 T = TypeVar("T", RunMessage, StartRequest, Run)

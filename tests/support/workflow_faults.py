@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from duecourse.usecases.runs.commands import CommandSender, NotDeadError
+from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.runs.rerun import Reruns
-from duecourse.usecases.runs.run_request import RunRequest
 from tests.support.by_hand import ByHand
 from tests.support.fault_table.danger import Aim, Danger
 from tests.support.fault_table.direct import dynamodb

@@ -9,14 +9,14 @@ from duecourse.adapters.dynamodb.keys import RUN_PREFIX, job_key
 from duecourse.adapters.targets.invocation import call_values
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.rendering import render_document
-from duecourse.domain.runs.run import Run, RunState, reason_of
+from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.graph import Graph
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.ports import Call
 from duecourse.usecases.runs.commands import Commands, CommandSender
+from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.runs.rerun import Reruns
-from duecourse.usecases.runs.run_request import RunRequest
 from duecourse.usecases.workflows.view import WorkflowRuns
 from tests.support.by_hand import ANNA, ByHand
 from tests.support.office import Office

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Overlap
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Member
 from duecourse.ports import JobStore

@@ -15,8 +15,8 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.sharding import bucket_of
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import (
@@ -45,7 +45,7 @@ from duecourse.usecases.maintenance.index_repair import IndexRepair
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
-from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.wiring import WorkerPorts, transitions_of, worker_of
 from duecourse.usecases.worker.work_item import WorkerRules
 from tests.support.jobs import NOON, cursor

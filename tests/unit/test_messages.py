@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.json_values import LATEST
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 from duecourse.messages import MAX_REPLACED, MessageError, MessageKind, RunMessage, read_run_message

@@ -13,7 +13,7 @@ import pytest
 from aws_lambda_powertools import Logger, Metrics
 
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.telemetry import function_logger, loggable, publish
 from duecourse.usecases.report import Event, Report, about

@@ -16,8 +16,8 @@ from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.adapters.system import SystemClock, SystemRandomness
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, RunMessage, read_run_message
 from duecourse.ports import Claimed, ClaimResult, Outgoing, Timer
 from duecourse.testing.clock import Numbered, SettableClock

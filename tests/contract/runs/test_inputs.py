@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.sharding import shard_of, slot_of
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Input, Timer
 from duecourse.testing.clock import SettableClock

@@ -8,8 +8,8 @@ import pytest
 
 from duecourse.domain.instants import to_basic
 from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import LinePosition
-from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Watch
 from tests.support.jobs import NOON

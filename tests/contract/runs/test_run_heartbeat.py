@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.callback import CallbackToken
-from duecourse.domain.runs.heartbeat import NOTHING, Heartbeat, ProgressReport
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, Heartbeat, ProgressReport
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import Conflict
 from tests.support.jobs import NOON
 from tests.support.tables import Tables

@@ -8,9 +8,9 @@ import pytest
 
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import Conflict
 from tests.support.jobs import NOON
 from tests.support.tables import Tables

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run import UNSUCCESSFUL, Run, RunState, state_since
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import UNSUCCESSFUL, Run, RunState, state_since
 from duecourse.ports import RunStore, StateMark
 from tests.support.jobs import NOON
 from tests.support.tables import Tables

@@ -13,8 +13,8 @@ import pytest
 
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.messages import RunMessage
 from duecourse.ports import Timer

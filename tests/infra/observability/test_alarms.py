@@ -11,7 +11,7 @@ from benchmarks.found import result_of
 from duecourse.cli.local.demo.dead_letters import DEPTH_METRIC
 from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.api.routes.table import ROUTES
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient
 from tests.support.api_events import api_event, json_event
 from tests.support.callbacks import NAME, callback_job, client, recorded

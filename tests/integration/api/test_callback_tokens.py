@@ -7,8 +7,8 @@ import json
 import pytest
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.callback import CallbackToken
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.callbacks import CallbackToken
+from duecourse.domain.runs.states import RunState
 from tests.support.api import Answered, ApiClient
 from tests.support.api_events import api_event, json_event
 from tests.support.callbacks import ACTIONS, BODIES, NAME, call, callback_job, client, recorded, stored

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.callback import CallbackToken
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.callbacks import CallbackToken
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, read_run_message
 from tests.support.api import ApiClient
 from tests.support.api_events import json_event

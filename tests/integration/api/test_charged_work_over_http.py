@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.jobs import NOON

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.instants import from_iso
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from tests.support.api import BODY, ApiClient
 from tests.support.jobs import NOON
 from tests.support.jobs import job as made_job

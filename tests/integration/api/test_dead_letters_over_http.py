@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import JobStore
 from duecourse.testing.clock import SettableClock

@@ -14,7 +14,7 @@ import pytest
 
 from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.testing.clock import SettableClock
 from tests.support import in_process

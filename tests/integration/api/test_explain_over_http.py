@@ -13,7 +13,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import SkippedRange
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import LinePosition
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Claim, ClaimResult, Depth
 from duecourse.testing.clock import SettableClock

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.testing.clock import SettableClock
 from tests.support.api import ApiClient

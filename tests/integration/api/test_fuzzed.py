@@ -18,7 +18,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from jsonschema_rs import Draft202012Validator
 
 from duecourse.domain.jobs.policies import Completion, JobState
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from duecourse.testing.clock import SettableClock

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.callback import CallbackToken
-from duecourse.domain.runs.heartbeat import Heartbeat
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.callbacks import CallbackToken, Heartbeat
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import Conflict, RunStore
 from tests.support.api import ApiClient
 from tests.support.callbacks import NAME, call, callback_job, client, recorded, stored

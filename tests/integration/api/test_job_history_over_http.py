@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, ApiClient, api_settings
 from tests.support.api_events import api_event, iam_caller, json_event, jwt_caller

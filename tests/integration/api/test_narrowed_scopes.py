@@ -13,7 +13,7 @@ import pytest
 from duecourse.api.identity import SCOPES
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import WorkflowRef
 from duecourse.ports import WorkflowStore

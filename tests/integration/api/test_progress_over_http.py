@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.wire.metered import Metered
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from tests.support.api import Answered, ApiClient
 from tests.support.callbacks import NAME, callback_job, client, recorded, stored
 from tests.support.jobs import NOON

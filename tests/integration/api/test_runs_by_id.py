@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import MessageKind
 from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, ApiClient

@@ -9,8 +9,8 @@ import pytest
 
 from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed
 from duecourse.ports import Claim
 from tests.support.api import BODY, ApiClient

@@ -9,7 +9,7 @@ import pytest
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.ports import Depth
 from duecourse.testing.clock import SettableClock
 from tests.support import runs

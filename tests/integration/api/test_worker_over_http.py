@@ -11,7 +11,7 @@ import pytest
 
 from duecourse.client import Client
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.worker import DoNotRetry, Worker
 from tests.support.api import ApiClient

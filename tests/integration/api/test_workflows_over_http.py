@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings

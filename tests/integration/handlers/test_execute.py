@@ -13,7 +13,7 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.usecases.dispatch.enqueue import outgoing
 from tests.support.http_target import Behaviour, HttpTargetServer, answering, http_target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables

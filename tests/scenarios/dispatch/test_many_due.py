@@ -10,7 +10,7 @@ import pytest
 
 from duecourse.domain.jobs.plan import SkippedRange
 from duecourse.domain.runs.coverage import Recorded
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.ports import Claim, Claimed, ClaimResult, CursorStore, RunStore, StoreBusyError
 from duecourse.usecases.dispatch.planning import MAX_GROUP, MIN_GROUP, GroupSize
 from duecourse.usecases.dispatch.skipping import Skipping

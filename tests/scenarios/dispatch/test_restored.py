@@ -19,7 +19,7 @@ from duecourse.cli.main import main
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.jobs.policies import MissedMode, MissedPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.ports import StoreBusyError
 from tests.support.faulty import FailingStore
 from tests.support.jobs import NOON, job

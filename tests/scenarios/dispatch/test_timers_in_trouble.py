@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import Claimed, ClaimResult, CursorStore, Timer
 from tests.support.jobs import NOON, cursor, job

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.ports import Call
 from tests.support.client_faults import READS, Fault, FaultyClient, Request

@@ -8,10 +8,10 @@ import pytest
 
 from duecourse.domain.jobs.backfill import Backfill, BackfillTooLargeError
 from duecourse.domain.jobs.policies import JobState, Overlap
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.usecases.jobs.job_errors import KeyReusedError
-from duecourse.usecases.runs.runs import RunUnknownError
+from duecourse.usecases.runs.lists import RunUnknownError
 from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables

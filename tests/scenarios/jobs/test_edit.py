@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.policies import JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from tests.support.jobs import NOON, cursor, job
 from tests.support.office import Office
 from tests.support.tables import Tables

@@ -10,7 +10,7 @@ import pytest
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind

@@ -6,7 +6,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.jobs import Jobs

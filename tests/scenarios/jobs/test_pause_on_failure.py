@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import RunStore
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job

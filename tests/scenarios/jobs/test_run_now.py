@@ -8,13 +8,12 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, Delivery, JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed
 from duecourse.messages import MessageKind
 from duecourse.usecases.jobs.job_errors import JobUnknownError, KeyReusedError
-from duecourse.usecases.runs.commands import LaneUnavailableError
-from duecourse.usecases.runs.manual import OwnPayload
-from duecourse.usecases.runs.runs import RunUnknownError
+from duecourse.usecases.runs.lists import RunUnknownError
+from duecourse.usecases.runs.requests import LaneUnavailableError, OwnPayload
 from tests.support.by_hand import ByHand, Payloads
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.jobs.policies import JobState, Overlap
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.usecases.jobs.job_errors import JobChangedError, KeyReusedError
-from duecourse.usecases.runs.run_request import RunRequest
+from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.runs.skip_next import SKIPPED, NothingToSkipError
 from tests.support.by_hand import ByHand
 from tests.support.faulty import FaultyRuns

@@ -9,8 +9,8 @@ import pytest
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.policies import Completion, JobState, Overlap
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.runs.explain import Verdict
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.messages import MessageKind
 from duecourse.usecases.report import Report

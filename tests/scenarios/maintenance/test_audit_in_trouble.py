@@ -8,7 +8,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import JobState, Lane, Overlap
 from duecourse.domain.runs.coverage import OccurrenceRange
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.ports import Undecided
 from duecourse.usecases.maintenance.audit import MAX_OPEN
 from duecourse.usecases.report import Report

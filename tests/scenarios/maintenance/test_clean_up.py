@@ -13,7 +13,7 @@ from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairSto
 from duecourse.domain.jobs.job import Gone, Job, Reservation
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.maintenance.index import CompletedJob
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.ports import IndexPage
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.maintenance.clean_up import CleanUp

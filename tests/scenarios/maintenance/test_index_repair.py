@@ -13,8 +13,8 @@ from duecourse.domain.jobs.pause import pause
 from duecourse.domain.jobs.policies import Completion, JobState, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS, Entry
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import IndexPage, Timer
 from duecourse.usecases.report import Report

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import Death
 from tests.support.faulty import FaultyRuns

@@ -6,10 +6,10 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
-from duecourse.usecases.worker.line import WATCH_SECONDS
+from duecourse.usecases.worker.overlap import WATCH_SECONDS
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, SOON
 from tests.support.tables import Tables

@@ -6,7 +6,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import Outgoing
 from tests.support.faulty import ThrottledStore

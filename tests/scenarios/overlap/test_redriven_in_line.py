@@ -8,10 +8,10 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
-from duecourse.usecases.worker.line import WATCH_SECONDS
+from duecourse.usecases.worker.overlap import WATCH_SECONDS
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, the_run

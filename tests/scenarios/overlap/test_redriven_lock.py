@@ -11,7 +11,7 @@ import pytest
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import RunStore

@@ -8,7 +8,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Lane, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job

@@ -11,7 +11,7 @@ import pytest
 
 from duecourse.domain.instants import to_basic
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Outgoing
 from duecourse.testing.memory.tables import MemoryTables

@@ -12,11 +12,11 @@ import pytest
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run, RunState, reason_of
+from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing
-from duecourse.usecases.worker.line import WATCH_SECONDS
+from duecourse.usecases.worker.overlap import WATCH_SECONDS
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.office import Office

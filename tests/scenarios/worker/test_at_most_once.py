@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.policies import Delivery, MissedMode, MissedPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from tests.support.faulty import FaultyRuns
 from tests.support.jobs import NOON, job
 from tests.support.one_run import begins, ends, hand_over, receive, the_run

@@ -6,8 +6,8 @@ import pytest
 
 from duecourse.domain.jobs.policies import Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_document import run_document
+from duecourse.domain.runs.document import run_document
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job

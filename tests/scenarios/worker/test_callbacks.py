@@ -10,9 +10,8 @@ import pytest
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.callback import read_token
-from duecourse.domain.runs.heartbeat import NOTHING, Heartbeat
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.callbacks import NOTHING, Heartbeat, read_token
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing, RunStore

@@ -6,7 +6,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, EventKind, JobState, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call

@@ -10,14 +10,14 @@ import pytest
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage, read_run_message
 from duecourse.ports import Call, Outgoing
 from duecourse.usecases.report import Event
 from duecourse.usecases.runs.commands import CommandSender
-from duecourse.usecases.runs.run_request import RunRequest
+from duecourse.usecases.runs.requests import RunRequest
 from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.wire.metered import Metered
 from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables

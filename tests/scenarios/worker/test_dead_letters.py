@@ -8,7 +8,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, JobState
 from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call

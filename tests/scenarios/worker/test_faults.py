@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job

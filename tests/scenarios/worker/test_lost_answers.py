@@ -8,7 +8,7 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs.tenant_limits import JobCount, part_of, total
 from duecourse.domain.jobs.policies import Delivery, JobState
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
 from tests.support.client_faults import Fault, FaultyClient, Request
 from tests.support.jobs import NOON, job

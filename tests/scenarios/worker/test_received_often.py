@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed
 from duecourse.ports import Death
 from tests.support.jobs import NOON, job

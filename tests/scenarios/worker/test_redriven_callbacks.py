@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.jobs.policies import Completion
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind
 from tests.support.jobs import NOON, job

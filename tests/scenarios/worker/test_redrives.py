@@ -12,7 +12,7 @@ import pytest
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind
 from tests.support.faulty import ThrottledStore

@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from tests.support.faulty import FaultyRuns, Skewed, ThrottledStore

@@ -10,7 +10,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Conflict

@@ -10,7 +10,7 @@ import pytest
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.decision import AttemptContext, Ended, Transition
 from duecourse.domain.runs.lifecycle import decide
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call, Claimed, ClaimResult, CursorStore, Timer
 from duecourse.usecases.dispatch.dispatch import DispatchRules

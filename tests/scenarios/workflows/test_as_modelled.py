@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.ids import RunName
-from duecourse.domain.runs.run import Record, Run
+from duecourse.domain.runs.states import Record, Run
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.ends import End, MemberEnds
 from duecourse.messages import MessageKind

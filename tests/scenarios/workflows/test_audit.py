@@ -8,7 +8,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, JobState, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.domain.workflows.graph import Rule
 from duecourse.ports import Call, Depth

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import PART_MEMBERS, Rule
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON

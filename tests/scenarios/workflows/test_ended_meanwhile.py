@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.ids import RunName
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, WorkflowRead, WorkflowStore

@@ -8,8 +8,8 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, JobState, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.runs.explain import Verdict
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
 from duecourse.usecases.runs.explain import Explain, Explained

@@ -7,7 +7,7 @@ from typing import Any
 from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph

@@ -6,7 +6,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Completion, JobState, Overlap
 from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
 from tests.support.jobs import NOON, job

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.policies import Completion, Overlap
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import Conflict, Outgoing
 from duecourse.testing.wheel import Held

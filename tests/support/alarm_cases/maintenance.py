@@ -10,7 +10,7 @@ from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
 from duecourse.domain.jobs.policies import EventKind, Overlap
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.runs.coverage import OccurrenceRange
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import Undecided
 from duecourse.usecases.maintenance.archive import ArchiveRuns

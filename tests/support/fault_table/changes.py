@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.usecases.jobs.job_errors import JobUnknownError
-from duecourse.usecases.runs.run_request import RunRequest
+from duecourse.usecases.runs.requests import RunRequest
 from tests.support.by_hand import ByHand
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Story

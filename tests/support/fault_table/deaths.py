@@ -7,10 +7,17 @@ from dataclasses import replace
 
 from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.callback import read_token
+from duecourse.domain.runs.callbacks import read_token
 from duecourse.domain.targets.targets import Failed
-from duecourse.usecases.runs.callbacks import AttemptOverError, BadTokenError, Callbacks
-from duecourse.usecases.runs.commands import Commands, CommandSender, NotDeadError, RunEndedError
+from duecourse.usecases.runs.commands import (
+    AttemptOverError,
+    BadTokenError,
+    Callbacks,
+    Commands,
+    CommandSender,
+    NotDeadError,
+    RunEndedError,
+)
 from tests.support.by_hand import ByHand
 from tests.support.fault_table.ending import ending
 from tests.support.fault_table.stage import Stage

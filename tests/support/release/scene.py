@@ -13,7 +13,7 @@ from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing
-from duecourse.usecases.runs.manual import OwnPayload
+from duecourse.usecases.runs.requests import OwnPayload
 from tests.support import by_hand
 from tests.support.jobs import NOON, job
 from tests.support.wheel import Held

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.workflows.graph import Graph, numbers_in
 from duecourse.messages import MessageKind, message_about
 from tests.support.line_model import Kept

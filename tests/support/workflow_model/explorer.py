@@ -6,7 +6,7 @@ from array import array
 from random import Random
 from typing import Any, NamedTuple
 
-from duecourse.domain.runs.run import Record, reason_of
+from duecourse.domain.runs.states import Record, reason_of
 from tests.support.workflow_model.values import Broken, Letter, State
 from tests.support.workflow_model.workers import Node
 from tests.support.workflow_model.world import World

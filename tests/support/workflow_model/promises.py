@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
-from duecourse.domain.runs.member import MEMBERS_FAILED
-from duecourse.domain.runs.records import WORKFLOW_OVER, may_run_again
-from duecourse.domain.runs.run import Run, RunState, cancel_requested, reason_of
+from duecourse.domain.runs.records import MEMBERS_FAILED, WORKFLOW_OVER, may_run_again
+from duecourse.domain.runs.states import Run, RunState, cancel_requested, reason_of
 from duecourse.domain.workflows.ends import End, MemberEnds, end_of, entry
 from duecourse.domain.workflows.graph import numbers_in
 from duecourse.messages import MessageKind, RunMessage

@@ -26,14 +26,13 @@ from duecourse.domain.runs.decision import (
     Transition,
     Withdraw,
 )
-from duecourse.domain.runs.lifecycle import decide
-from duecourse.domain.runs.member import as_member
+from duecourse.domain.runs.lifecycle import as_member, decide
 from duecourse.domain.runs.records import may_run_again
-from duecourse.domain.runs.run import Dead, Final, Retrying, Run, RunState
+from duecourse.domain.runs.states import Dead, Final, Retrying, Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.ends import end_of
 from duecourse.messages import MessageKind
-from duecourse.usecases.worker.decide import event_of
+from duecourse.usecases.worker.work_item import event_of
 from duecourse.usecases.workflows.workflows import Found
 from tests.support.workflow_model.records import plain
 from tests.support.workflow_model.values import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.runs.run import Deadlines, Final, Run
+from duecourse.domain.runs.states import Deadlines, Final, Run
 from duecourse.domain.workflows.ends import End, MemberEnds
 from tests.support.workflow_model.values import DEADLINE_SECONDS, EARLY, LEASE_SECONDS, State
 

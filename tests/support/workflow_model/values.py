@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.domain.workflows.ends import End
 from duecourse.domain.workflows.graph import Graph
 from duecourse.messages import RunMessage

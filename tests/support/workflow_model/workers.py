@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from tests.support.line_model import Kept
 from tests.support.workflow_model.protocol import Protocol
 from tests.support.workflow_model.records import ids_of

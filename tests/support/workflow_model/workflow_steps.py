@@ -9,10 +9,9 @@ from typing import Any
 from duecourse.domain.jobs.policies import MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.runs.decision import MemberTurn, Readiness, WorkflowOutcome
-from duecourse.domain.runs.member import MEMBERS_FAILED
-from duecourse.domain.runs.records import WORKFLOW_OVER, may_run_again
-from duecourse.domain.runs.run import Run, RunState, reason_of
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.records import MEMBERS_FAILED, WORKFLOW_OVER, may_run_again
+from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.ends import MemberEnds, end_of
 from duecourse.domain.workflows.graph import Graph, numbers_in

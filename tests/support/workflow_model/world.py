@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.ends import MemberEnds, entry
 from duecourse.messages import MessageKind, RunMessage

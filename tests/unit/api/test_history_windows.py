@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.usecases.runs.history import newest, without
+from duecourse.usecases.runs.lists import newest, without
 
 
 @dataclass

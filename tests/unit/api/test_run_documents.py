@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from duecourse.api.answers import run_document
 from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.records import queued
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.states import RunState
 from tests.support.jobs import NOON
 from tests.support.varied import record, varied
 

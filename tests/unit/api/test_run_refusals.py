@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.callbacks import CallbackToken
 from tests.support.api import untouchable_client
 
 NAME = "steady.20261121T120000Z"

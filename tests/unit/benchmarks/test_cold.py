@@ -16,7 +16,7 @@ import time: self [us] | cumulative | imported package
 import time:       100 |        100 |   botocore.compat
 a warning of somebody's
 import time:      2500 |       2600 | boto3
-import time:        40 |         40 |       duecourse.domain.runs.run
+import time:        40 |         40 |       duecourse.domain.runs.states
 import time:        60 |         60 |       duecourse.domain.jobs.job
 import time:       700 |        800 | duecourse.ports
 """
@@ -32,7 +32,7 @@ def test_lines_of_importtime_are_read_and_others_passed_over() -> None:
 def test_what_the_base_imports_is_not_counted() -> None:
     more = beyond(read(SAID), [Imported("boto3", 1), Imported("botocore.compat", 1)])
     assert [each.module for each in more] == [
-        "duecourse.domain.runs.run",
+        "duecourse.domain.runs.states",
         "duecourse.domain.jobs.job",
         "duecourse.ports",
     ]
@@ -77,7 +77,7 @@ def test_the_table_has_a_row_a_function_and_says_what_was_missed() -> None:
         **compared(DISPATCH, BOTO3),
         "uncompiled": compared(DISPATCH, BOTO3),
         "beyond_boto3_packages": [("duecourse.domain", 38, 41.2)],
-        "beyond_boto3_modules": [("duecourse.domain.runs.run", 2.0)],
+        "beyond_boto3_modules": [("duecourse.domain.runs.states", 2.0)],
     }
     said = table(
         {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.maintenance.archive import EXPIRY, RunChange, Sheet, Unreadable
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.ports.archive import Stretch
 from duecourse.usecases.maintenance.archive import ArchiveRuns
 from tests.support.jobs import job

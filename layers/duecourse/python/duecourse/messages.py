@@ -12,8 +12,8 @@ import orjson
 
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.json_values import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
-from duecourse.domain.runs.run import Run
-from duecourse.domain.runs.run_identity import OfRun, RunIdentity
+from duecourse.domain.runs.identity import OfRun, RunIdentity
+from duecourse.domain.runs.states import Run
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 

@@ -8,8 +8,7 @@ import pytest
 
 from benchmarks.wire.capacity import item_bytes, write_units
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.domain.runs.attempt import Attempt, AttemptOutcome
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
 from tests.support.jobs import NOON, job
 from tests.support.runs import run
 from tests.support.varied import varied

@@ -9,7 +9,7 @@ from botocore.exceptions import ReadTimeoutError
 
 from duecourse.adapters.sqs.lanes import FIRST_WAIT_SECONDS, SqsLanes
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Outgoing
 from duecourse.testing.clock import Numbered, SettableClock

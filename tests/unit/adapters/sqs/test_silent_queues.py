@@ -11,7 +11,7 @@ from botocore.exceptions import ReadTimeoutError
 from duecourse.adapters.sqs.depths import FRESH_SECONDS, SqsDepths
 from duecourse.adapters.sqs.lanes import TRIES, SqsLanes
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Depth, Outgoing
 from duecourse.testing.clock import Numbered, SettableClock

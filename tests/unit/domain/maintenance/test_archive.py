@@ -8,8 +8,8 @@ import pytest
 
 from duecourse.domain.instants import from_iso
 from duecourse.domain.maintenance.archive import EXPIRY, RunChange, Unreadable, day_of, is_archived, row_of, sheets
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_document import run_document
+from duecourse.domain.runs.document import run_document
+from duecourse.domain.runs.states import Run, RunState
 from tests.support.jobs import job
 from tests.support.runs import run
 

@@ -17,7 +17,7 @@ from duecourse.domain.maintenance.index import (
     long_over,
     recomputed,
 )
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run

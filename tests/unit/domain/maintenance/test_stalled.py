@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.maintenance.audit import STALLED_SECONDS, has_members, stalled
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.workflows.ends import End, MemberEnds
 from duecourse.domain.workflows.graph import Graph
 from duecourse.domain.workflows.view import viewed

@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.attempt import Attempt, AttemptOutcome
-from duecourse.domain.runs.attempts import LOST, LOST_ERROR, MAX_ATTEMPTS, MAX_ERROR, attempts_of
 from duecourse.domain.runs.decision import CancelAsked, Ended, Event, Start, Transition
 from duecourse.domain.runs.lifecycle import decide
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import (
+    LOST,
+    LOST_ERROR,
+    MAX_ATTEMPTS,
+    MAX_ERROR,
+    Attempt,
+    AttemptOutcome,
+    Run,
+    RunState,
+    attempts_of,
+)
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, context, start_request

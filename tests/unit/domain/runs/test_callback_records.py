@@ -8,10 +8,10 @@ import pytest
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion
-from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.decision import Start
-from duecourse.domain.runs.run import Deadlines, Run, Running, RunState
-from duecourse.domain.runs.start import decide_start
+from duecourse.domain.runs.states import Deadlines, Run, Running, RunState
+from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, SECRET, TOKEN, context, run, start_request, waiting_run
 

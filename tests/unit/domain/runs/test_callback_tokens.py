@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.runs.callback import CallbackToken, TokenError, read_token
+from duecourse.domain.runs.callbacks import CallbackToken, TokenError, read_token
 from tests.support.start_requests import SECRET, TOKEN
 
 TOKENS = st.builds(

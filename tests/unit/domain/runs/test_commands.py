@@ -9,7 +9,6 @@ import pytest
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
 from duecourse.domain.jobs.policies import Completion, Delivery, JobState, Lane
 from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.domain.runs.command import ARMED_SECONDS, Command
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,
@@ -27,8 +26,8 @@ from duecourse.domain.runs.decision import (
     Transition,
 )
 from duecourse.domain.runs.lifecycle import decide as decide_event
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
+from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.transitions import ARMED_SECONDS, LEASE_MARGIN_SECONDS, Command
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.domain.workflows.definition import OWN_FAULTS
 from tests.support.jobs import job

@@ -22,8 +22,8 @@ from duecourse.domain.runs.decision import (
 )
 from duecourse.domain.runs.lifecycle import decide as decide_event
 from duecourse.domain.runs.overlap import LOST_SECONDS
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
+from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run, start_request, waiting_run
 

@@ -13,9 +13,8 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.runs.explain import ExplainContext, before, explain
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.verdict import Explanation, Verdict
+from duecourse.domain.runs.explain import ExplainContext, Explanation, Verdict, before, explain
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
 from tests.support import runs
 from tests.support.jobs import NOON, cursor, job, moved

@@ -11,8 +11,8 @@ from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
 from duecourse.domain.jobs.policies import Completion, Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.decision import Transition
-from duecourse.domain.runs.finish import decide_finish
-from duecourse.domain.runs.run import Record, RunState
+from duecourse.domain.runs.states import Record, RunState
+from duecourse.domain.runs.transitions import decide_finish
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, WAITS_UNTIL, run, waiting_run

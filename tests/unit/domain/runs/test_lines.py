@@ -17,7 +17,7 @@ from duecourse.domain.runs.overlap import (
     decide_lock,
     decide_turn,
 )
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, WAITS_UNTIL, run, waiting_run
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from duecourse.domain.jobs.policies import EventKind, MissedPolicy
-from duecourse.domain.runs.outbound_events import detail_of, outbound_events_of
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.document import detail_of, outbound_events_of
+from duecourse.domain.runs.states import Run, RunState
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, run
 

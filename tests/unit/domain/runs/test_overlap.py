@@ -17,8 +17,8 @@ from duecourse.domain.runs.overlap import (
     last_rank_before,
     rank_of_start,
 )
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
+from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from tests.support.start_requests import DUE, run
 
 LOCK = Lock("20261121T120100Z", DUE + 120.0)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from itertools import permutations
 
-from duecourse.domain.runs.pause_on_failure import deaths_in_a_row
-from duecourse.domain.runs.run import STATES, Run, RunState
+from duecourse.domain.runs.states import STATES, Run, RunState, deaths_in_a_row
 from tests.support.start_requests import DUE, run
 
 CHANGED = float(DUE)

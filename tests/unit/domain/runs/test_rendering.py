@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.rendering import (
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.domain.ids import RunName
-from duecourse.domain.runs.run import RunState, is_written_as
+from duecourse.domain.runs.states import RunState, is_written_as
 from tests.support.start_requests import DUE, run
 from tests.support.varied import varied
 

@@ -9,7 +9,6 @@ import pytest
 from duecourse.domain.jobs.job import Gone, JobSnapshot
 from duecourse.domain.jobs.policies import Delivery, JobState
 from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.domain.runs.attempt import Attempt, AttemptOutcome
 from duecourse.domain.runs.decision import (
     AttemptContext,
     Decision,
@@ -21,8 +20,8 @@ from duecourse.domain.runs.decision import (
     StartRequest,
     Transition,
 )
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS, decide_start
+from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
+from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS, decide_start
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run, start_request, waiting_run

@@ -9,8 +9,8 @@ import pytest
 from duecourse.domain.jobs.job import Gone, Job
 from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy
 from duecourse.domain.runs.decision import Decision, Drop, Start, StartRequest, Transition
-from duecourse.domain.runs.run import RunState
-from duecourse.domain.runs.start import decide_start
+from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import NOON, job
 from tests.support.start_requests import DUE, GENERATION, context, run, start_request
 

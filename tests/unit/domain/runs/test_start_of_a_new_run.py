@@ -11,9 +11,9 @@ from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
 from duecourse.domain.jobs.policies import Delivery, JobState, Lane, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.runs.decision import Decision, Drop, Start, StartRequest, Transition
-from duecourse.domain.runs.run import Running, RunState
-from duecourse.domain.runs.run_identity import RunIdentity
-from duecourse.domain.runs.start import decide_start
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import Running, RunState
+from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import NOON, job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, start_request
 

@@ -29,7 +29,7 @@ from duecourse.domain.runs.decision import (
 )
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.records import WORKFLOW_OVER, queued
-from duecourse.domain.runs.run import Alive, Final, Run, RunState
+from duecourse.domain.runs.states import Alive, Final, Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, GENERATION, WAITS_UNTIL, context, run, start_request, waiting_run

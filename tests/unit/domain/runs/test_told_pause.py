@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord
-from duecourse.domain.runs.told_pause import pause_over, with_pause
-from duecourse.domain.runs.verdict import Explanation, Verdict
+from duecourse.domain.runs.explain import Explanation, Verdict, pause_over, with_pause
 
 
 def change(at: int, action: ChangeAction, note: str | None = None) -> ChangeRecord:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.policies import Lane, MissedMode, MissedPolicy, Precision
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.usecases.dispatch.enqueue import ALIGNED_SECONDS, HOLD_SECONDS, delay, message, outgoing
-from duecourse.usecases.worker.receive import CLOCK_SLACK_SECONDS
+from duecourse.usecases.worker.attempt import CLOCK_SLACK_SECONDS
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)

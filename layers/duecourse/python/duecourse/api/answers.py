@@ -12,10 +12,8 @@ from typing_extensions import TypedDict
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job_document import definition_document
-from duecourse.domain.runs import run_document as documents
-from duecourse.domain.runs.attempt import AttemptOutcome
-from duecourse.domain.runs.attempts import MAX_ATTEMPTS, MAX_ERROR
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs import document as documents
+from duecourse.domain.runs.states import MAX_ATTEMPTS, MAX_ERROR, AttemptOutcome, Run, RunState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.usecases.jobs.job_view import JobView
 

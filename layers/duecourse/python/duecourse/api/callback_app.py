@@ -12,7 +12,7 @@ from duecourse.api.answering import Answering
 from duecourse.api.api import Answer, Route, declared
 from duecourse.api.problems.refusals import refusing
 from duecourse.api.routes import callbacks  # noqa: F401
-from duecourse.usecases.runs.callbacks import Callbacks
+from duecourse.usecases.runs.commands import Callbacks
 
 
 @dataclass(frozen=True, slots=True)

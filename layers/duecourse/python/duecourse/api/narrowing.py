@@ -19,7 +19,7 @@ from duecourse.domain.workflows.graph import WorkflowRef, read_ref
 from duecourse.ports import GraphMissingError
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
-from duecourse.usecases.runs.runs import RunUnknownError
+from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.workflows.workflow_draft import Workflow, WorkflowDraft
 
 

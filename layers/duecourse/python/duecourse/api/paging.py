@@ -13,7 +13,7 @@ from duecourse.api.bodies.jsontext import write_json
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.domain.ids import is_id, parse_run_id
 from duecourse.domain.json_values import LATEST
-from duecourse.domain.runs.run import UNSUCCESSFUL, RunState
+from duecourse.domain.runs.states import UNSUCCESSFUL, RunState
 from duecourse.ports import StateMark
 
 MAX_ANSWER_BYTES = 4 * 1024 * 1024

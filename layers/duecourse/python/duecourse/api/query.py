@@ -19,7 +19,7 @@ from duecourse.api.bodies.models import LINE, refuse
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.api.request import Request
 from duecourse.domain.ids import ID_PATTERN, is_id
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.parsed_input import read_instant
 

@@ -36,21 +36,15 @@ from duecourse.usecases.jobs.membership import Membership
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.preview import Preview
 from duecourse.usecases.jobs.upcoming import Upcoming
-from duecourse.usecases.runs.backfill import Backfills
-from duecourse.usecases.runs.callbacks import Callbacks
-from duecourse.usecases.runs.commands import Commands, CommandSender
+from duecourse.usecases.runs.commands import Callbacks, Commands, CommandSender
 from duecourse.usecases.runs.dead_letters import DeadLetters
 from duecourse.usecases.runs.explain import Explain
-from duecourse.usecases.runs.health import Health
-from duecourse.usecases.runs.history import History
-from duecourse.usecases.runs.manual import Manual
+from duecourse.usecases.runs.health import Health, StageChecks
+from duecourse.usecases.runs.lists import History, Runs, RunSearch, Stats
+from duecourse.usecases.runs.payload import RunPayloads
+from duecourse.usecases.runs.requests import Backfills, Manual
 from duecourse.usecases.runs.rerun import Reruns
-from duecourse.usecases.runs.run_payload import RunPayloads
-from duecourse.usecases.runs.run_search import RunSearch
-from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
-from duecourse.usecases.runs.stage_checks import StageChecks
-from duecourse.usecases.runs.stats import Stats
 from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.manage import ManageWorkflows
 from duecourse.usecases.workflows.payloads import Payloads

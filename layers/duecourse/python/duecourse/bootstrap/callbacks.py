@@ -11,8 +11,7 @@ from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.system import SystemClock, SystemRandomness
 from duecourse.api.callback_app import CallbackParts
 from duecourse.settings import CallbackSettings
-from duecourse.usecases.runs.callbacks import Callbacks
-from duecourse.usecases.runs.commands import CommandSender
+from duecourse.usecases.runs.commands import Callbacks, CommandSender
 
 
 def callbacks(environ: Mapping[str, str]) -> CallbackParts:

@@ -13,7 +13,7 @@ from duecourse.adapters.targets.callers import Callers, Means
 from duecourse.bootstrap.worker_ports import worker_ports
 from duecourse.ports import Clock, Secrets
 from duecourse.settings import ExecuteSettings
-from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.wiring import worker_of
 from duecourse.usecases.worker.work_item import WorkerRules
 

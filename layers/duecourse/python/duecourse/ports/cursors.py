@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.messages import RunMessage
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Notices(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OutboundEvent:
-    """An outcome of a run. `detail_type` is one of domain.runs.outbound_events; `detail` is JSON-able and small."""
+    """An outcome of a run. `detail_type` is one of domain.runs.document; `detail` is JSON-able and small."""
 
     detail_type: str
     detail: dict[str, Any]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from duecourse.domain.jobs.backfill import Backfill
+from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
-from duecourse.domain.runs.heartbeat import Heartbeat
 from duecourse.domain.runs.overlap import LinePosition, Lock
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import RunMessage
 
 

@@ -26,7 +26,7 @@ from duecourse.usecases.dispatch.claiming import Claiming
 from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.report import Report
-from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
 from duecourse.usecases.worker.work_item import Disposition, WorkerRules
 

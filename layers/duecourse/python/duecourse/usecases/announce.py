@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.outbound_events import detail_of, outbound_events_of
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.document import detail_of, outbound_events_of
+from duecourse.domain.runs.states import Run
 from duecourse.ports import Bus, Clock, OutboundEvent
 from duecourse.usecases.report import Report
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.ports import JobStore, RunStore
 
 RECENT_RUNS = 50

@@ -24,7 +24,7 @@ from duecourse.domain.documents import from_document, to_document
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import UNREAD, Job
 from duecourse.domain.jobs.seats import moved
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.domain.workflows.ends import End, MemberEnds, ends_in, entry
 from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
 from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, WorkflowRead

@@ -12,8 +12,8 @@ from duecourse.api.answers import Count, Document, JobId, Millisecond, RunId, Se
 from duecourse.api.bodies.definition_body import DefinitionBody
 from duecourse.api.bodies.job_answer import KeptBody
 from duecourse.domain.instants import to_iso
-from duecourse.domain.runs.run import Alive, RunState, finished_at, reason_of
-from duecourse.domain.runs.run_document import millisecond
+from duecourse.domain.runs.document import millisecond
+from duecourse.domain.runs.states import Alive, RunState, finished_at, reason_of
 from duecourse.domain.workflows.ends import End
 from duecourse.domain.workflows.graph import Graph, Member, Rule
 from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView

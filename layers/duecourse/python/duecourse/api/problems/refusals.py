@@ -20,7 +20,7 @@ from duecourse.api.problems.problems import (
     unknown_workflow,
 )
 from duecourse.domain.jobs.backfill import BackfillTooLargeError
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import GraphMissingError, JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
@@ -35,10 +35,10 @@ from duecourse.usecases.jobs.job_errors import (
     KeySpentError,
 )
 from duecourse.usecases.jobs.membership import MemberError
-from duecourse.usecases.runs.callbacks import AttemptOverError, BadTokenError
-from duecourse.usecases.runs.commands import JobGoneError, LaneUnavailableError, NotDeadError, RunStateError
+from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, JobGoneError, NotDeadError, RunStateError
+from duecourse.usecases.runs.lists import RunUnknownError
+from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.runs.rerun import NoMemberError, RunNotEndedError
-from duecourse.usecases.runs.runs import RunUnknownError
 from duecourse.usecases.runs.skip_next import NothingToSkipError
 from duecourse.usecases.workflows.view import NoWorkflowRunError
 from duecourse.usecases.workflows.workflow_draft import NoWorkflowError, WorkflowInvalidError

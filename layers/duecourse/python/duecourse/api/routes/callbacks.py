@@ -23,10 +23,9 @@ from duecourse.api.problems.problems import FieldFault
 from duecourse.api.problems.refusals import bad_token
 from duecourse.api.request import Request
 from duecourse.api.routes.runs import accepted, run_id_in
-from duecourse.domain.runs.callback import CallbackToken, TokenError, read_token
-from duecourse.domain.runs.heartbeat import ProgressReport
-from duecourse.domain.runs.run import RunState
-from duecourse.usecases.runs.callbacks import DEFAULT_CODE, Callbacks, ReportedFailure
+from duecourse.domain.runs.callbacks import CallbackToken, ProgressReport, TokenError, read_token
+from duecourse.domain.runs.states import RunState
+from duecourse.usecases.runs.commands import DEFAULT_CODE, Callbacks, ReportedFailure
 
 MAX_RESULT_BYTES = 200 * 1024
 MAX_ERROR = 2000

@@ -23,7 +23,7 @@ from duecourse.api.query import MAX_ERROR_TEXT, RUN_ERROR, RUN_TAG, SINCE, UNTIL
 from duecourse.api.request import Request
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.usecases.runs.dead_letters import DeadRuns
-from duecourse.usecases.runs.run_search import mark_of
+from duecourse.usecases.runs.lists import mark_of
 
 MAX_REDRIVEN = 1000
 

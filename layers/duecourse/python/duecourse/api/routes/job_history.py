@@ -15,7 +15,7 @@ from duecourse.api.query import PageQuery
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
 from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord
-from duecourse.domain.runs.run_document import millisecond
+from duecourse.domain.runs.document import millisecond
 
 
 class ChangedFieldAnswer(TypedDict):

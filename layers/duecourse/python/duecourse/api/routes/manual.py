@@ -24,9 +24,7 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.target_document import type_of
-from duecourse.usecases.runs.backfill import BackfillEstimate
-from duecourse.usecases.runs.manual import OwnPayload
-from duecourse.usecases.runs.run_request import RunRequest
+from duecourse.usecases.runs.requests import BackfillEstimate, OwnPayload, RunRequest
 from duecourse.usecases.runs.skip_next import MAX_SKIPPED
 
 MAX_PACE_SECONDS = 3600

@@ -21,10 +21,9 @@ from duecourse.api.problems.problems import FieldFault, Problem
 from duecourse.api.query import FROM, RUN_ERROR, RUN_STATE, RUN_TAG, SINCE, TO, UNTIL, PageQuery, after, job_parameter
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
-from duecourse.domain.runs.run import UNSUCCESSFUL, RunState
-from duecourse.domain.runs.run_filter import RunFilter
-from duecourse.usecases.runs.history import RunPage
-from duecourse.usecases.runs.run_search import StatePage, mark_of
+from duecourse.domain.runs.document import RunFilter
+from duecourse.domain.runs.states import UNSUCCESSFUL, RunState
+from duecourse.usecases.runs.lists import RunPage, StatePage, mark_of
 
 _BEGUN = tuple(state for state in RunState if state is not RunState.QUEUED)
 

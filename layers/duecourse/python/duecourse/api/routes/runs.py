@@ -16,8 +16,8 @@ from duecourse.api.query import Parameter, Query, read_time
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
 from duecourse.domain.instants import to_iso
-from duecourse.domain.runs.run import Run
-from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.runs.explain import Verdict
+from duecourse.domain.runs.states import Run
 from duecourse.ports import LINK_SECONDS
 
 Command = Literal["complete", "fail", "cancel", "redrive"]

@@ -38,7 +38,7 @@ from duecourse.api.routes.runs import run_id_in
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.workflows.check import MAX_MEMBERS
-from duecourse.usecases.runs.run_request import RunRequest
+from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.workflows.workflow_draft import WorkflowDraft, WorkflowPut
 
 PAYLOAD_REQUESTS = 2

@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import Any
 
 from duecourse.domain.instants import from_iso, to_iso
-from duecourse.domain.runs.run import Record, Run, Succeeded
-from duecourse.domain.runs.run_document import run_document
+from duecourse.domain.runs.document import run_document
+from duecourse.domain.runs.states import Record, Run, Succeeded
 
 EXPIRY = "dynamodb.amazonaws.com"
 """The service that deletes expired items (Amazon DynamoDB Developer Guide, "DynamoDB Streams and Time to Live")."""

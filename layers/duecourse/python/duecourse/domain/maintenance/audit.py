@@ -10,9 +10,9 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.maintenance.scan import Position
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
-from duecourse.domain.runs.member import MEMBERS_FAILED
-from duecourse.domain.runs.run import Run, Succeeded, Waiting, finished_at, reason_of
-from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.runs.explain import Verdict
+from duecourse.domain.runs.records import MEMBERS_FAILED
+from duecourse.domain.runs.states import Run, Succeeded, Waiting, finished_at, reason_of
 from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
 from duecourse.domain.workflows.ends import End
 from duecourse.domain.workflows.graph import Member

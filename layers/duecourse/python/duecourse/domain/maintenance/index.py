@@ -11,7 +11,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.sharding import shard_of, slot_of
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.domain.schedules import TZDATA_VERSION
 
 GIVEN_UP_SECONDS = 15 * DAY_SECONDS

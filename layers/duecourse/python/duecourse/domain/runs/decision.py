@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.runs.run import Run, Running
-from duecourse.domain.runs.run_identity import OfRun, RunIdentity
+from duecourse.domain.runs.identity import OfRun, RunIdentity
+from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.schedules.occurrences import OccurrenceRules, Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Outcome
 

@@ -1,17 +1,12 @@
-"""The one function that decides every transition of a run. ARCHITECTURE.md has the state diagram.
-
-Each kind of event has a module of its own: `start` for messages that may start an attempt, `finish` for the end of a
-call, `command` for callbacks, deadlines and cancellation, `member` for jobs of workflows and workflows' runs,
-`dead_lettered` for messages in the dead-letter queue.
-"""
+"""The one function that decides every transition of a run. ARCHITECTURE.md has the state diagram."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
-from duecourse.domain.jobs.job import JobSnapshot
-from duecourse.domain.runs.command import decide_command
-from duecourse.domain.runs.dead_lettered import decide_dead_lettered
+from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,
@@ -19,18 +14,286 @@ from duecourse.domain.runs.decision import (
     DeadLettered,
     DeadlineCame,
     Decision,
+    Drop,
     Ended,
     Evaluated,
     Event,
+    FollowUp,
     GivenUp,
     MemberTurn,
+    Readiness,
+    Reschedule,
+    RetryLater,
+    Start,
     StartRequest,
+    Transition,
+    Withdraw,
+    WorkflowOutcome,
 )
-from duecourse.domain.runs.finish import decide_finish
-from duecourse.domain.runs.member import decide_evaluated, decide_member_start
-from duecourse.domain.runs.recreated import of_generation
-from duecourse.domain.runs.run import Run, Running, Waiting
-from duecourse.domain.runs.start import decide_start, redriven
+from duecourse.domain.runs.overlap import LOST_SECONDS
+from duecourse.domain.runs.records import (
+    MEMBERS_FAILED,
+    begun,
+    cancelled,
+    dead,
+    first_record,
+    instead_of,
+    may_run_again,
+    not_run,
+    of_generation,
+    of_predecessor,
+    own_job,
+    skipped,
+    stopped_by_workflow,
+)
+from duecourse.domain.runs.states import (
+    Cancelled,
+    Dead,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Skipped,
+    Succeeded,
+    Waiting,
+    cancel_requested,
+    earlier_than_next,
+)
+from duecourse.domain.runs.transitions import (
+    LEASE_MARGIN_SECONDS,
+    MIN_PAUSE_SECONDS,
+    adopted,
+    asked_again,
+    cancel,
+    carried,
+    decide_command,
+    decide_finish,
+    decide_start,
+    go_on,
+    held_by_pause,
+    late_since,
+    outdated,
+    redriven,
+    succeed,
+    without_job,
+)
+from duecourse.domain.targets.targets import WorkflowTarget
+
+
+def as_member(job: JobSnapshot) -> JobSnapshot:
+    """The job as its runs in a workflow are treated: none is skipped for another run of the job, it waits in line."""
+    skips = isinstance(job, Job) and job.overlap.rule.skips
+    return replace(job, overlap=Overlap.QUEUE, queue_limit=None) if skips and isinstance(job, Job) else job
+
+
+def decide_member_start(
+    request: StartRequest, turn: MemberTurn, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Decide on a start of a member, or on its redrive. `turn` was read before a record that is not there, and after
+    one that says that the member may run again.
+    """
+    held = held_by_pause(request, job, now) if isinstance(job, Job) else None
+    if held and isinstance(run, Queued):
+        return held  # it waited in the queue of its job
+    if run is not None and not may_run_again(run):
+        return go_on(request, own_job(job, run), run, context, now)
+    withdrawn = run is not None and turn.round > run.round
+    asked = run is not None and isinstance(job, Job) and redriven(request, run, context)
+    if run is not None and asked and not withdrawn:
+        return Withdraw(run, run.round + 1, "redriven")
+    left = turn.over and not asked
+    if run is not None and (left or turn.readiness is Readiness.WAITS or not (withdrawn or stopped_by_workflow(run))):
+        return go_on(request, None if asked else own_job(job, run), run, context, now)
+    if left or turn.readiness is Readiness.WAITS:
+        return Drop("its workflow's run has ended" if left else "jobs before it have not ended")
+    if turn.readiness.skips:
+        return _skipped(request, turn, job, run, context, turn.readiness)
+    if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # of a rerun, another job may have the name
+        return _skipped(request, turn, job, run, context, "deleted")
+    late = job.start_deadline_seconds is not None and now > request.due + job.start_deadline_seconds
+    if late and not isinstance(run, Dead):
+        return _skipped(request, turn, job, run, context, "start_deadline")
+    if held:
+        return held
+    if now < turn.not_before:
+        return Reschedule(turn.not_before, "its own time has not come")
+    if run is None:
+        return Start(begun(first_record(request, job, context), request, job, context, now), None, "its turn")
+    if not withdrawn:
+        return Withdraw(run, run.round + 1, "its turn after all")
+    again = replace(
+        run,
+        attempts_allowed=run.attempt + job.attempts_allowed,
+        redriven_at=now,
+        round=turn.round,
+        error=None,
+        code=None,
+    )
+    return Start(begun(replace(again, earlier=earlier_than_next(run)), request, job, context, now), run, "its turn")
+
+
+def _skipped(
+    request: StartRequest,
+    turn: MemberTurn,
+    job: JobSnapshot,
+    run: Run | None,
+    context: AttemptContext,
+    reason: str,
+) -> Decision:
+    """The record of a member that does not run, over the one of an earlier round."""
+    if run is None:
+        return not_run(request, job, context, reason)
+    if isinstance(run, Skipped) and (run.reason, run.round) == (reason, max(run.round, turn.round)):
+        return FollowUp(run, f"already {run.state}")
+    never = skipped(replace(run, earlier=earlier_than_next(run)), reason, context)
+    fresh = replace(never, round=max(run.round + 1, turn.round), error=None, code=None, cancel_requested=None)
+    return Transition(fresh, run, reason)
+
+
+def decide_evaluated(
+    event: Evaluated, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Decide what the ends of its members make of a workflow's run."""
+    request, outcome = event.request, event.outcome
+    if run is None:
+        return Drop("the run has no record")
+    job = own_job(job, run)
+    if request.is_known_to(run):  # this message carries the run: what it asked for is done
+        return decide_start(request, job, run, context, now=now)
+    match run:
+        case Running() | Waiting() | Retrying():
+            return _alive(event, job, run, context, now)
+        case Dead() if run.reason != MEMBERS_FAILED:
+            return Drop("the workflow's run ended otherwise; a redrive of its own goes on with it")
+        case Dead() if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
+            named = replace(run, error=event.error, token=context.token)
+            return Transition(named, run, "other jobs of it are dead now")
+        case Dead() | Succeeded() if _goes_on(run, outcome) and isinstance(job, Job):
+            # Not redriven itself: its other dead members stay dead.
+            allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
+            return Start(begun(allowed, request, job, context, now), run, "a member was redriven")
+        case _:
+            return Drop(f"the workflow's run is {run.state}")
+
+
+def _goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
+    """Whether a run that its members ended continues: one of them was redriven."""
+    return outcome is WorkflowOutcome.OPEN or (isinstance(run, Dead) and outcome is WorkflowOutcome.DONE)
+
+
+def _alive(
+    event: Evaluated, job: JobSnapshot, run: Running | Waiting | Retrying, context: AttemptContext, now: float
+) -> Decision:
+    if not isinstance(job, Job):
+        return carried(cancel(run, "deleted", now), event.request, context)
+    match event.outcome:
+        case WorkflowOutcome.OPEN:
+            return Drop("some of its jobs have not ended")
+        case WorkflowOutcome.DONE:
+            return carried(succeed(run, None, now), event.request, context)
+        case WorkflowOutcome.FAILED if isinstance(run, Waiting):
+            failed = replace(run, error=event.error, code="workflow.failed")
+            return carried(Transition(dead(failed, MEMBERS_FAILED, now), run, "members failed"), event.request, context)
+        case WorkflowOutcome.FAILED:
+            # Its worker may be about to redrive the failed ones; one that died or was refused before that tries again.
+            again = max(now + MIN_PAUSE_SECONDS, run.not_before if isinstance(run, Retrying) else 0.0)
+            return RetryLater(again, "its jobs are being started")
+        case other:
+            assert_never(other)
+
+
+REASON = "dead_lettered"
+ERROR = "its message was received too often without an end: by crashes or throttling, see the workers' log"
+
+
+def decide_dead_lettered(
+    event: DeadLettered, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Keep the message of a dead run, drop one that is not needed, send a command again, and record the death of a run
+    that no other message carries.
+    """
+    if run is None:
+        return _unknown(event, job, context, now)
+    request = event.request
+    if of_predecessor(request, job, run):
+        return instead_of(run, _unknown(event, job, context, now))
+    carried = request.is_known_to(run)
+    match run:
+        case Dead() if carried and run.nonce != request.nonce:
+            return adopted(run, request, context)
+        case Dead() if carried and not run.notified:
+            return FollowUp(run, "its death was not announced")
+        case Dead() if carried:
+            return RetryLater(now, "its run is dead")
+        case Dead() if asked_again(request, run):
+            return Reschedule(now, "another allowance was asked for and not granted yet")
+        case Succeeded() | Cancelled() | Skipped() if carried:
+            return FollowUp(run, "what follows from its end may never have been done")
+        case Succeeded() | Cancelled() | Skipped() | Dead():
+            return Drop(f"its run is {run.state} by another message")
+        case Retrying() if carried or (event.starts and request.attempt == run.attempt):
+            return FollowUp(run, "the next attempt's message may never have been sent")
+        case _ if not (event.starts or carried):
+            return Reschedule(now, "its run is alive")
+        case Retrying() if request.attempt == run.attempt + 1:
+            return _given_up(event, job, run, context, now)
+        case Queued():
+            return Reschedule(now, "its run waits in line, or is to be put there")
+        case Retrying():
+            return Drop("another message carries its run on")
+        case Running():
+            return _running(event, job, run, context, now)
+        case Waiting():
+            return Drop("its run waits for its callback")
+
+
+def _running(event: DeadLettered, job: JobSnapshot, run: Running, context: AttemptContext, now: float) -> Decision:
+    lease_until = run.lease_until + LEASE_MARGIN_SECONDS
+    if now < lease_until:
+        return RetryLater(lease_until, "its worker may still be alive")
+    if not event.request.carries(run, context.message_id) and now < lease_until + LOST_SECONDS:
+        return RetryLater(lease_until + LOST_SECONDS, "another message may take it over")
+    return _given_up(event, job, run, context, now)
+
+
+def _given_up(
+    event: DeadLettered, job: JobSnapshot, run: Running | Retrying, context: AttemptContext, now: float
+) -> Transition:
+    """The end of a run that no message carries: not a death if it was to end anyway."""
+    asked = cancel_requested(run)
+    if asked is not None or not isinstance(own_job(job, run), Job):
+        reason = asked or "deleted"
+        return Transition(cancelled(run, reason, now, context), run, reason)
+    return _dead(event, run, context, now)
+
+
+def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now: float) -> Decision:
+    """No record: its first attempt never began. It is dead even if it is late, but not if its job changed since."""
+    request = event.request
+    if not event.starts:
+        return Reschedule(now, "its run may be about to start")
+    if request.attempt > 1 or request.redrive:
+        return Drop("its run has no record any more")
+    if not isinstance(job, Job):
+        return without_job(request, job, context)
+    if request.is_member and job.state is JobState.PAUSED:
+        return Reschedule(now, "its job is paused, and holds its workflow's run")
+    if refusal := outdated(request, job, context, now):
+        return refusal
+    if held := held_by_pause(request, job, now):
+        return Reschedule(now, held.reason)
+    if now >= late_since(request) + (context.expires_at - now):
+        return RetryLater(now, "so old that its record may have expired")
+    return replace(_dead(event, first_record(request, job, context), context, now), previous=None)
+
+
+def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) -> Transition:
+    """Dead, and carried by this message: after the console's redrive it comes back under another id, and the run starts
+    again.
+    """
+    failed = replace(run, error=run.error or ERROR, code=run.code or REASON, nonce=event.request.nonce)
+    over = replace(dead(failed, REASON, now, context), expires_at=context.expires_at)
+    return Transition(over, run, REASON)
 
 
 def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Overlap
-from duecourse.domain.runs.member import MEMBERS_FAILED
-from duecourse.domain.runs.run import (
+from duecourse.domain.runs.records import MEMBERS_FAILED
+from duecourse.domain.runs.states import (
     Dead,
     Deadlines,
     Final,
@@ -25,7 +25,7 @@ from duecourse.domain.runs.run import (
     cancel_requested,
     reason_of,
 )
-from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
+from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 
 ORPHAN_SECONDS = 120
 """How long after its lease a RUNNING holder keeps the lock: its message is visible again 30 s after the worker's

@@ -8,10 +8,18 @@ from typing import Any, assert_never
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.jobs.policies import Completion, Lane
-from duecourse.domain.runs.attempts import earlier_than_next
-from duecourse.domain.runs.callback import CallbackToken
-from duecourse.domain.runs.decision import AttemptContext, Readiness, Start, StartRequest, Transition
-from duecourse.domain.runs.run import (
+from duecourse.domain.runs.callbacks import CallbackToken
+from duecourse.domain.runs.decision import (
+    AttemptContext,
+    Decision,
+    Ended,
+    Event,
+    Readiness,
+    Start,
+    StartRequest,
+    Transition,
+)
+from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
     Deadlines,
@@ -23,8 +31,12 @@ from duecourse.domain.runs.run import (
     Succeeded,
     Waiting,
     cancel_requested,
+    earlier_than_next,
 )
 from duecourse.domain.targets.targets import WorkflowTarget
+
+MEMBERS_FAILED = "members_failed"
+"""Why a workflow's run is dead whose members have all ended."""
 
 WORKFLOW_OVER = "workflow_over"
 """Why a member is cancelled whose workflow's run ended otherwise: by its deadline, or by hand."""
@@ -161,3 +173,42 @@ def stopped_by_workflow(run: Run) -> bool:
             return reason == WORKFLOW_OVER
         case _:
             return False
+
+
+def of_predecessor(request: StartRequest, job: JobSnapshot, run: Run) -> bool:
+    """Whether the record belongs to a run that never began of a deleted job of the same id, and the request to the
+    present job.
+    """
+    return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= request.generation
+
+
+def binds_nobody(job: Job, run: Run) -> bool:
+    """Whether the record belongs to a run that never began (skipped, or cancelled before it began) of a deleted job of
+    the same id: it does not count for the re-created job.
+    """
+    return run.attempt == 0 and run.generation < job.created_generation
+
+
+def instead_of(run: Run, decision: Decision) -> Decision:
+    """The decision for a run without a record, written over this record."""
+    return replace(decision, previous=run) if isinstance(decision, Start | Transition) else decision
+
+
+def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
+    """The job if the run belongs to it; None if it is a re-created one and the run belongs to its predecessor."""
+    anew = isinstance(job, Job) and run.generation < job.created_generation
+    return None if anew else job
+
+
+def of_generation(event: Event, job: JobSnapshot, run: Run | None) -> Event:
+    """The event with its job's generation. Whoever starts a member of a workflow has not read the member: it is the job
+    as it stands when the message is received.
+    """
+    if isinstance(event, Ended):
+        return event
+    request = event if isinstance(event, StartRequest) else event.request
+    if request.workflow is None or request.generation > 0:
+        return event
+    generation = run.generation if run is not None else job.generation if isinstance(job, Job) else 0
+    bound = replace(request, identity=replace(request.identity, generation=generation))
+    return bound if isinstance(event, StartRequest) else replace(event, request=bound)

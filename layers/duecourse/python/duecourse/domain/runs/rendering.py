@@ -15,8 +15,8 @@ from typing import Any
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import to_basic, to_iso
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.callback import CallbackToken
-from duecourse.domain.runs.run import Run, Running
+from duecourse.domain.runs.callbacks import CallbackToken
+from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.schedules import load_zone
 from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, TemplateError, render_template, rendered_size, texts_in
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from duecourse.domain.runs.decision import Readiness
 from duecourse.domain.runs.records import WORKFLOW_OVER, stopped_by_workflow
-from duecourse.domain.runs.run import Run, Succeeded, reason_of
+from duecourse.domain.runs.states import Run, Succeeded, reason_of
 
 
 class End(StrEnum):

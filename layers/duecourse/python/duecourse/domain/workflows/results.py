@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.runs.run import Run, Succeeded
+from duecourse.domain.runs.states import Run, Succeeded
 from duecourse.domain.targets.template import TemplateError, texts_in
 from duecourse.domain.workflows.graph import Graph
 

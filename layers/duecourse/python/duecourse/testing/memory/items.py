@@ -16,7 +16,7 @@ from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.jobs.sharding import shard_of, slot_of
 from duecourse.domain.runs.overlap import LinePosition, Lock
-from duecourse.domain.runs.run import UNSUCCESSFUL, Run
+from duecourse.domain.runs.states import UNSUCCESSFUL, Run
 from duecourse.domain.workflows.graph import Graph, WorkflowRef
 from duecourse.messages import RunMessage
 from duecourse.ports import Input, Timer, UsedKey, Watch

@@ -10,7 +10,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
 from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.jobs.seats import Seats
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.ports import (
     ChangePage,
     Clock,

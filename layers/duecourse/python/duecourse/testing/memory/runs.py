@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from duecourse.domain.instants import to_basic
+from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
-from duecourse.domain.runs.heartbeat import Heartbeat
 from duecourse.domain.runs.overlap import LinePosition, Lock
-from duecourse.domain.runs.run import Alive, Run, Running, RunState, Waiting, is_written_as, state_since
+from duecourse.domain.runs.states import Alive, Run, Running, RunState, Waiting, is_written_as, state_since
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict, Input, StateMark, Watch
 from duecourse.testing.memory.items import Items

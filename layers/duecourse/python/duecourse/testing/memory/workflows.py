@@ -11,7 +11,7 @@ from duecourse.domain.documents import to_document
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.seats import moved
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.domain.workflows.ends import End, MemberEnds, ends_in, entry
 from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
 from duecourse.ports import GraphMissingError, WorkflowRead

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.plan import Plan
 from duecourse.domain.jobs.policies import EventKind
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.ports import Claim, Clock, JobStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_over

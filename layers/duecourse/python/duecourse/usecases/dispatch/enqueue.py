@@ -8,7 +8,7 @@ from math import ceil, floor
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.plan import Firing, Plan
 from duecourse.domain.jobs.policies import Precision
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage

@@ -9,8 +9,8 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.plan import SkippedRange
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
-from duecourse.domain.runs.run import Run, Skipped
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import Run, Skipped
 from duecourse.ports import Clock, RunStore
 
 MAX_RECORDS = 50

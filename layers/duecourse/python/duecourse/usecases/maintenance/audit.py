@@ -25,7 +25,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.maintenance.audit import UNDECIDED, Turn, next_turn
 from duecourse.domain.runs.coverage import OccurrenceRange
-from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.ports import AuditStore, Clock, Executor, Finding, InlineExecutor, Undecided
 from duecourse.usecases.maintenance.audit_members import AuditMembers

@@ -10,8 +10,8 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.maintenance.audit import has_members, held_back, stalled
 from duecourse.domain.runs.coverage import OccurrenceRange
-from duecourse.domain.runs.run import Run
-from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.runs.explain import Verdict
+from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, JobStore, RunStore

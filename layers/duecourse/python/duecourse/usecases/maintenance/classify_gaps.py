@@ -14,9 +14,8 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.maintenance.audit import compare, few, grouped, held_back
 from duecourse.domain.runs.coverage import OccurrenceRange, between
-from duecourse.domain.runs.explain import ExplainContext, explain
-from duecourse.domain.runs.run import reason_of
-from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.runs.explain import ExplainContext, Verdict, explain
+from duecourse.domain.runs.states import reason_of
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.schedules.occurrences import Occurrences

@@ -28,7 +28,7 @@ from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
 from duecourse.usecases.dispatch.dispatch import FIRST_LOOK_BACK_SECONDS
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.unreadable import UNREADABLE
-from duecourse.usecases.worker.line import WATCH_LOST_SECONDS
+from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
 
 MAX_LOGGED = 100
 """The most log lines of one action in one invocation; further ones are only counted."""

@@ -20,7 +20,7 @@ from duecourse.domain.runs.decision import (
     Withdraw,
 )
 from duecourse.domain.runs.lifecycle import decide
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageError, RunMessage, read_run_message
 from duecourse.ports import (
     Clock,
@@ -36,10 +36,9 @@ from duecourse.ports import (
     RunStore,
 )
 from duecourse.usecases.report import Report, about, in_words
-from duecourse.usecases.worker.decide import start_request_of
-from duecourse.usecases.worker.finish import TransitionWriter
+from duecourse.usecases.worker.attempt import TransitionWriter
 from duecourse.usecases.worker.requeue import STARTS
-from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem
+from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem, start_request_of
 
 MAX_CONCURRENT_RECEIVES = 8
 """The most concurrent receives, once one of them has returned messages."""

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.change_record import ChangeAction
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.recreated import own_job
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.run_filter import RunFilter
+from duecourse.domain.runs.document import RunFilter
+from duecourse.domain.runs.records import own_job
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import JobStore, StateMark
 from duecourse.usecases.jobs.limits import Charge, free
-from duecourse.usecases.runs.commands import CommandSender, LaneUnavailableError
-from duecourse.usecases.runs.run_search import RunSearch, StatePage, mark_of
+from duecourse.usecases.runs.commands import CommandSender
+from duecourse.usecases.runs.lists import RunSearch, StatePage, mark_of
+from duecourse.usecases.runs.requests import LaneUnavailableError
 
 REDRIVE_SECONDS = 15.0
 """After this time a redrive of many runs stops and returns where to continue: an HTTP API gives up after 30 s."""

@@ -8,10 +8,16 @@ from dataclasses import dataclass, replace
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.runs.explain import SETTLED_SECONDS, ExplainContext, explain
-from duecourse.domain.runs.run import Run, RunState
-from duecourse.domain.runs.told_pause import pause_over, with_pause
-from duecourse.domain.runs.verdict import Explanation, Verdict
+from duecourse.domain.runs.explain import (
+    SETTLED_SECONDS,
+    ExplainContext,
+    Explanation,
+    Verdict,
+    explain,
+    pause_over,
+    with_pause,
+)
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.workflows.explain import instead_of, member_in, waiting_for
@@ -20,7 +26,7 @@ from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, GraphMissingError, JobStore, Lines, RunStore
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.job_view import at_once_until
-from duecourse.usecases.runs.history import queued_run
+from duecourse.usecases.runs.requests import queued_run
 from duecourse.usecases.workflows.view import NoWorkflowRunError, WorkflowRuns
 
 PAGE = 100

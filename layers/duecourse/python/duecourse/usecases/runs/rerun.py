@@ -8,15 +8,22 @@ from dataclasses import dataclass, replace
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.change_record import ChangeAction
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.ends import End, MemberEnds
 from duecourse.domain.workflows.graph import Given, Graph, read_ref
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, WorkflowStore
 from duecourse.usecases.jobs.job_errors import KeyReusedError
-from duecourse.usecases.runs.commands import JobGoneError, LaneUnavailableError, RunStateError
-from duecourse.usecases.runs.run_request import KEPT_LONGER_DAYS, MAX_BY, RunRequest, message_of, requested_run
-from duecourse.usecases.runs.runs import Runs
+from duecourse.usecases.runs.commands import JobGoneError, RunStateError
+from duecourse.usecases.runs.lists import Runs
+from duecourse.usecases.runs.requests import (
+    KEPT_LONGER_DAYS,
+    MAX_BY,
+    LaneUnavailableError,
+    RunRequest,
+    message_of,
+    requested_run,
+)
 from duecourse.usecases.workflows.manage import GRAPH_DAYS
 from duecourse.usecases.workflows.view import NoWorkflowRunError
 

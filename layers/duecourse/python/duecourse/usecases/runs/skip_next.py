@@ -10,11 +10,11 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import given_back
 from duecourse.domain.jobs.plan import Row
-from duecourse.domain.runs.run import Run, Skipped, is_written_as
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.states import Run, Skipped, is_written_as
 from duecourse.ports import Clock, Input, Inputs, JobStore, Randomness, RunStore
 from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnreadableError, KeyReusedError
-from duecourse.usecases.runs.run_request import MAX_BY, RunRequest
+from duecourse.usecases.runs.requests import MAX_BY, RunRequest
 
 SKIPPED = "skipped_on_request"
 MAX_SKIPPED = 100

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from traceback import format_tb
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.rendering import idempotency_key
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Caller, Clock, Randomness

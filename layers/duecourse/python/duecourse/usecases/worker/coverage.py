@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
-from duecourse.domain.runs.run import Run, Running
+from duecourse.domain.runs.states import Run, Running
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import RunStore
-from duecourse.usecases.worker.decide import start_request_of
+from duecourse.usecases.worker.work_item import start_request_of
 
 CLOCKS_DIFFER_SECONDS = 10
 """How far a dispatcher's clock may be ahead of a worker's: an occurrence that it counts as missed may be on time

@@ -1,9 +1,10 @@
-"""The overlap lock of a job: held from a run's first start to its final state."""
+"""Runs of one job that must not overlap: the lock that one of them holds, and the line of those that wait for it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.seats import calls_are_over
@@ -24,10 +25,12 @@ from duecourse.domain.runs.overlap import (
     needs_lock,
     rank_of_start,
 )
-from duecourse.domain.runs.recreated import own_job
-from duecourse.domain.runs.run import Final, Queued, Run
+from duecourse.domain.runs.records import own_job
+from duecourse.domain.runs.states import Cancelled, Final, Queued, Run, Skipped, Succeeded
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock, Conflict, Lines, RunStore
+from duecourse.ports import Clock, Conflict, Lines, Randomness, RunStore, Watch
+from duecourse.usecases.forwarder import Forwarder
+from duecourse.usecases.report import Report, in_words
 
 MAX_TAKE_OVERS = 4
 
@@ -135,3 +138,159 @@ class Overlaps:
 def position_of(run: Run | RunMessage) -> LinePosition:
     """A run's place in its job's line."""
     return LinePosition(run.due, run.name.local)
+
+
+WATCH_SECONDS = 30
+"""The interval at which the watch starts the first run of a line."""
+
+WATCH_LOST_SECONDS = 90
+"""After this time without a message of the watch, a run that enters the line sets up a new one."""
+
+KEPT_SECONDS = 400 * DAY_SECONDS
+"""The TTL of items that were not deleted: longer than any record is kept."""
+
+MAX_LOOKS = 4
+"""How often the watch reads its item again because a call was recorded meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Starts waiting runs by their START messages, each with a new nonce."""
+
+    lines: Lines
+    forwarder: Forwarder
+    clock: Clock
+    randomness: Randomness
+
+    def enter(self, job: Job, run: Run, message: RunMessage, report: Report) -> bool:
+        """Put the run in line with the message that is to start it; False if it is there already. `run` is its record.
+        Raises if a message cannot be sent.
+
+        The watch is set up first: if the worker dies or a request fails, no run is in a line without a watch.
+        """
+        entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=())
+        if run.through is None:
+            entry = replace(entry, rules=None)
+        self._watched(entry)
+        entered = self.lines.enter(entry, expires_at=self._expires_at())
+        if entered:
+            report.counts["RunsQueued"] += 1
+        # A repeated message does this too: its worker may have died after it entered. A start from the line need not.
+        if entered or not message.waited:
+            if job.start_deadline_seconds is not None:
+                newest = max(message.due, message.through or 0)
+                self._send(entry, newest + job.start_deadline_seconds + 1.0)
+            if job.overlap.rule.only_newest:
+                for first in self._first(run):
+                    if position_of(first) < position_of(run):
+                        self._call(first, report)
+        return entered
+
+    def leave(self, message: RunMessage, run: Run | None) -> bool:
+        """Remove the run that a message is about from the line, if it does not wait any more by its record `run`;
+        whether it was removed. A dead run may wait for the attempt that its redrive requests.
+        """
+        through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
+        return self.lines.leave(message.tenant, message.job_id, position_of(message), through=through)
+
+    def begun(self, message: RunMessage, run: Run, report: Report, *, locked: bool) -> None:
+        """Remove a run that has begun, and start the next one if the job has no lock (not `locked`). A failure here
+        must not affect the recorded attempt: the line's watch starts the first run again.
+        """
+        try:
+            self.leave(message, run)
+            if not locked:
+                self.call_next(run, report)
+        except Exception as problem:  # noqa: BLE001 - after any error the call of the run must follow
+            report.add("line_not_left", alarming=True, error=in_words(problem))
+
+    def received(self, message: RunMessage) -> bool:
+        """Whether the message is the line's call, which is removed. A copy replaces the message that it names."""
+        standing = self.lines.watch(message.tenant, message.job_id)
+        names = {message.nonce, *(nonce for _, nonce in message.replaces)}
+        if standing is None or standing.call not in names:
+            return False
+        return self._record(message, replace(standing, call=None), standing)
+
+    def call_next(self, run: Run | RunMessage, report: Report) -> None:
+        """Start the first run of the job's line, unless the line's call is on its way."""
+        for first in self._first(run):
+            self._call(first, report)
+
+    def look(self, message: RunMessage, report: Report) -> None:
+        """Handle the watch's message: start the first run, and send the next message of the watch. It is sent before
+        its nonce is recorded: after a crash in between this message comes again, and the unrecorded one is dropped. If
+        no watch is recorded, the sender of this message has not recorded it yet.
+        """
+        for _ in range(MAX_LOOKS):
+            standing = self.lines.watch(message.tenant, message.job_id)
+            if standing is not None and standing.nonce != message.watch:
+                report.add("message_dropped", reason="another message looks after the line", asked=message.kind)
+                return
+            first = self._first(message)
+            if not first:
+                if not self._record(message, None, standing):
+                    continue
+                first = self._first(message)  # a run may have entered the line and found its watch
+                if not first:
+                    return
+                standing = None
+            following = Watch(self.randomness.nonce(), self.clock.now(), self.randomness.nonce())
+            self._send(replace(first[0], watch=following.nonce), following.at + WATCH_SECONDS)
+            if self._record(message, following, standing):
+                self._send(first[0], following.at, following.call)
+                report.add("line_watched", run_id=str(first[0].name))
+                return
+        raise LineUnavailableError(f"the watch of {message.name} was changed at each of {MAX_LOOKS} tries")
+
+    def _watched(self, entry: RunMessage) -> Watch:
+        """The line's watch, which is set up if there is none. The message is sent before its nonce is recorded, as in
+        `look`: a crash in between leaves an unrecorded message, which is dropped, and never a watch without a message.
+        """
+        now = self.clock.now()
+        standing = self.lines.watch(entry.tenant, entry.job_id)
+        if standing is not None and now < standing.at + WATCH_LOST_SECONDS:
+            return standing
+        watch = Watch(self.randomness.nonce(), now, None if standing is None else standing.call)
+        self._send(replace(entry, watch=watch.nonce), now + WATCH_SECONDS)
+        self._record(entry, watch, standing)
+        return watch
+
+    def _record(self, whose: RunMessage, watch: Watch | None, standing: Watch | None) -> bool:
+        """Write the watch over exactly `standing`; whether it was written. If only the answer to the write was lost, it
+        is there.
+        """
+        lines, tenant, job_id = self.lines, whose.tenant, whose.job_id
+        written = lines.set_watch(tenant, job_id, watch, standing, expires_at=self._expires_at())
+        return written or lines.watch(tenant, job_id) == watch
+
+    def _first(self, run: Run | RunMessage) -> list[RunMessage]:
+        return self.lines.waiting(run.tenant, run.job_id, limit=1)
+
+    def _call(self, first: RunMessage, report: Report) -> None:
+        """Send the line's call to its first run, unless a call is on its way. If another worker has changed the watch
+        meanwhile, it has sent a call, or will read the lock later than this worker released it.
+        """
+        watch = self._watched(first)
+        called = replace(watch, call=self.randomness.nonce())
+        if watch.call is None and self._record(first, called, watch):
+            try:
+                self._send(first, self.clock.now(), called.call)
+            except LineUnavailableError:
+                self._record(first, watch, called)
+                raise
+            report.add("run_called", run_id=str(first.name), tenant=first.tenant, job_id=first.job_id)
+
+    def _send(self, message: RunMessage, not_before: float, nonce: str | None = None) -> None:
+        fresh = message.again(nonce=nonce or self.randomness.nonce(), not_before=not_before)
+        if not self.forwarder.send(fresh, not_before, message.lane):
+            raise LineUnavailableError(f"a call of {message.name} was not accepted by its lane")
+
+    def _expires_at(self) -> int:
+        return int(self.clock.now()) + KEPT_SECONDS
+
+
+class LineUnavailableError(Exception):
+    """A lane did not accept a run's start message; the received message is retained, and its next delivery tries
+    again.
+    """

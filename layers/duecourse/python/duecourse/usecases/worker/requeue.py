@@ -7,8 +7,8 @@ from math import ceil
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.run import Dead, Run, Running
-from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
+from duecourse.domain.runs.states import Dead, Run, Running
+from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Randomness, RunStore

@@ -25,16 +25,12 @@ from duecourse.ports import (
 )
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.forwarder import Forwarder
+from duecourse.usecases.worker.attempt import LaneWorker, Starter, TransitionWriter
 from duecourse.usecases.worker.call import Calls
 from duecourse.usecases.worker.coverage import Coverage
-from duecourse.usecases.worker.failing_jobs import FailingJobs
-from duecourse.usecases.worker.finish import TransitionWriter
-from duecourse.usecases.worker.line import Line
-from duecourse.usecases.worker.overlap import Overlaps
-from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.effects import FailingJobs, SideEffects
+from duecourse.usecases.worker.overlap import Line, Overlaps
 from duecourse.usecases.worker.requeue import Requeue
-from duecourse.usecases.worker.side_effects import SideEffects
-from duecourse.usecases.worker.start import Starter
 from duecourse.usecases.worker.work_item import WorkerRules
 from duecourse.usecases.workflows.payloads import Payloads
 from duecourse.usecases.workflows.workflows import Workflows

@@ -1,14 +1,28 @@
-"""A received message in a worker, and its disposition."""
+"""A received message, and the event that it is to the domain."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import assert_never
 
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.decision import AttemptContext
-from duecourse.messages import RunMessage
+from duecourse.domain.runs.decision import (
+    AttemptContext,
+    CancelAsked,
+    Completed,
+    DeadlineCame,
+    Evaluated,
+    Event,
+    GivenUp,
+    MemberTurn,
+    StartRequest,
+    WorkflowOutcome,
+)
+from duecourse.domain.targets.targets import Failed
+from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.report import Report
+from duecourse.usecases.workflows.workflows import Evaluation, Found
 
 
 class Disposition(Enum):
@@ -52,3 +66,59 @@ class WorkerRules:
     def near_limit(self, item: WorkItem) -> bool:
         """Whether another failed delivery could end in the dead-letter queue though the run is not dead."""
         return item.received.receive_count >= self.max_receive_count - 1
+
+
+CANCELLED = "cancelled"
+"""The default reason of a cancellation."""
+
+
+def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
+    """The event of a message; `draw` is a random number in [0, 1). `found` is what a workflow's run says
+    about it.
+    """
+    request = start_request_of(message)
+    if isinstance(found, MemberTurn):
+        request = replace(request, turn=found)
+    match message.kind:
+        case MessageKind.START | MessageKind.REDRIVE:
+            return request
+        case MessageKind.EVALUATE:
+            evaluation = found if isinstance(found, Evaluation) else Evaluation(WorkflowOutcome.OPEN)
+            return Evaluated(request, evaluation.outcome, evaluation.error)
+        case MessageKind.COMPLETE:
+            return Completed(request, message.result)
+        case MessageKind.FAIL:
+            return GivenUp(request, _failed(message), draw)
+        case MessageKind.DEADLINE:
+            return DeadlineCame(request, draw, message.armed)
+        case MessageKind.CANCEL:
+            return CancelAsked(request, message.reason or CANCELLED)
+        case other:
+            assert_never(other)
+
+
+def start_request_of(message: RunMessage) -> StartRequest:
+    """The start request of a message. A redrive names the attempt that died, if any had begun, and requests the next
+    one.
+    """
+    redrive = message.kind is MessageKind.REDRIVE
+    return StartRequest(
+        message.identity,
+        nonce=message.nonce,
+        attempt=message.starts,
+        caught_up_at=message.caught_up_at,
+        final=message.final,
+        redrive=redrive,
+        following=message.following,
+        rules=message.rules,
+        replaces=message.replaces,
+    )
+
+
+def _failed(message: RunMessage) -> Failed:
+    return Failed(
+        message.error or "it failed without saying why",
+        retry_after=message.retry_after,
+        code=message.code or "callback.failed",
+        forbidden=message.retryable is False,
+    )

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from duecourse.domain.ids import RunName, parse_run_id
+from duecourse.domain.runs.identity import OfRun, RunIdentity
 from duecourse.domain.runs.records import WORKFLOW_OVER
-from duecourse.domain.runs.run_identity import OfRun, RunIdentity
 from duecourse.domain.workflows.graph import Graph, Member, read_ref
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.workflows.ends import End
 from duecourse.domain.workflows.graph import read_ref

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.domain.workflows.graph import read_ref
 from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.ports import WorkflowStore

@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.runs.decision import MemberTurn, Readiness, Withdraw, WorkflowOutcome
-from duecourse.domain.runs.member import MEMBERS_FAILED
 from duecourse.domain.runs.overlap import called_in_workflow
-from duecourse.domain.runs.records import WORKFLOW_OVER, may_run_again
-from duecourse.domain.runs.run import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
+from duecourse.domain.runs.records import MEMBERS_FAILED, WORKFLOW_OVER, may_run_again
+from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.ends import MemberEnds, end_of
 from duecourse.domain.workflows.graph import Graph, numbers_in, read_ref

@@ -13,9 +13,7 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import Item
-from duecourse.domain.runs.attempt import Attempt, AttemptOutcome
-from duecourse.domain.runs.attempts import MAX_ERROR
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import MAX_ERROR, Attempt, AttemptOutcome, Run
 
 EARLIER = "earlier"
 

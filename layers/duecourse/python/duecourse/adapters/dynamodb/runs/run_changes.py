@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from duecourse.adapters.dynamodb.keys import RUN_PREFIX, Item
 from duecourse.adapters.dynamodb.runs.run_item import from_item
 from duecourse.domain.maintenance.archive import REMOVE, RunChange, Unreadable
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.states import Run
 from duecourse.ports.archive import Stretch
 
 TRIMMED = "TrimmedDataAccessException"

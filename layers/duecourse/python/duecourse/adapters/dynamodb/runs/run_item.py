@@ -13,9 +13,9 @@ from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, 
 from duecourse.adapters.dynamodb.runs.attempt_list import read_earlier, with_earlier
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import STATES, UNSUCCESSFUL, Alive, Deadlines, Run, RunState, Succeeded, state_since
-from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.runs.states import STATES, UNSUCCESSFUL, Alive, Deadlines, Run, RunState, Succeeded, state_since
 
 STATE_PARTITIONS = 8
 """Over how many partitions of the index a tenant's runs in one state are spread."""

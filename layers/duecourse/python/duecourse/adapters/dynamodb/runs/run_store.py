@@ -15,10 +15,10 @@ from duecourse.adapters.dynamodb.reading import read_item, read_items
 from duecourse.adapters.dynamodb.runs import recorded_runs, run_item
 from duecourse.adapters.dynamodb.runs.state_index import StateIndex
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
-from duecourse.domain.runs.heartbeat import Heartbeat
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Alive, Run, RunState, is_written_as
+from duecourse.domain.runs.states import Alive, Run, RunState, is_written_as
 from duecourse.ports import Conflict, StateMark
 
 _UP_TO_RANK = "#holder = :mine AND #rank <= :rank"

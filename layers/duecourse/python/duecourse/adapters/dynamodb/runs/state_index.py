@@ -13,7 +13,7 @@ from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import RUN_PREFIX, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.domain.ids import parse_run_id
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import StateMark
 
 INDEX = "dead"

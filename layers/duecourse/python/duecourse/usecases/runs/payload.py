@@ -1,18 +1,18 @@
-"""What a run sends to its target, computed again: it is not kept, but follows from the run and its job."""
+"""The payload with which a run is called."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from duecourse.domain.runs.recreated import own_job
+from duecourse.domain.runs.records import own_job
 from duecourse.domain.runs.rendering import idempotency_key, render_document, values_for
-from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import GraphMissingError, JobStore
 from duecourse.usecases.runs.commands import JobGoneError
-from duecourse.usecases.runs.runs import Runs
+from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.workflows.payloads import Payloads
 
 NOTHING_SENT = "the run ended before its first attempt: nothing was sent"

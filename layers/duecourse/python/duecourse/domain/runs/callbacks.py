@@ -1,10 +1,52 @@
-"""Signs of life of a run, and how far its work is."""
+"""What a program that works on a run reports: by its attempt's token, its heartbeats and how far it is."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from hmac import compare_digest
 
-from duecourse.domain.runs.run import Running, T, Waiting
+from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.runs.states import Running, T, Waiting
+
+_TOKEN = re.compile(
+    rf"dc1\.(?P<tenant>{ID_PATTERN})\.(?P<attempt>[1-9][0-9]{{0,8}})\.(?P<secret>[A-Za-z0-9_-]{{12,64}})"
+)
+
+
+class TokenError(ValueError):
+    """Not a token."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackToken:
+    """One attempt's token. `secret` has at least 96 random bits."""
+
+    tenant: str
+    attempt: int
+    secret: str
+
+    def __str__(self) -> str:
+        return f"dc1.{self.tenant}.{self.attempt}.{self.secret}"
+
+    @property
+    def hash(self) -> str:
+        """The hash that the record keeps."""
+        return sha256(str(self).encode()).hexdigest()
+
+    def opens(self, callback_hash: str | None) -> bool:
+        """Whether a record with that hash is this token's (compared in constant time)."""
+        return callback_hash is not None and compare_digest(self.hash, callback_hash)
+
+
+def read_token(text: str) -> CallbackToken:
+    """Parse a token. Raises TokenError."""
+    match = _TOKEN.fullmatch(text)
+    if match is None:
+        raise TokenError("is not a run's token")
+    return CallbackToken(match["tenant"], int(match["attempt"]), match["secret"])
+
 
 BEAT_SECONDS = 5
 """The shortest interval between two written heartbeats of a run. A deadline is later by this much, so that heartbeats

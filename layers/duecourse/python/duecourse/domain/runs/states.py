@@ -1,16 +1,39 @@
-"""A run: the execution of one occurrence. Its record is one of the states below."""
+"""A run: the execution of one occurrence. Its record is one of the states below, and lists its attempts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.runs.attempt import Attempt
-from duecourse.domain.runs.run_identity import OfRun, RunIdentity
+from duecourse.domain.runs.identity import OfRun, RunIdentity
+
+
+class AttemptOutcome(StrEnum):
+    """How an attempt ended. LOST: its worker vanished."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Instants are UTC epoch seconds; `ended_at` is None if it has not ended, or if nobody saw its end. `outcome` is
+    None while it is being worked on. `error` has at most MAX_ERROR characters (domain.runs.states).
+    """
+
+    number: int
+    started_at: float | None
+    ended_at: float | None
+    outcome: AttemptOutcome | None
+    error: str | None = None
+    code: str | None = None
 
 
 class RunState(StrEnum):
@@ -68,7 +91,7 @@ class Record(OfRun):
     last redriven. `caught_up`: it was enqueued because the occurrences that it covers were missed. `idempotency_key` is
     the key of its first call; None before that. Empty: its id, which was the key by default. `requested_by` in its
     identity is also who requested that it is skipped. `earlier` are attempts before the one that the record describes
-    (domain.runs.attempts), oldest first. `round` counts how often a final record of a workflow's member was written
+    (domain.runs.states), oldest first. `round` counts how often a final record of a workflow's member was written
     over (domain.workflows.ends). `called_until`: until when calls began that may still be at work beside it
     (domain.runs.overlap). None: there are none; of a workflow's run: no lock.
     """
@@ -262,3 +285,63 @@ def is_written_as(run: Run, other: Run) -> bool:
         return of.token, of.state, of.attempt, isinstance(of, Final) and of.notified
 
     return written(run) == written(other)
+
+
+MAX_ATTEMPTS = 20
+"""Attempts that are shown of a run, the last ones."""
+
+MAX_ERROR = 200
+"""Characters of an error in the list; the run's own error is longer."""
+
+LOST = "lost"
+"""Code of an attempt whose worker vanished."""
+
+LOST_ERROR = "the worker vanished during the attempt"
+
+
+def attempts_of(run: Run) -> tuple[Attempt, ...]:
+    """The attempts of a run, oldest first, MAX_ATTEMPTS at most. Missing are those for which the record had no room."""
+    if run.attempt == 0 or _is_listed(run):
+        return run.earlier
+    return (*run.earlier, _last(run))[-MAX_ATTEMPTS:]
+
+
+def earlier_than_next(run: Run) -> tuple[Attempt, ...]:
+    """`Run.earlier` once the present attempt is over and the record no longer describes it."""
+    if run.attempt == 0 or _is_listed(run):
+        return run.earlier
+    last = _last(run)
+    if last.outcome is None:  # it is taken over: its worker never wrote its end
+        last = Attempt(last.number, last.started_at, None, AttemptOutcome.LOST, LOST_ERROR, LOST)
+    return (*run.earlier, last)[-MAX_ATTEMPTS:]
+
+
+def _is_listed(run: Run) -> bool:
+    return bool(run.earlier) and run.earlier[-1].number == run.attempt
+
+
+def _last(run: Run) -> Attempt:
+    """The attempt that the record describes."""
+
+    def ended(outcome: AttemptOutcome, error: str | None = None, code: str | None = None) -> Attempt:
+        return Attempt(run.attempt, run.started_at, finished_at(run), outcome, error and error[:MAX_ERROR], code)
+
+    match run:
+        case Succeeded():
+            return ended(AttemptOutcome.SUCCEEDED)
+        case Cancelled() | Skipped():
+            return ended(AttemptOutcome.CANCELLED)
+        case Retrying() | Dead():
+            outcome = AttemptOutcome.LOST if run.code == LOST else AttemptOutcome.FAILED
+            return ended(outcome, run.error, run.code)
+        case Queued() | Running() | Waiting():
+            return Attempt(run.attempt, run.started_at, None, None)
+
+
+def deaths_in_a_row(runs: Iterable[Run], *, since: float) -> int:
+    """How many of the runs that ended last, after `since`, are dead. `since` (UTC seconds) is the job's last change, so
+    that the count of a resumed job starts at zero. Skipped and cancelled runs do not count.
+    """
+    ended = [run for run in runs if isinstance(run, Succeeded | Dead) and run.finished_at > since]
+    ended.sort(key=lambda run: run.finished_at, reverse=True)
+    return sum(1 for _ in takewhile(lambda run: isinstance(run, Dead), ended))

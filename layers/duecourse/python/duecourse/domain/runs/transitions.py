@@ -1,33 +1,53 @@
-"""Decisions on a message that may start an attempt.
-
-The worker trusts the tables, not the message. Only this module decides from a message, the record of its run (if any)
-and the present job.
-"""
+"""The decisions about an attempt of a run: its start, the end of its call, and what is asked of it meanwhile."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
 from duecourse.domain.jobs.policies import Delivery, JobState, MissedMode
-from duecourse.domain.runs.attempts import LOST, LOST_ERROR
 from duecourse.domain.runs.decision import (
     AttemptContext,
+    CancelAsked,
+    Completed,
+    DeadlineCame,
     Decision,
     Drop,
     FollowUp,
+    GivenUp,
     Hold,
     RemainingCatchUp,
+    Reschedule,
     RetryLater,
     Start,
     StartRequest,
     Transition,
 )
-from duecourse.domain.runs.records import begun, cancelled, dead, first_record, not_run, skipped
-from duecourse.domain.runs.recreated import instead_of, of_predecessor, own_job
-from duecourse.domain.runs.run import (
+from duecourse.domain.runs.records import (
+    WORKFLOW_OVER,
+    begun,
+    cancelled,
+    dead,
+    first_record,
+    instead_of,
+    not_run,
+    of_predecessor,
+    own_job,
+    retrying,
+    skipped,
+    stopped_by_workflow,
+    succeeded,
+    waiting,
+)
+from duecourse.domain.runs.states import (
+    LOST,
+    LOST_ERROR,
+    Alive,
     Cancelled,
     Dead,
+    Deadlines,
     Queued,
     Retrying,
     Run,
@@ -35,7 +55,10 @@ from duecourse.domain.runs.run import (
     Skipped,
     Succeeded,
     Waiting,
+    earlier_than_next,
 )
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.limits import MESSAGE_RETENTION_DAYS
 
 LEASE_MARGIN_SECONDS = 10
 """How much longer than its lease an attempt counts as alive: workers' clocks may differ by seconds."""
@@ -270,3 +293,213 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: A
     if run.is_workflow:  # whose deadline counts from its start, not from that of the worker that goes on with it
         again = replace(again, deadlines=run.deadlines)
     return Start(again, run, "taken over")
+
+
+KEPT_SECONDS = MESSAGE_RETENTION_DAYS * DAY_SECONDS
+"""How long a record is kept at least after its next attempt is due, whose message may wait in its lane for as long."""
+
+
+def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *, now: float, draw: float) -> Transition:
+    """`run` is the record of the attempt (RUNNING, or WAITING for its callback), `draw` a random number in [0, 1) for
+    the backoff's jitter.
+    """
+    match outcome:
+        case Returned(result):
+            if isinstance(run, Running) and run.deadlines is not None and isinstance(job, Job):
+                return _wait(run, run.deadlines, job, now)
+            return succeed(run, result, now)
+        case Failed():
+            return _fail(run, job, outcome, now, draw)
+
+
+def succeed(run: Run, result: object, now: float) -> Transition:
+    """The run has succeeded, whatever was requested meanwhile."""
+    return Transition(succeeded(run, result, now), run, "succeeded")
+
+
+def cancel(run: Run, reason: str, now: float) -> Transition:
+    """The run ends here."""
+    return Transition(cancelled(run, reason, now), run, reason)
+
+
+def _wait(run: Running, deadlines: Deadlines, job: Job, now: float) -> Transition:
+    """The call was accepted and the run waits for its callback; a cancelled run without heartbeats ends instead, since
+    no heartbeat could report the cancellation.
+    """
+    if run.cancel_requested is not None and job.heartbeat_seconds is None:
+        return cancel(run, run.cancel_requested, now)
+    heartbeat_until = None if job.heartbeat_seconds is None else now + job.heartbeat_seconds
+    return Transition(waiting(run, replace(deadlines, heartbeat_until=heartbeat_until)), run, "waits for its callback")
+
+
+def _fail(run: Running | Waiting, job: JobSnapshot, failed: Failed, now: float, draw: float) -> Transition:
+    failing = replace(run, error=failed.error, code=failed.code)
+
+    def end(reason: str, because: str) -> Transition:
+        return Transition(dead(failing, reason, now), run, because)
+
+    if run.cancel_requested is not None:
+        return Transition(cancelled(failing, run.cancel_requested, now), run, run.cancel_requested)
+    if not isinstance(job, Job):
+        return Transition(cancelled(failing, "deleted", now), run, "the job was deleted")
+    if job.delivery is Delivery.AT_MOST_ONCE:
+        return end("at_most_once", "at most once")
+    if not job.retry.worth(failed):
+        return end("not_retryable", "not worth a retry")
+    if run.attempt >= run.attempts_allowed:
+        return end("attempts_exhausted", "attempts used up")
+    not_before = now + job.retry.delay(run.attempt, draw, failed.retry_after)
+    oldest = job.retry.max_age_seconds
+    if oldest is not None and not_before > run.age_from + oldest:
+        return end("too_old", "the next attempt would come too late")
+    kept = None if run.expires_at is None else max(run.expires_at, int(not_before) + KEPT_SECONDS)
+    again = retrying(replace(failing, expires_at=kept), now, not_before)
+    return Transition(again, run, "will be tried again")
+
+
+LATE_CALLBACK = Failed("it was not completed in time", code="callback.timeout")
+LATE_WORKFLOW = Failed("its jobs had not ended by its deadline", code="workflow.deadline")
+
+ARMED_SECONDS = 5
+"""After which a deadline is looked at again whose message came before the record of its attempt."""
+
+_MAY_BEGIN = (Running, Retrying, Queued)
+"""Where the next attempt may be armed and not written yet: after a retry, a turn in line, or a lost worker."""
+
+Command = Completed | GivenUp | DeadlineCame | CancelAsked
+
+
+def decide_command(
+    event: Command, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Decide on a message that is not about a start."""
+    if run is None:
+        return _without_record(event, job, context, now)
+    if of_predecessor(event.request, job, run):
+        return instead_of(run, _without_record(event, job, context, now))
+    if event.request.is_known_to(run):
+        # This message carries the run: its command is done. If that was a death, the message is in the dead-letter
+        # queue, or was redriven from there and carries the following attempts, like any message.
+        return decide_start(event.request, job, run, context, now=now)
+    if isinstance(event, CancelAsked):
+        return _cancel(event, run, context, now)
+    attempt = event.request.attempt
+    if run.attempt != attempt:
+        if isinstance(event, DeadlineCame) and run.attempt == attempt - 1 and isinstance(run, _MAY_BEGIN):
+            return RetryLater(now + ARMED_SECONDS, "its attempt is about to begin")
+        return Drop(f"attempt {attempt} is over")
+    if isinstance(run, Alive):
+        return _alive(event, own_job(job, run), run, context, now)
+    return _late(run)
+
+
+def _late(run: Run) -> Decision:
+    return Drop(f"the run is {run.state} already")
+
+
+def _alive(
+    event: Completed | GivenUp | DeadlineCame,
+    job: JobSnapshot,
+    run: Running | Waiting,
+    context: AttemptContext,
+    now: float,
+) -> Decision:
+    """The attempt is RUNNING (its call has not returned yet) or WAITING."""
+    match event:
+        case Completed(request, result):
+            return carried(_during_call(succeed(run, result, now)), request, context)
+        case GivenUp(request, failed, draw):
+            return carried(_during_call(decide_finish(run, job, failed, now=now, draw=draw)), request, context)
+        case DeadlineCame():
+            return _deadline(event, job, run, context, now)
+        case other:
+            assert_never(other)
+
+
+def _during_call(transition: Transition) -> Transition:
+    """The same; a call that has not returned stays at work beside what follows."""
+    before = transition.previous
+    if not isinstance(before, Running):
+        return transition
+    return replace(transition, run=replace(transition.run, called_until=before.started_at))
+
+
+def _deadline(
+    event: DeadlineCame, job: JobSnapshot, run: Running | Waiting, context: AttemptContext, now: float
+) -> Decision:
+    if isinstance(run, Running) and not run.is_workflow:  # that of a workflow: as for a cancellation
+        believed_until = run.lease_until + LEASE_MARGIN_SECONDS
+        if now < believed_until:
+            return _rescheduled(event, run, believed_until, "its call has not returned yet")
+        return Drop("its worker vanished; its own message takes it over")
+    if run.deadlines is None:
+        return Drop("it has no deadline")
+    if now < run.deadlines.next:
+        return _rescheduled(event, run, run.deadlines.next, "it was heard of meanwhile")
+    if now >= run.deadlines.waiting_until:
+        failed = LATE_WORKFLOW if run.is_workflow else LATE_CALLBACK
+    else:
+        failed = Failed("its heartbeat did not come in time", code="callback.heartbeat")
+    return carried(decide_finish(run, job, failed, now=now, draw=event.draw), event.request, context)
+
+
+def _rescheduled(event: DeadlineCame, run: Running | Waiting, until: float, reason: str) -> Decision:
+    """Only one of several copies is rescheduled; otherwise each would send a successor at every heartbeat."""
+    armed = None if run.deadlines is None else run.deadlines.armed
+    if event.armed is not None and armed is not None and event.armed != armed:
+        return Drop("another message looks after its deadline")
+    return Reschedule(until, reason)
+
+
+def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -> Decision:
+    match run:
+        case Cancelled() | Skipped() if event.reason == WORKFLOW_OVER and stopped_by_workflow(run):
+            # Written anew: a start that is about to write over it read that the workflow's run was alive.
+            return carried(cancel(run, event.reason, now), event.request, context)
+        case Dead() if event.reason == WORKFLOW_OVER and _is_to_run_again(event.request, run):
+            over = replace(cancelled(run, event.reason, now), earlier=earlier_than_next(run))
+            return carried(Transition(over, run, event.reason), event.request, context)
+        case Cancelled():
+            return FollowUp(run, "already CANCELLED")
+        case Succeeded() | Dead() | Skipped():
+            return _late(run)
+        case Retrying() | Queued():
+            return carried(cancel(run, event.reason, now), event.request, context)
+        case Waiting() if run.deadlines.heartbeat_until is None:
+            return carried(cancel(run, event.reason, now), event.request, context)
+        case Running() if run.is_workflow:
+            # At once: its worker only sends starts, and may be dead. Who receives one sees that the run is over.
+            return carried(cancel(run, event.reason, now), event.request, context)
+        case Running() | Waiting():
+            if run.cancel_requested is not None:
+                return Drop("its cancellation is asked for already")
+            # Only the token changes, so that the writer that ends the attempt must read the record again.
+            asked = replace(run, cancel_requested=event.reason, token=context.token)
+            return Transition(asked, run, "it is told at its next sign of life")
+        case other:
+            assert_never(other)
+
+
+def _is_to_run_again(request: StartRequest, run: Run) -> bool:
+    """Whether the end of a dead member was withdrawn, and its start may be on the way."""
+    return request.turn is not None and request.turn.round > run.round
+
+
+def _without_record(event: Command, job: JobSnapshot, context: AttemptContext, now: float) -> Decision:
+    """A run without a record can only be cancelled while it waits in its queue: the new record keeps it from
+    starting.
+    """
+    if not isinstance(event, CancelAsked):
+        return Drop("the run has no record")
+    if not isinstance(job, Job):
+        return Drop("the job is gone")
+    if event.request.generation < job.created_generation:
+        return Drop("the job was deleted and created anew")
+    record = cancelled(first_record(event.request, job, context), event.reason, now, context)
+    return Transition(record, None, event.reason)
+
+
+def carried(transition: Transition, request: StartRequest, context: AttemptContext) -> Transition:
+    """The same, and this message carries the run from now on: if the run dies, it becomes its dead letter."""
+    run = replace(transition.run, token=context.token, message_id=context.message_id, nonce=request.nonce)
+    return replace(transition, run=replace(run, expires_at=context.expires_at))

@@ -1,0 +1,182 @@
+"""A run as others see it: its document, the events that are published about it, and which runs a list shows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, overload
+
+from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import EventKind
+from duecourse.domain.runs.states import (
+    Alive,
+    Cancelled,
+    Dead,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    RunState,
+    Skipped,
+    Succeeded,
+    Waiting,
+    attempts_of,
+    cancel_requested,
+    finished_at,
+    reason_of,
+    state_since,
+)
+
+
+def run_document(run: Run) -> dict[str, Any]:
+    """A run: `started_at` and `lateness_seconds` are those of its first start. Of a result in the store of results only
+    the size is shown.
+    """
+    started = run.started_at if run.first_started_at is None else run.first_started_at
+    deadlines = run.deadlines if isinstance(run, Alive) else None
+    result = run if isinstance(run, Succeeded) else None
+    return {
+        "id": str(run.name),
+        "job_id": run.job_id,
+        "state": run.state.value,
+        "reason": reason_of(run),
+        "occurrence": to_iso(run.occurrence),
+        "due": to_iso(run.due),
+        "started_at": millisecond(started),
+        "finished_at": millisecond(finished_at(run)),
+        "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
+        "attempts": run.attempt,
+        "max_attempts": run.attempts_allowed,
+        "waiting_for": "overlap" if isinstance(run, Queued) and run.waiting_since is not None else None,
+        "waiting_since": millisecond(run.waiting_since),
+        "waiting_until": None if deadlines is None else millisecond(deadlines.waiting_until),
+        "heartbeat_until": None if deadlines is None else millisecond(deadlines.heartbeat_until),
+        "heartbeat_at": millisecond(run.heartbeat_at),
+        "progress": run.progress,
+        "note": run.note or None,
+        "cancel_requested": cancel_requested(run),
+        "result": result and result.result,
+        "result_bytes": result and result.result_bytes,
+        "error": run.error,
+        "code": run.code,
+        "count": run.count,
+        "requested_by": run.requested_by,
+        "correlation_id": run.correlation_id,
+        "workflow": None if run.workflow is None else run.workflow.partition("@")[0],
+    }
+
+
+def attempt_documents(run: Run) -> list[dict[str, Any]]:
+    """The last attempts of a run, oldest first."""
+    return [
+        {
+            "number": attempt.number,
+            "started_at": millisecond(attempt.started_at),
+            "ended_at": millisecond(attempt.ended_at),
+            "outcome": attempt.outcome,
+            "error": attempt.error,
+            "code": attempt.code,
+        }
+        for attempt in attempts_of(run)
+    ]
+
+
+@overload
+def millisecond(instant: float) -> str: ...
+
+
+@overload
+def millisecond(instant: float | None) -> str | None: ...
+
+
+def millisecond(instant: float | None) -> str | None:
+    """An instant (UTC seconds) always with milliseconds; None for None."""
+    if instant is None:
+        return None
+    return datetime.fromtimestamp(instant, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+LATE_REASONS = frozenset({"missed", "superseded", "start_deadline"})
+"""Reasons for which a late run is skipped."""
+
+RUN_DEAD = "Run Dead"
+RUN_SUCCEEDED = "Run Succeeded"
+RUN_CANCELLED = "Run Cancelled"
+RUN_SKIPPED = "Run Skipped"
+RUN_LATE = "Run Late"
+ATTEMPT_FAILED = "Attempt Failed"
+
+
+def outbound_events_of(run: Run, job: Job) -> tuple[str, ...]:
+    """The detail types to publish for a record that was just written; none unless the job asks for them."""
+    if not job.events:
+        return ()
+    found: list[str] = []
+    match run:
+        case Dead():
+            found += [RUN_DEAD] if _wants(job, EventKind.DEATHS, EventKind.FAILURES) else []
+        case Retrying():
+            found += [ATTEMPT_FAILED] if _wants(job, EventKind.FAILURES) else []
+        case Succeeded():
+            found += [RUN_SUCCEEDED] if _wants(job) else []
+        case Cancelled():
+            found += [RUN_CANCELLED] if _wants(job) else []
+        case Skipped():
+            late = run.reason in LATE_REASONS
+            found += [RUN_SKIPPED] if _wants(job, *([EventKind.LATE] if late else [])) else []
+        case Queued() | Running() | Waiting():
+            return ()
+    if run.attempt == 1 and (run.lateness or 0.0) > job.missed.grace_seconds and _wants(job, EventKind.LATE):
+        found.append(RUN_LATE)
+    return tuple(found)
+
+
+def detail_of(run: Run, kind: str) -> dict[str, Any]:
+    """The detail of an event of this type. `event` is the same in each repetition, so consumers can drop repeats."""
+    return {
+        "event": f"{run.tenant}/{run.name}/{run.attempt}/{kind}",
+        "tenant": run.tenant,
+        "job_id": run.job_id,
+        "run_id": str(run.name),
+        "state": run.state.value,
+        "reason": reason_of(run),
+        "attempt": run.attempt,
+        "occurrence": to_iso(run.occurrence),
+        "due": to_iso(run.due),
+        "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
+        "error": run.error,
+        "code": run.code,
+        "count": run.count,
+    }
+
+
+def _wants(job: Job, *kinds: EventKind) -> bool:
+    return EventKind.ALL in job.events or any(kind in job.events for kind in kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Selects runs by their states (all by default), by when they came into them (`state_since`: from `since` on,
+    before `until`, UTC seconds), and by a text that their error contains, whatever its case.
+    """
+
+    states: Collection[RunState] = tuple(RunState)
+    since: float | None = None
+    until: float | None = None
+    error: str | None = None
+
+    @property
+    def sifts(self) -> bool:
+        """Whether it leaves runs out."""
+        return self != RunFilter()
+
+    def passes(self, run: Run) -> bool:
+        """Whether the run is selected."""
+        return (
+            run.state in self.states
+            and (self.since is None or state_since(run) >= self.since)
+            and (self.until is None or state_since(run) < self.until)
+            and (self.error is None or self.error.casefold() in (run.error or "").casefold())
+        )

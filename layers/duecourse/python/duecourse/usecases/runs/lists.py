@@ -1,0 +1,341 @@
+"""Runs as they are looked at: one, a job's history, a search across jobs, and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
+
+from duecourse.domain.ids import RunName, parse_run_id
+from duecourse.domain.instants import DAY_SECONDS, to_basic
+from duecourse.domain.jobs.backfill import due_in
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState, Lane
+from duecourse.domain.runs.coverage import between
+from duecourse.domain.runs.document import RunFilter
+from duecourse.domain.runs.records import binds_nobody
+from duecourse.domain.runs.states import Run, RunState, Succeeded, state_since
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import Occurrences
+from duecourse.limits import MESSAGE_RETENTION_DAYS
+from duecourse.ports import Clock, Depth, Depths, Input, Inputs, JobStore, Results, RunStore, StateMark, TenantLimits
+from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.usecases.jobs.job_view import at_once_until, since_when
+from duecourse.usecases.jobs.limits import Limits
+from duecourse.usecases.runs.health import ClockHealth, Health
+from duecourse.usecases.runs.requests import queued_run, requested_run
+
+ALL = RunFilter()
+
+PORTION, PORTIONS = 100, 5
+"""Runs that are read at once for a page of some of them, and how often at most."""
+
+Window = tuple[int, int]
+"""The instants after the first and up to the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """Runs, newest first; `following` (a local run name) continues after the last."""
+
+    items: tuple[Run, ...]
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A few requests a page, whatever the schedule: a query of the records, a read of the job and its cursor."""
+
+    jobs: JobStore
+    runs: RunStore
+    clock: Clock
+    horizon_seconds: int
+    run_retention_days: int
+
+    def page(
+        self,
+        tenant: str,
+        job_id: str,
+        *,
+        limit: int,
+        before: str | None,
+        wanted: RunFilter = ALL,
+        tag: str | None = None,
+        first: int | None = None,
+        end: int | None = None,
+    ) -> RunPage:
+        """The runs that are `wanted`, before the local name `before`, of occurrences from `first` on and before `end`
+        (UTC seconds); none if the job has not the `tag`. The records of a deleted job can still be read. A page of some
+        of the runs examines a bounded number: it may be short or empty and still have a next page.
+
+        Raises JobUnknownError where there is neither a job nor a record.
+        """
+        # The cursor is read first, so that a run that starts meanwhile is shown exactly once.
+        job, cursor = self.jobs.get_both(tenant, job_id)
+        if job is None and before is None and not self.runs.page(tenant, job_id, limit=1, before=None):
+            raise JobUnknownError(job_id)
+        if tag is not None and (job is None or tag not in job.tags):
+            return RunPage((), None)
+        definition = job if RunState.QUEUED in wanted.states else None
+        until = None if end is None else to_basic(end)
+        following = min((name for name in (before, until) if name is not None), default=None)
+        reading = max(limit, PORTION) if wanted.sifts else limit
+        found: list[Run] = []
+        for _ in range(PORTIONS):
+            part = self._part(tenant, job_id, definition, cursor, reading, following)
+            in_time = [run for run in part.items if first is None or run.occurrence >= first]
+            found += [run for run in in_time if wanted.passes(run)]
+            following = part.following if len(in_time) == len(part.items) else None
+            if following is None or len(found) >= limit:
+                break
+        if len(found) > limit:
+            return RunPage(tuple(found[:limit]), found[limit - 1].name.local)
+        return RunPage(tuple(found), following)
+
+    def _part(
+        self, tenant: str, job_id: str, job: Job | None, cursor: Cursor | None, limit: int, before: str | None
+    ) -> RunPage:
+        """All runs before the local name `before`; without a `job` records alone."""
+        records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
+        queued = [] if job is None or cursor is None else self._queued(job, cursor, records, limit + 1, before)
+        again = {run.name for run in queued}
+        standing = [run for run in records if run.name not in again]
+        merged = sorted([*standing, *queued], key=lambda run: run.name.local, reverse=True)
+        following = merged[limit - 1].name.local if len(merged) > limit else None
+        return RunPage(tuple(merged[:limit]), following)
+
+    def _queued(self, job: Job, cursor: Cursor, records: list[Run], count: int, before: str | None) -> list[Run]:
+        """The newest `count` enqueued runs of this page without a record, or with a record of a deleted job of the same
+        id.
+        """
+        if job.state is JobState.PAUSED:
+            return []
+        try:
+            schedule = job.occurrences()
+        except (ScheduleError, ExclusionError):
+            return []
+        low, high = self._enqueued(job, cursor, schedule)
+        if before is not None:
+            name = parse_run_id(f"{job.id}.{before}")
+            high = min(high, name.occurrence if name.suffix else name.occurrence - 1)
+        if len(records) == count:
+            low = max(low, records[-1].occurrence)  # older runs are on later pages
+        binding = [run for run in records if not run.suffix and not binds_nobody(job, run)]
+        covered = [(run.occurrence - 1, run.through or run.occurrence) for run in binding]
+        return [queued_run(job, at, schedule.due(at)) for at in newest(schedule, without((low, high), covered), count)]
+
+    def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:
+        """The window of occurrences of the job's present schedule that were sent to their lane."""
+        days = min(MESSAGE_RETENTION_DAYS, self.run_retention_days)
+        low = max(since_when(job, schedule), int(self.clock.now()) - days * DAY_SECONDS)
+        until = at_once_until(job, schedule, self.horizon_seconds)
+        if cursor.generation != job.generation:
+            return low, until
+        if cursor.occurrence is not None:
+            return low, max(until, cursor.occurrence - 1)
+        return low, until if cursor.last is None else max(until, cursor.last)
+
+
+def without(window: Window, covered: Iterable[Window]) -> list[Window]:
+    """The parts of a window that none of the others covers, oldest first."""
+    low, high = window
+    parts: list[Window] = []
+    for begin, end in sorted(covered):
+        if begin > low:
+            parts.append((low, min(begin, high)))
+        low = max(low, end)
+    parts.append((low, high))
+    return [(begin, end) for begin, end in parts if begin < end]
+
+
+def newest(schedule: Occurrences, windows: list[Window], count: int) -> list[int]:
+    """The newest `count` occurrences in the windows (oldest first, apart from each other), newest first.
+
+    A schedule only has `next`, so a window with too many occurrences is halved, and the newer half is searched first:
+    at most `count` + 1 steps per halving, for any window and schedule.
+    """
+    found: list[int] = []
+    pending = list(windows)
+    while pending and len(found) < count:
+        low, high = pending.pop()
+        row = list(islice(between(schedule, low, high), count + 1))
+        if len(row) > count:
+            middle = (low + high) // 2
+            pending += [(low, middle), (middle, high)]
+        else:
+            found += reversed(row)
+    return found[:count]
+
+
+EXAMINED = 500
+"""Runs that are read for a page of those with a tag or an error; a page may therefore be short, or empty, and still
+have a next one.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StatePage:
+    """Runs, those that came into their state last first; `following` continues after the last that was examined."""
+
+    items: tuple[Run, ...]
+    following: StateMark | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSearch:
+    """Finds runs by the index of unsuccessful states, which may lag a little. A run has no tags: its job's present ones
+    count, so that runs that went well need not store any.
+    """
+
+    runs: RunStore
+    jobs: JobStore
+
+    def page(
+        self,
+        tenant: str,
+        wanted: RunFilter,
+        *,
+        limit: int,
+        before: StateMark | None = None,
+        job_id: str | None = None,
+        tag: str | None = None,
+    ) -> StatePage:
+        """One page of the runs in `wanted.states`, all in UNSUCCESSFUL: of one job, or of jobs that have the tag."""
+        reading = limit if wanted.error is None and tag is None else max(limit, EXAMINED)
+        until = None if wanted.until is None else StateMark(wanted.until, "")
+        marks = [mark for mark in (until, before) if mark is not None]
+        start = min(marks, key=lambda mark: mark.at, default=None)
+        found = self.runs.by_state(tenant, wanted.states, limit=reading + 1, before=start, job_id=job_id)
+        since = wanted.since
+        if since is not None:
+            found = list(takewhile(lambda run: state_since(run) >= since, found))
+        examined = self._tagged(tenant, tag, [run for run in found[:reading] if wanted.passes(run)])
+        if len(examined) > limit:
+            return StatePage(tuple(examined[:limit]), mark_of(examined[limit - 1]))
+        return StatePage(tuple(examined), mark_of(found[reading - 1]) if len(found) > reading else None)
+
+    def _tagged(self, tenant: str, tag: str | None, runs: Sequence[Run]) -> Sequence[Run]:
+        if tag is None or not runs:
+            return runs
+        having = self.jobs.tagged(tenant, tag, {run.job_id for run in runs})
+        return [run for run in runs if run.job_id in having]
+
+
+def mark_of(run: Run) -> StateMark:
+    """The mark of a list that ends with this run."""
+    return StateMark(state_since(run), str(run.name), run.state)
+
+
+DEAD_COUNTED = 100
+"""Dead runs are counted up to this many; for more the count is a lower bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class TenantStats:
+    """`dead` is exact up to DEAD_COUNTED; a lane's depth is None if it cannot be read."""
+
+    jobs: int
+    dead: int
+    dead_at_least: bool
+    requests_left: int
+    lanes: Mapping[Lane, Depth | None]
+    pulse: ClockHealth
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Reads the figures of a tenant."""
+
+    counters: TenantLimits
+    runs: RunStore
+    depths: Depths
+    health: Health
+    limits: Limits
+
+    def figures(self, tenant: str) -> TenantStats:
+        """The present figures; the lanes' depths are those of all tenants together."""
+        dead = len(self.runs.by_state(tenant, (RunState.DEAD,), limit=DEAD_COUNTED + 1))
+        return TenantStats(
+            jobs=self.counters.jobs(tenant),
+            dead=min(dead, DEAD_COUNTED),
+            dead_at_least=dead > DEAD_COUNTED,
+            requests_left=self.limits.left(tenant),
+            lanes={lane: self.depths.depth(lane) for lane in Lane},
+            pulse=self.health.pulse(),
+        )
+
+
+JUST_AFTER = ".b-"
+"""Sorts after a run's plain name and before all other names (see domain.ids: the smallest possible suffix)."""
+
+
+class RunUnknownError(Exception):
+    """There is no such run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Reads runs by their ids."""
+
+    store: RunStore
+    history: History
+    results: Results
+    inputs: Inputs
+
+    def get(self, tenant: str, run_id: str) -> Run:
+        """The run's record, or a QUEUED run where it is enqueued and has none. Raises RunUnknownError."""
+        try:
+            name = parse_run_id(run_id)
+        except ValueError:
+            raise RunUnknownError(run_id) from None
+        run = self.store.get(tenant, name.job_id, name.local)
+        if run is None or self._binds_nobody(run):
+            run = (self._asked(tenant, name) if name.suffix else self._enqueued(tenant, name)) or run
+        if run is None:
+            raise RunUnknownError(run_id)
+        return run
+
+    def link(self, run: Run) -> str | None:
+        """An address at which a large result can be read for LINK_SECONDS; None if the record has the result."""
+        return self.results.link(run.result_key) if isinstance(run, Succeeded) and run.result_key is not None else None
+
+    def _binds_nobody(self, run: Run) -> bool:
+        """Whether the record belongs to a deleted job, so that a run of the re-created job may be queued under its
+        name. Only for runs that never began.
+        """
+        job = self.history.jobs.get(run.tenant, run.job_id) if run.attempt == 0 else None
+        return job is not None and binds_nobody(job, run)
+
+    def _enqueued(self, tenant: str, name: RunName) -> Run | None:
+        """The run under that name in its job's history: QUEUED, or a record that was written meanwhile."""
+        try:
+            page = self.history.page(tenant, name.job_id, limit=1, before=name.local + JUST_AFTER)
+        except JobUnknownError:
+            return None
+        return next((run for run in page.items if run.name == name), None)
+
+    def _asked(self, tenant: str, name: RunName) -> Run | None:
+        """A QUEUED run if it was requested and its message can still be under way."""
+        asked = self.inputs.get(tenant, name.job_id, name.suffix)
+        job = None if asked is None else self.history.jobs.get(tenant, name.job_id)
+        if asked is None or job is None or asked.generation < job.created_generation:
+            return None
+        due = _due(job, asked, name.occurrence)
+        if due is None or self.history.clock.now() > due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:
+            return None
+        run = requested_run(job, asked, name.occurrence, due)
+        return replace(run, identity=replace(run.identity, generation=asked.generation))
+
+
+def _due(job: Job, asked: Input, occurrence: int) -> int | None:
+    """When the requested run of an occurrence starts; None if it was not requested. A backfill is computed again by the
+    job's present schedule, since its runs have no items before they start.
+    """
+    if asked.backfill is None:
+        return occurrence if occurrence == asked.occurrence else None
+    try:
+        return due_in(job.occurrences(), asked.backfill, occurrence, now=asked.requested_at)
+    except (ScheduleError, ExclusionError):
+        return None

@@ -1,0 +1,264 @@
+"""Runs on request: now, and for past occurrences."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from math import ceil
+from typing import Any
+
+import orjson
+
+from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.jobs.backfill import Backfill, BackfillPlan, estimated_cost, plan_backfill
+from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord, asked
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.seats import Starting, has_seat
+from duecourse.domain.runs.identity import RunIdentity
+from duecourse.domain.runs.overlap import needs_lock
+from duecourse.domain.runs.states import Queued, Run
+from duecourse.domain.schedules import ScheduleError
+from duecourse.limits import MAX_DELAY_SECONDS
+from duecourse.messages import RunMessage
+from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, Timer, Timers
+from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
+from duecourse.usecases.jobs.limits import Charge, free
+
+
+class LaneUnavailableError(Exception):
+    """The run's lane did not accept the message; nothing has changed."""
+
+
+def queued_run(job: Job, occurrence: int, due: int) -> Queued:
+    """An enqueued run without a record, as it is shown."""
+    return Queued(
+        RunIdentity(job.tenant, job.id, occurrence, due, job.generation),
+        lane=job.lane,
+        attempts_allowed=job.attempts_allowed,
+    )
+
+
+SUFFIX_CHARACTERS = 8
+"""48 bits: no accidental collision within one job."""
+
+MAX_BY = 256
+
+
+KEPT_LONGER_DAYS = 30
+"""How much longer than its run's record a request is kept: retries and redrives need its payload."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """The author (`by`), the idempotency key (None: every request is a new one), and the `correlation_id` for the
+    request's runs.
+    """
+
+    by: str
+    key: str | None = None
+    correlation_id: str | None = None
+
+    def suffix(self, letter: str, job: Job, nonce: str) -> str:
+        """The suffix of the request's runs: `.m3kQ…` from its key, or from `nonce` without one. It differs for a job
+        that was re-created under the same id.
+        """
+        seed = f"nonce {nonce}" if self.key is None else f"key {job.created_generation} {self.key}"
+        digest = sha256(f"{letter} {seed}".encode()).digest()
+        return f".{letter}{urlsafe_b64encode(digest).decode()[:SUFFIX_CHARACTERS]}"
+
+    def record(self, what: ChangeAction, job: Job, wanted: Input, **facts: object) -> ChangeRecord:
+        """The record of the request `wanted`; the same for a repetition of it."""
+        of, at = (job.tenant, job.id), wanted.requested_at
+        return asked(what, of, wanted.requested_by, at, wanted.suffix, job.revision, **facts)
+
+    def fingerprint(self, said: object) -> str:
+        """A digest that distinguishes a repetition of the request from another one with the same key. `said` is plain
+        JSON.
+        """
+        document = orjson.dumps([self.key, said], option=orjson.OPT_SORT_KEYS)
+        return sha256(document).hexdigest()
+
+
+def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = None) -> Run:
+    """A requested run without a record; due at once unless another time is given."""
+    run = queued_run(job, occurrence, occurrence if due is None else due)
+    identity = replace(
+        run.identity,
+        suffix=asked.suffix,
+        own_payload=asked.own_payload,
+        requested_by=asked.requested_by,
+        correlation_id=asked.correlation_id,
+    )
+    return replace(run, identity=identity)
+
+
+def message_of(job: Job, run: Run, nonce: str) -> RunMessage:
+    """The message that starts a requested run of the job."""
+    return RunMessage(
+        run.identity,
+        lane=run.lane,
+        bulk=not has_seat(job, run.lane, Starting(run.generation, float(run.due), manual=True)),
+        not_before=float(run.due),
+        nonce=nonce,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPayload:
+    """A payload that replaces the job's; it may be None (JSON null)."""
+
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Manual:
+    """Writes the request with its author, then sends a message. After a crash in between the caller repeats the
+    request; with a key that gives the same run.
+    """
+
+    jobs: JobStore
+    runs: RunStore
+    inputs: Inputs
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    run_retention_days: int
+
+    def job(self, tenant: str, job_id: str, expected: Precondition = ANYTHING) -> Job:
+        """The job to be run. Raises JobUnknownError, JobVersionError."""
+        job = self.jobs.get(tenant, job_id)
+        if job is None:
+            raise JobUnknownError(job_id)
+        expected.check(job)
+        return job
+
+    def run(self, job: Job, run_request: RunRequest, given: OwnPayload | None = None) -> Run:
+        """The new run, QUEUED; for a repeated request the present state of its run.
+
+        Raises KeyReusedError, LaneUnavailableError.
+        """
+        now = self.clock.now()
+        wanted = Input(
+            suffix=run_request.suffix("m", job, self.randomness.nonce()),
+            requested_at=now,
+            requested_by=run_request.by[:MAX_BY],
+            correlation_id=run_request.correlation_id,
+            fingerprint=run_request.fingerprint(["run", None if given is None else [given.payload]]),
+            generation=job.generation,
+            expires_at=int(now) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
+            occurrence=int(now),
+            own_payload=given is not None,
+            payload=None if given is None else given.payload,
+        )
+        standing = self.inputs.put(job.tenant, job.id, wanted)
+        if standing is not None and standing.fingerprint != wanted.fingerprint:
+            raise KeyReusedError(run_request.key)
+        asked = wanted if standing is None else standing
+        run = requested_run(job, asked, asked.occurrence or int(asked.requested_at))
+        if standing is not None:
+            record = self.runs.get(job.tenant, job.id, run.name.local)
+            if record is not None or standing.sent:
+                return record or run
+        self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
+        if not self.lanes.send([Outgoing(message_of(job, run, self.randomness.nonce()), 0)])[0]:
+            raise LaneUnavailableError(str(run.name))
+        if run_request.key is not None:
+            self.inputs.mark_sent(job.tenant, job.id, asked.suffix)
+        return run
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillEstimate:
+    """The plan of a backfill and its estimated cost (USD)."""
+
+    plan: BackfillPlan
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillStarted:
+    """A started backfill: `suffix` is that of its runs. `repeated`: it was started before, and nothing was sent."""
+
+    look: BackfillEstimate
+    suffix: str
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Backfills:
+    """Writes the request with its author, then sends all runs: those that start soon into their lane, the others as
+    timers. After a crash in between the caller repeats the request; with a key that gives the same runs at the same
+    times.
+    """
+
+    jobs: JobStore
+    inputs: Inputs
+    lanes: Lanes
+    timers: Timers
+    clock: Clock
+    randomness: Randomness
+    limit: int
+    run_retention_days: int
+
+    def look(self, job: Job, asked: Backfill) -> BackfillEstimate:
+        """The estimate without a start. Raises BackfillTooLargeError; ScheduleError if the schedule can no longer be
+        compiled, or there is none.
+        """
+        return self._look(job, asked, self.clock.now())
+
+    def start(self, job: Job, asked: Backfill, run_request: RunRequest, *, charge: Charge = free) -> BackfillStarted:
+        """Start it. Raises as `look` does, KeyReusedError, and what `charge` raises for the number of its runs; nothing
+        is written then.
+        """
+        now = self.clock.now()
+        look = self._look(job, asked, now)
+        charge(look.plan.count)
+        kept = (look.plan.ends_at or int(now)) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS
+        wanted = Input(
+            suffix=run_request.suffix("b", job, self.randomness.nonce()),
+            requested_at=now,
+            requested_by=run_request.by[:MAX_BY],
+            correlation_id=run_request.correlation_id,
+            fingerprint=run_request.fingerprint(["backfill", asdict(asked)]),
+            generation=job.generation,
+            expires_at=kept,
+            backfill=asked,
+        )
+        standing = self.inputs.put(job.tenant, job.id, wanted)
+        if standing is not None:
+            if standing.fingerprint != wanted.fingerprint:
+                raise KeyReusedError(run_request.key)
+            look = self._look(job, asked, standing.requested_at)
+            if standing.sent:
+                return BackfillStarted(look, standing.suffix, repeated=True)
+        made = wanted if standing is None else standing
+        span = {"from": to_iso(asked.since), "to": to_iso(asked.until)}
+        self.jobs.note([run_request.record(ChangeAction.BACKFILLED, job, made, runs=look.plan.count, **span)])
+        self._send(job, look.plan, made)
+        if run_request.key is not None:
+            self.inputs.mark_sent(job.tenant, job.id, wanted.suffix)
+        return BackfillStarted(look, wanted.suffix)
+
+    def _look(self, job: Job, asked: Backfill, now: float) -> BackfillEstimate:
+        if not job.scheduled:
+            raise ScheduleError("schedule", "is null, so the job has no occurrences to backfill; run it now instead")
+        made = plan_backfill(job.occurrences(), asked, now=now, limit=self.limit)
+        return BackfillEstimate(made, estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS))
+
+    def _send(self, job: Job, made: BackfillPlan, asked: Input) -> None:
+        """Send the runs. Messages that the lane does not accept become timers too, which the next tick sends."""
+        now = self.clock.now()
+        soon: list[Outgoing] = []
+        later: list[RunMessage] = []
+        for index, occurrence in enumerate(made.occurrences):
+            run = requested_run(job, asked, occurrence, made.due(index))
+            message = message_of(job, run, self.randomness.nonce())
+            wait = max(ceil(run.due - now), 0)
+            if wait > MAX_DELAY_SECONDS:
+                later.append(message)
+            else:
+                soon.append(Outgoing(message, wait))
+        accepted = self.lanes.send(soon) if soon else []
+        later += [one.message for one, fine in zip(soon, accepted, strict=True) if not fine]
+        self.timers.put_all([Timer(message, max(message.due, int(now))) for message in later])
