@@ -12,7 +12,7 @@ from duecourse.domain.jobs.upcoming import LATE_SECONDS, Window
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.upcoming import Upcoming
 from tests.support.api import BODY, ApiClient, api_settings
-from tests.support.jobs import NOON
+from tests.support.jobs import NOON, cursor, job
 from tests.support.limits import MemoryLimits
 from tests.support.tables import Tables
 
@@ -135,6 +135,32 @@ def test_what_is_counted_is_charged(tables: Tables) -> None:
     assert api.get(UPCOMING).status == 429
     clock.advance(60)
     assert api.get(UPCOMING).status == 200
+
+
+@pytest.mark.parametrize(
+    ("schedule", "runs"),
+    [
+        ("rate(1 second)", 172_800),
+        ("*/2 * * * * *", 86_400),
+        ("* * * * *", 2_880),
+        ("* * 0-22 * * *", 165_600),
+        ("0 0 29 2 1", 0),
+        ("", 0),
+    ],
+)
+def test_what_is_to_be_counted_is_paid_before(tables: Tables, schedule: str, runs: int) -> None:
+    clock, paid = SettableClock(NOON), list[int]()
+    made = job(schedule)
+    assert tables.job_store(clock).create(made, cursor(made))
+    window = Window(int(NOON), int(NOON) + 48 * 3600, 3600, int(NOON))
+
+    def refuse(requests: int) -> None:
+        paid.append(requests)
+        raise PermissionError
+
+    with pytest.raises(PermissionError):
+        Upcoming(tables.job_store(clock), clock).page("default", window, after=None, charge=refuse)
+    assert paid[0] - 1 == pytest.approx(runs // 1000, abs=10)
 
 
 def test_what_is_past_does_not_count(api: ApiClient) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.jobs.bucket import (
+    MAX_DEBT_SECONDS,
     MAX_TAKEN,
     NANOSECONDS,
     Bucket,
@@ -86,6 +87,26 @@ def test_an_empty_bucket_grants_nothing_and_says_when_the_next_token_is_there() 
     taken = take(bucket(0.5), RULES, NOW, wanted=50)
     assert (taken.change, taken.granted, taken.wait) == (None, 0, pytest.approx(0.05))
     assert take(bucket(0.5), RULES, NOW + taken.wait + 1e-6, wanted=1).granted == 1
+
+
+def test_work_that_has_begun_goes_on_whatever_it_owes() -> None:
+    owing = bucket(-30)
+    assert charge(owing, RULES, 5, NOW).change is None
+    taken = charge(owing, RULES, 5, NOW, begun=True)
+    assert taken.change is not None
+    written = changed(owing, taken.change)
+    assert tokens_left(written, RULES, NOW) == pytest.approx(-35)
+
+
+def test_work_that_has_begun_owes_a_minute_of_the_rate_at_most() -> None:
+    owing = bucket(-30)
+    taken = charge(owing, RULES, 1_000_000, NOW, begun=True)
+    assert taken.change is not None
+    written = changed(owing, taken.change)
+    assert tokens_left(written, RULES, NOW) == pytest.approx(-MAX_DEBT_SECONDS * RULES.rate)
+    again = charge(written, RULES, 5, NOW, begun=True)
+    assert again.change is not None
+    assert changed(written, again.change) == written
 
 
 def test_a_charge_is_not_written_over_a_debt_that_another_instance_made() -> None:

@@ -54,7 +54,7 @@ def test_similar_names_take_no_more_steps_than_the_budget_of_the_request() -> No
     budget = Budget()
     members = graph_of({name: (name.replace("0", "b", 1) + "x",) for name in names}).members
     assert len(graph_faults(members, budget)) == 1024
-    assert 0 <= budget.left <= STEPS - 10 * 1024
+    assert 0 <= budget.steps <= STEPS - 10 * 1024
 
     assert "did you mean" not in said({"load-eu": (), "b": ("load-uk",)}, budget=Budget(0))["jobs/b/after/0"]
 
@@ -107,7 +107,7 @@ def test_members_that_rarely_meet_the_schedule_take_no_more_steps_than_the_budge
     members = [Member(id=f"j{n}", only=f"{n % 60} {13 + n % 9} * * *") for n in range(1024)]
     budget = Budget()
     assert time_faults(members, ScheduleSpec("rate(1441 minutes)", anchor=int(NOON)), (), int(NOON), budget) == []
-    assert budget.left == 0
+    assert budget.steps == 0
 
 
 def jobs(found: dict[str, Job], *names: str, inline: tuple[str, ...] = ()) -> list[tuple[str, bool]]:

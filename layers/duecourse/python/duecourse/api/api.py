@@ -149,11 +149,11 @@ def admit(api: Api, request: Request) -> None:
         )
 
 
-def charge(api: Api, request: Request, items: int) -> None:
-    """Take tokens for the runs or jobs that a request asks for; the first is paid by the request. Raises Problem: 429
-    while the tenant still owes for earlier work. Nothing is begun then.
+def charge(api: Api, tenant: str, items: int, begun: bool) -> None:
+    """Take tokens for the runs or jobs that a request asks for; the first is paid by the request (domain.budget).
+    Raises Problem: 429 while the tenant still owes for earlier work. Nothing is begun then.
     """
-    wait = api.limits.charge(request.tenant, items - 1)
+    wait = api.limits.charge(tenant, items - 1, begun=begun)
     if wait is not None:
         rate = api.settings.requests_per_second
         raise _later(f"Too much work: each run or job counts as a request, of which {rate} a second are allowed", wait)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 from aws_lambda_powertools import Logger
 
@@ -12,6 +14,7 @@ from duecourse.api.identity import admitted
 from duecourse.api.narrowing import check_route
 from duecourse.api.problems.refusals import refusing
 from duecourse.api.routes.table import ROUTES
+from duecourse.domain.budget import Budget
 
 BODY_A_REQUEST = 64 * 1024
 """Characters of a body that count as one request more."""
@@ -31,8 +34,9 @@ class Application(Answering):
             # Requests of strangers and targets are not limited per tenant: a run that is worked on must not be lost
             # because its owner's programs ask too often. API Gateway's own throttle bounds them.
             admit(self._api, self.request)
+            self.request = replace(self.request, budget=Budget(pay=partial(charge, self._api, self.request.tenant)))
             # Before anything is read of it: 64 KB of small values take 200 ms to check.
-            charge(self._api, self.request, 1 + len(self.request.body or "") // BODY_A_REQUEST)
+            self.request.budget.charge(1 + len(self.request.body or "") // BODY_A_REQUEST)
         with refusing(self._api.settings.job_quota, parameters, route.problems):
             checked = check_route(self._api, route, self.request, parameters)
             return route.handler(self._api, checked, parameters)

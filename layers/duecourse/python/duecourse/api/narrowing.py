@@ -20,7 +20,7 @@ from duecourse.ports import GraphMissingError
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.runs.lists import RunUnknownError
-from duecourse.usecases.workflows.workflow_draft import Workflow, WorkflowDraft
+from duecourse.usecases.workflows.workflow_draft import Workflow, WorkflowDraft, members_cost
 
 
 def check_route(api: Api, route: Route, request: Request, parameters: Mapping[str, str]) -> Request:
@@ -66,6 +66,7 @@ def check_released(api: Api, request: Request, before: Workflow | None, draft: W
     if before is None:
         return ""
     left = before.graph.numbers.keys() - {member.id for member in draft.members}
+    request.budget.charge(members_cost(len(left)))
     for job in api.workflows.workflows.jobs(request.tenant, sorted(left)).values():
         if job.workflow == before.job.id:
             check_member(request, job)
@@ -105,6 +106,7 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
     except GraphMissingError:
         detail = f"The jobs of the workflow {ref.workflow} cannot be checked, since its graph is not kept any more"
         raise insufficient_scope(f"{detail}; this needs the scope {WRITE} without a tag.", frozenset({WRITE})) from None
+    request.budget.charge(members_cost(len(names)))
     others = store.jobs(request.tenant, sorted(names))
     for each in others.values():
         what = f"This may start, stop or release jobs of the workflow {ref.workflow}: the workflow and each of its jobs"

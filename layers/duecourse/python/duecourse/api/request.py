@@ -11,6 +11,7 @@ from typing import Any
 
 from duecourse.api.bodies.jsontext import read_json
 from duecourse.api.problems.problems import FieldFault, Problem, malformed
+from duecourse.domain.budget import Budget
 
 MAX_BODY_BYTES = 256 * 1024
 
@@ -25,7 +26,7 @@ class Request:
     Tenant, principal, scopes and tags are filled in where the route's scope is checked (`identity.admitted`), from what
     the gateway's `authorizer` found out; `tags` are those to which the scopes narrow the caller (None: they do not).
     `seen` is the version of the workflow whose jobs were checked for these tags (`narrowing.check_route`).
-    `correlation_id` is the caller's own (X-Correlation-Id), or the request's id.
+    `correlation_id` is the caller's own (X-Correlation-Id), or the request's id. `budget` is what it may take.
     """
 
     request_id: str
@@ -42,6 +43,7 @@ class Request:
     authorization: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     authorizer: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    budget: Budget = field(default_factory=Budget, repr=False)
 
     def json(self, most: int = MAX_BODY_BYTES) -> Any:
         """The body's value. Raises Problem: 415 for another content type, 413 for more than `most` bytes, 400 for what

@@ -268,8 +268,8 @@ class Methods(ABC):
         """Delete a job.
 
         No run of it starts any more; what is being worked on ends. Its runs can still be read. With a workflow its
-        runs that have not ended are cancelled; its jobs stay. After an error the same request cancels those that
-        are left, also where it answers that there is no such job any more.
+        runs that have not ended are cancelled; its jobs stay, and 20 of them count as a request. After an error the
+        same request cancels those that are left, also where it answers that there is no such job any more.
 
         `job_id`: the job's id.
 
@@ -505,7 +505,8 @@ class Methods(ABC):
     ) -> ChangedJobs:
         """Pause many jobs.
 
-        Those with a tag, or `"all": true`; a hundred a call. `next_cursor` goes on where it ended.
+        Those with a tag, or `"all": true`; a hundred a call, each of which counts as a request. `next_cursor` goes
+        on where it ended.
         """
         return self._send(
             Call("POST", "jobs/pause", fields={"tag": tag, "all": all, "cursor": cursor, "note": note}), ChangedJobs
@@ -521,7 +522,8 @@ class Methods(ABC):
     ) -> ChangedJobs:
         """Resume many jobs.
 
-        Those with a tag, or `"all": true`; a hundred a call. `next_cursor` goes on where it ended.
+        Those with a tag, or `"all": true`; a hundred a call, each of which counts as a request. `next_cursor` goes
+        on where it ended.
         """
         return self._send(
             Call("POST", "jobs/resume", fields={"tag": tag, "all": all, "cursor": cursor, "catch_up": catch_up}),
@@ -884,8 +886,8 @@ class Methods(ABC):
         With `If-Match` or `If-None-Match` the workflow is reserved before the first write, so that 412 has changed
         nothing; other changes of it wait. The same body twice changes nothing the second time; runs under way keep
         the jobs that they began with. What GET answers can be put back as it is. Each job that is defined here
-        counts as a request, and so do 20 that are only named, and each named one with a payload above 4 KB counts
-        as two; `dry_run` costs the same.
+        counts as a request, and so do 20 that are only named or let go, and each named one with a payload above 4
+        KB counts as two; `dry_run` costs the same.
 
         `workflow_id`: the workflow's id.
 

@@ -17,6 +17,7 @@ from duecourse.ports.cursors import (
 from duecourse.ports.jobs import (
     ChangePage,
     CursorPage,
+    IdPage,
     JobCursor,
     JobPage,
     JobQuotaError,

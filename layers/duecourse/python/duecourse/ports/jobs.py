@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
+from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
@@ -19,6 +20,14 @@ class JobPage:
     """Jobs with their cursors (None if unreadable), ordered by job id; `following` continues after the last."""
 
     items: tuple[tuple[Job, Cursor | None], ...]
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class IdPage:
+    """Ids of jobs, ordered; `following` continues after the last."""
+
+    ids: Sequence[str]
     following: str | None
 
 
@@ -191,11 +200,12 @@ class JobStore(Protocol):
         prefix: str = "",
         state: JobState | None = None,
         passes: Passes | None = None,
+        budget: Budget | None = None,
     ) -> JobPage:
         """Jobs of a tenant whose id begins with `prefix` and sorts after `after`. With `state` those alone that are in
         it, with `passes` those that it says True to, which hears of a job without its payload: a bounded number of jobs
-        is looked at, so the page may be short or empty and still have a next page. A page with large payloads is short,
-        too.
+        is looked at, so the page may be short or empty and still have a next page. It is short, too, where large
+        payloads have used up `budget`.
         """
 
     def page_tag(
@@ -207,8 +217,12 @@ class JobStore(Protocol):
         after: str | None,
         prefix: str = "",
         passes: Passes | None = None,
+        budget: Budget | None = None,
     ) -> JobPage:
         """The same for jobs with the tag."""
+
+    def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
+        """The ids alone, of all jobs or of those with the tag. May be stale."""
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         """Cursors of a tenant's jobs whose id sorts after `after`. May be stale."""

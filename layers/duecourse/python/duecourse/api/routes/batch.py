@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Document, ProblemAnswer
-from duecourse.api.api import Answer, Api, charge, route
+from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.validation import read_body
@@ -73,7 +73,7 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     counts: Counter[str] = Counter()
     until = api.jobs.clock.now() + BATCH_SECONDS
     jobs = read_body(request, BatchBody, kind="invalid-batch", apart="jobs").jobs
-    charge(api, request, len(jobs))
+    request.budget.charge(len(jobs))
     for index, value in enumerate(jobs):
         try:
             _check_time(api, until)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, PageAnswer, RunAnswer, run_document
-from duecourse.api.api import Answer, Api, charge, page_answer, route
+from duecourse.api.api import Answer, Api, page_answer, route
 from duecourse.api.bodies.definition_body import Tag
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import read_body
@@ -122,7 +121,7 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
         limit=body.limit,
         before=before,
         by=request.principal,
-        charge=partial(charge, api, request),
+        charge=request.budget.charge,
         dry_run=body.dry_run,
     )
     following = redriven.following

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 from duecourse.api.answers import Document
-from duecourse.api.api import Answer, Api, charge, page_answer
+from duecourse.api.api import Answer, Api, page_answer
 from duecourse.api.bodies.models import refuse
 from duecourse.api.narrowing import listed_tag
 from duecourse.api.paging import fitting, job_page_token, read_job_page_token
@@ -67,8 +67,8 @@ def job_page(
     if after is not None and not after.startswith(where.prefix):
         raise bad_parameter("cursor", "belongs to a list with another prefix; begin without a cursor")
     if where.sifts:
-        charge(api, request, SEARCH)
-    page = api.jobs.page(request.tenant, limit=query.limit, after=after, where=where)
+        request.budget.charge(SEARCH)
+    page = api.jobs.page(request.tenant, limit=query.limit, after=after, where=where, budget=request.budget)
     items = [document(view) for view in page.items]
     count = fitting(items)
     following = items[count - 1]["id"] if count < len(items) else page.following

@@ -166,12 +166,18 @@ def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     """Delete a job.
 
     No run of it starts any more; what is being worked on ends. Its runs can still be read. With a workflow its runs
-    that have not ended are cancelled; its jobs stay. After an error the same request cancels those that are left, also
-    where it answers that there is no such job any more.
+    that have not ended are cancelled; its jobs stay, and 20 of them count as a request. After an error the same request
+    cancels those that are left, also where it answers that there is no such job any more.
     """
-    job_id = job_id_in(parameters)
+    job_id, charge = job_id_in(parameters), request.budget.charge
     try:
-        job = api.jobs.delete(request.tenant, job_id, read_expected(request), by=request.principal)
+        job = api.jobs.delete(
+            request.tenant,
+            job_id,
+            read_expected(request),
+            by=request.principal,
+            pay=lambda job: api.workflows.pay_deletion(job, charge),
+        )
     except JobUnknownError:
         api.workflows.deleted_before(request.tenant, job_id)
         raise

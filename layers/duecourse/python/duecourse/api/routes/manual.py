@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, RunAnswer, Second, run_document
-from duecourse.api.api import Answer, Api, charge, route
+from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.payload_rules import payload_faults, rendering_faults
 from duecourse.api.bodies.validation import read_body
@@ -137,7 +136,7 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
         look = api.backfills.look(job, asked)
         facts: dict[str, object] = {"job_id": job_id, "count": look.plan.count}
         return Answer(HTTPStatus.OK, "backfill_looked_at", _backfill_document(asked, look, None), facts=facts)
-    started = api.backfills.start(job, asked, run_request, charge=partial(charge, api, request))
+    started = api.backfills.start(job, asked, run_request, charge=request.budget.charge)
     facts = {
         "job_id": job_id,
         "count": started.look.plan.count,
@@ -169,7 +168,7 @@ def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
     count = read_body(request, SkipBody, optional=True).count
     job = api.manual.job(request.tenant, job_id, expected)
-    charge(api, request, count)
+    request.budget.charge(count)
     runs = api.skip_next.skip(job, count, run_request)
     facts = {"job_id": job_id, "skipped": len(runs), "by": request.principal}
     return Answer(HTTPStatus.OK, "runs_skipped", SkippedAnswer(items=[run_document(run) for run in runs]), facts=facts)

@@ -146,11 +146,14 @@ def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
 def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Pause many jobs.
 
-    Those with a tag, or `"all": true`; a hundred a call. `next_cursor` goes on where it ended.
+    Those with a tag, or `"all": true`; a hundred a call, each of which counts as a request. `next_cursor` goes on
+    where it ended.
     """
     body = read_body(request, PauseManyBody)
     choice, after = _chosen(body)
-    swept = api.pausing.pause_many(request.tenant, choice, by=request.principal, note=body.note, after=after)
+    swept = api.pausing.pause_many(
+        request.tenant, choice, by=request.principal, note=body.note, after=after, charge=request.budget.charge
+    )
     return _swept("jobs_paused", choice, swept)
 
 
@@ -166,7 +169,8 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
 def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Resume many jobs.
 
-    Those with a tag, or `"all": true`; a hundred a call. `next_cursor` goes on where it ended.
+    Those with a tag, or `"all": true`; a hundred a call, each of which counts as a request. `next_cursor` goes on
+    where it ended.
     """
     body = read_body(request, ResumeManyBody)
     choice, after = _chosen(body)
@@ -177,6 +181,7 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         by=request.principal,
         after=after,
         correlation_id=request.correlation_id,
+        charge=request.budget.charge,
     )
     return _swept("jobs_resumed", choice, swept)
 

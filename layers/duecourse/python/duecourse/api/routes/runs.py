@@ -160,7 +160,7 @@ def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     """
     job_id = job_id_in(parameters)
     at = ExplainQuery.of(request).at
-    explained = api.explain(request.tenant, job_id, at, request.tags)
+    explained = api.explain(request.tenant, job_id, at, request.tags, request.budget.charge)
     found = explained.found
     body = ExplainedAnswer(
         at=to_iso(at),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, JobId, Second
-from duecourse.api.api import Answer, Api, charge, route
+from duecourse.api.api import Answer, Api, route
 from duecourse.api.paging import job_page_token, read_job_page_token
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.api.query import CURSOR, FROM, TO, Query, after, number_parameter
@@ -107,7 +106,7 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
     """
     query = UpcomingQuery.of(request)
     window, last = _window(query, int(api.upcoming.clock.now())), read_job_page_token(query.cursor)
-    page = api.upcoming.page(request.tenant, window, after=last, charge=partial(charge, api, request))
+    page = api.upcoming.page(request.tenant, window, after=last, charge=request.budget.charge)
     body: UpcomingAnswer = {
         "from": to_iso(window.begin),
         "to": to_iso(window.end),

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from pydantic import AfterValidator, Field
 
 from duecourse.api.answers import PageAnswer, RunAnswer, run_document
-from duecourse.api.api import Answer, Api, charge, route
+from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.models import UNIQUE, Body, each_once
 from duecourse.api.bodies.read_only import judged
 from duecourse.api.bodies.validation import read_body
@@ -39,13 +39,7 @@ from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.workflows.check import MAX_MEMBERS
 from duecourse.usecases.runs.requests import RunRequest
-from duecourse.usecases.workflows.workflow_draft import WorkflowDraft, WorkflowPut
-
-PAYLOAD_REQUESTS = 2
-"""Requests that the check of a large payload counts as."""
-
-MEMBERS_A_REQUEST = 20
-"""Jobs of a workflow that are only named and together count as one request."""
+from duecourse.usecases.workflows.workflow_draft import WorkflowDraft, WorkflowPut, members_cost
 
 _PROBLEMS = ("graph-missing",)
 
@@ -84,15 +78,16 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     `If-None-Match` the workflow is reserved before the first write, so that 412 has changed nothing; other changes
     of it wait. The same body twice changes nothing the second time; runs under way keep the jobs that they began
     with. What GET answers can be put back as it is. Each job that is defined here counts as a request, and so do 20
-    that are only named, and each named one with a payload above 4 KB counts as two; `dry_run` costs the same.
+    that are only named or let go, and each named one with a payload above 4 KB counts as two; `dry_run` costs the
+    same.
     """
     dry = DryRunQuery.of(request).dry_run
     workflow_id, value = workflow_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
-    charge(api, request, _cost(value))
+    request.budget.charge(_cost(value))
     before = api.workflows.standing(request.tenant, workflow_id, expected)
     draft = _draft(api, request.tenant, workflow_id, value, None if before is None else before.job)
-    draft = replace(draft, charge=lambda payloads: charge(api, request, 1 + PAYLOAD_REQUESTS * payloads))
+    draft = replace(draft, budget=request.budget)
     if request.tags is not None:
         draft = replace(draft, reach=partial(check_member, request))
         expected = replace(expected, seen=check_released(api, request, before, draft))
@@ -149,7 +144,7 @@ def get_workflow_run(api: Api, request: Request, parameters: Mapping[str, str]) 
     Its jobs with their states, each read at a moment of its own. The runs themselves are at /v1/runs/<id>.
     """
     run_id = f"{workflow_id_in(parameters)}.{unquote(parameters['instant'])}"
-    view = api.workflow_runs.look(api.runs.get(request.tenant, run_id))
+    view = api.workflow_runs.look(api.runs.get(request.tenant, run_id), request.budget.charge)
     return Answer(HTTPStatus.OK, "workflow_run_read", run_view_document(view), facts={"run_id": run_id})
 
 
@@ -206,7 +201,7 @@ def _cost(value: Any) -> int:
     jobs = value.get("jobs") if isinstance(value, dict) else None
     members = list(jobs.values()) if isinstance(jobs, dict) else []
     defined = sum(isinstance(member, dict) and "job" in member for member in members)
-    return 1 + defined + (len(members) - defined) // MEMBERS_A_REQUEST
+    return defined + members_cost(len(members) - defined)
 
 
 def _put(action: str, put: WorkflowPut, *, dry: bool = False) -> Answer:

@@ -135,16 +135,19 @@ def take(bucket: Bucket | None, rules: BucketRules, now: float, *, wanted: int) 
     return Taken(_change(bucket, rules, at, rules.filled_in(granted), high=high), granted)
 
 
-def charge(bucket: Bucket | None, rules: BucketRules, cost: int, now: float) -> Taken:
+def charge(bucket: Bucket | None, rules: BucketRules, cost: int, now: float, *, begun: bool = False) -> Taken:
     """Take `cost` tokens for work. That may leave a debt of at most MAX_DEBT_SECONDS of the rate: one request's work is
-    bounded elsewhere, and must be possible with any burst. None is granted while an earlier debt exists.
+    bounded elsewhere, and must be possible with any burst. None is granted while a debt exists, unless the work has
+    `begun`: the debt may be its own.
     """
     at = _nanoseconds(now)
     left = _left(bucket, rules, at)
-    if left < 0:
+    if left < 0 and not begun:
         return Taken(None, 0, -left / NANOSECONDS)
-    by = min(rules.filled_in(cost), left + MAX_DEBT_SECONDS * NANOSECONDS)
-    high = min(at + rules.filled_in(rules.burst), rules.latest(at) - by)
+    by = max(min(rules.filled_in(cost), left + MAX_DEBT_SECONDS * NANOSECONDS), 0)
+    high = rules.latest(at) - by
+    if not begun:
+        high = min(at + rules.filled_in(rules.burst), high)
     return Taken(_change(bucket, rules, at, by, high=high), cost)
 
 

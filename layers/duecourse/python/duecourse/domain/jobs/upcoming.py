@@ -96,5 +96,21 @@ def dues(cursor: Cursor, window: Window) -> Iterator[int]:
         at = occurrences.next(at)
 
 
+def expected(cursor: Cursor, window: Window) -> int:
+    """About how many runs of a job come due in the window, by the first two of each of its eighths. Raises
+    ScheduleError or ExclusionError.
+    """
+    occurrences = cursor.occurrences()
+    begin, found = max(window.begin, window.since), 0
+    part = max((window.end - begin) // 8, 1)
+    at = occurrences.next(begin - 1)
+    while at is not None and at < window.end:
+        end = min(begin + ((at - begin) // part + 1) * part, window.end)
+        following = occurrences.next(at)
+        found += 1 if following is None else 1 + (end - 1 - at) // (following - at)
+        at = occurrences.next(end - 1)
+    return found if cursor.remaining is None else min(found, cursor.remaining)
+
+
 def _largest(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:LARGEST_JOBS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
@@ -15,6 +16,7 @@ from duecourse.ports import (
     ChangePage,
     Clock,
     CursorPage,
+    IdPage,
     JobCursor,
     JobPage,
     JobQuotaError,
@@ -188,13 +190,26 @@ class MemoryJobStore:
         prefix: str = "",
         state: JobState | None = None,
         passes: Passes | None = None,
+        budget: Budget | None = None,
     ) -> JobPage:
         return self._page(tenant, None, limit, after, prefix, state, passes)
 
     def page_tag(
-        self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "", passes: Passes | None = None
+        self,
+        tenant: str,
+        tag: str,
+        *,
+        limit: int,
+        after: str | None,
+        prefix: str = "",
+        passes: Passes | None = None,
+        budget: Budget | None = None,
     ) -> JobPage:
         return self._page(tenant, tag, limit, after, prefix, passes=passes)
+
+    def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
+        page = self._page(tenant, tag, limit, after, "")
+        return IdPage([job.id for job, _ in page.items], page.following)
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         page = self._page(tenant, None, limit, after, "")

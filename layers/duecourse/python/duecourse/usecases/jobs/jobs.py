@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.change_record import created, deleted
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
 from duecourse.domain.jobs.edit import check_to_come, meant
@@ -172,23 +173,42 @@ class Jobs:
             raise JobUnknownError(job_id)
         return view_of(job, cursor, now=self.clock.now())
 
-    def page(self, tenant: str, *, limit: int, after: str | None, where: JobFilter | None = None) -> JobViewPage:
+    def page(
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        after: str | None,
+        where: JobFilter | None = None,
+        budget: Budget | None = None,
+    ) -> JobViewPage:
         """Jobs whose id sorts after `after`. A page of jobs of one state, name or owner, or of workflows, reads a
-        bounded number of jobs: it may be short or empty and still have a next page.
+        bounded number of jobs: it may be short or empty and still have a next page. It ends where `budget` is full.
         """
         where = JobFilter() if where is None else where
         passes = where.passes if where.sifts else None
         if where.tag is None:
             page = self.store.page(
-                tenant, limit=limit, after=after, prefix=where.prefix, state=where.state, passes=passes
+                tenant, limit=limit, after=after, prefix=where.prefix, state=where.state, passes=passes, budget=budget
             )
         else:
-            page = self.store.page_tag(tenant, where.tag, limit=limit, after=after, prefix=where.prefix, passes=passes)
+            page = self.store.page_tag(
+                tenant, where.tag, limit=limit, after=after, prefix=where.prefix, passes=passes, budget=budget
+            )
         return JobViewPage(self._views(page.items), page.following)
 
-    def delete(self, tenant: str, job_id: str, expected: Precondition = ANYTHING, *, by: str | None = None) -> Job:
-        """Delete the job for the caller `by`, and return it. Raises JobUnknownError, JobVersionError, MemberError for a
-        member of a workflow, and JobChangedError if it changes repeatedly meanwhile.
+    def delete(
+        self,
+        tenant: str,
+        job_id: str,
+        expected: Precondition = ANYTHING,
+        *,
+        by: str | None = None,
+        pay: Callable[[Job], None] = lambda _: None,
+    ) -> Job:
+        """Delete the job for the caller `by`, and return it. `pay` charges for what follows from it. Raises
+        JobUnknownError, JobVersionError, MemberError for a member of a workflow, JobChangedError if it changes
+        repeatedly meanwhile, and what `pay` raises.
         """
         for _ in range(TRIES):
             job = unreserved(self.store, self.clock, tenant, job_id)
@@ -197,6 +217,7 @@ class Jobs:
             expected.check(job)
             now = self.clock.now()
             self.membership.keep(job, now)
+            pay(job)
             if self.store.delete(job, deleted_at=now, record=deleted(job, by, now)):
                 return job
         raise JobChangedError(job_id)

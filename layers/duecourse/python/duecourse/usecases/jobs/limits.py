@@ -5,19 +5,10 @@ once.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from duecourse.domain.jobs.bucket import Bucket, BucketRules, ahead, charge, take, tokens_left
 from duecourse.ports import Clock, TenantLimits
-
-Charge = Callable[[int], None]
-"""Charges the tenant for a number of runs; raises if they may not begin."""
-
-
-def free(_runs: int) -> None:
-    """Charges nothing."""
-
 
 LEASE_SECONDS = 5
 """How long taken tokens are valid: the longest time for which they admit a request that the bucket no longer would."""
@@ -82,9 +73,9 @@ class Limits:
             return lease.empty_until - now
         return self._take(tenant, lease, now)
 
-    def charge(self, tenant: str, cost: int) -> float | None:
-        """None if work of `cost` tokens may begin, besides its request; else the seconds until it may. Tokens beyond
-        the bucket are owed: the tenant's next requests wait for them.
+    def charge(self, tenant: str, cost: int, *, begun: bool = False) -> float | None:
+        """None if work of `cost` tokens may begin, besides its request, or go on where it has `begun`; else the seconds
+        until it may. Tokens beyond the bucket are owed: the tenant's next requests wait for them.
         """
         if cost < 1:
             return None
@@ -94,7 +85,7 @@ class Limits:
             lease.tokens -= cost
             return None
         for _ in range(TRIES):
-            taken = charge(lease.seen, self.rules, cost, now + lease.ahead)
+            taken = charge(lease.seen, self.rules, cost, now + lease.ahead, begun=begun)
             # The last known state can only lack the tokens of the time since, which are added; a refusal is decided by
             # the present bucket.
             if taken.change is None:

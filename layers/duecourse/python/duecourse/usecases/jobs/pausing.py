@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from duecourse.domain.budget import Charge, free
 from duecourse.domain.jobs.change_record import ChangeAction, changed
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
@@ -97,10 +98,19 @@ class Pausing:
         return view
 
     def pause_many(
-        self, tenant: str, choice: JobSelection, *, by: str, note: str | None = None, after: str | None = None
+        self,
+        tenant: str,
+        choice: JobSelection,
+        *,
+        by: str,
+        note: str | None = None,
+        after: str | None = None,
+        charge: Charge = free,
     ) -> BulkResult:
-        """Pause active jobs among some of the selected ones, beginning after `after`."""
-        return self._many(tenant, choice, after, lambda job_id: self._pause(tenant, job_id, by, note, ANYTHING))
+        """Pause active jobs among some of the selected ones, beginning after `after`. Raises what `charge` raises for
+        their number.
+        """
+        return self._many(tenant, choice, after, charge, lambda job_id: self._pause(tenant, job_id, by, note, ANYTHING))
 
     def resume_many(
         self,
@@ -111,13 +121,14 @@ class Pausing:
         by: str | None = None,
         after: str | None = None,
         correlation_id: str | None = None,
+        charge: Charge = free,
     ) -> BulkResult:
-        """Resume paused jobs among some of the selected ones, beginning after `after`."""
+        """Resume paused jobs among some of the selected ones, beginning after `after`. Raises as `pause_many`."""
 
         def act(job_id: str) -> bool:
             return self._resume(tenant, job_id, catch_up, by, ANYTHING, correlation_id)
 
-        return self._many(tenant, choice, after, act)
+        return self._many(tenant, choice, after, charge, act)
 
     def _pause(self, tenant: str, job_id: str, by: str | None, note: str | None, expected: Precondition) -> bool:
         def act(job: Job, cursor: Cursor) -> PauseChange:
@@ -158,14 +169,14 @@ class Pausing:
             if accepted:
                 self.lines.let_go(message)
 
-    def _many(self, tenant: str, choice: JobSelection, after: str | None, act: Callable[[str], bool]) -> BulkResult:
+    def _many(
+        self, tenant: str, choice: JobSelection, after: str | None, charge: Charge, act: Callable[[str], bool]
+    ) -> BulkResult:
         """Apply `act` to the selected jobs; an error of one job does not stop the others."""
         until = self.clock.now() + BULK_SECONDS
-        if choice.tag is None:
-            page = self.store.page(tenant, limit=MAX_PER_CALL, after=after)
-        else:
-            page = self.store.page_tag(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
-        ids = [job.id for job, _ in page.items]
+        page = self.store.page_ids(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
+        ids = page.ids
+        charge(len(ids))
         changed = 0
         failed: list[str] = []
         for number, job_id in enumerate(ids):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
+from duecourse.domain.budget import Charge, free
 from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.jobs.upcoming import Bucket, Histogram, Window, is_late
+from duecourse.domain.jobs.upcoming import Bucket, Histogram, Window, expected, is_late
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.ports import Clock, JobStore
-from duecourse.usecases.jobs.limits import Charge, free
+from duecourse.ports import Clock, CursorPage, JobCursor, JobStore
 
 JOBS_READ = 1000
 """Jobs of a page, at most: about as many as a query of 1 MB answers (Amazon DynamoDB Developer Guide, "Querying")."""
@@ -49,8 +50,8 @@ class Upcoming:
     jobs_read: int = JOBS_READ
 
     def page(self, tenant: str, window: Window, *, after: str | None, charge: Charge = free) -> UpcomingPage:
-        """The jobs whose id sorts after `after`. Raises what `charge` raises for the work that was done."""
-        page = self.jobs.page_cursors(tenant, limit=self.jobs_read, after=after)
+        """The jobs whose id sorts after `after`. Raises what `charge` raises for what is to be counted."""
+        page = _some(self.jobs.page_cursors(tenant, limit=self.jobs_read, after=after), window, charge)
         histogram, now = Histogram(window), self.clock.now()
         looked_at = paused = 0
         late: list[str] = []
@@ -73,6 +74,19 @@ class Upcoming:
             if histogram.runs >= RUNS_COUNTED:
                 following = entry.job_id if looked_at < len(page.items) else page.following
                 break
-        charge(histogram.runs // RUNS_A_REQUEST + looked_at // JOBS_A_REQUEST)
         buckets, runs = histogram.buckets(), histogram.runs
         return UpcomingPage(buckets, runs, looked_at, paused, tuple(late), tuple(uncounted), following)
+
+
+def _some(page: CursorPage, window: Window, charge: Charge) -> CursorPage:
+    """As many of the first jobs as a page may count, which are paid. Raises what `charge` raises."""
+    runs, paid = 0, list[JobCursor]()
+    for entry in page.items:
+        paid.append(entry)
+        if entry.cursor is not None and entry.cursor.error is None and entry.state is not JobState.PAUSED:
+            with suppress(ScheduleError, ExclusionError):  # it is told of where it is counted
+                runs += expected(entry.cursor, window)
+        if runs >= RUNS_COUNTED:
+            break
+    charge(1 + runs // RUNS_A_REQUEST + len(paid) // JOBS_A_REQUEST)
+    return page if len(paid) == len(page.items) else CursorPage(tuple(paid), paid[-1].job_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from duecourse.domain.budget import Charge, free
 from duecourse.domain.jobs.change_record import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.document import RunFilter
@@ -12,7 +13,6 @@ from duecourse.domain.runs.records import own_job
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import JobStore, StateMark
-from duecourse.usecases.jobs.limits import Charge, free
 from duecourse.usecases.runs.commands import CommandSender
 from duecourse.usecases.runs.lists import RunSearch, StatePage, mark_of
 from duecourse.usecases.runs.requests import LaneUnavailableError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
+from duecourse.domain.budget import Charge, free
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, JobSnapshot
@@ -67,10 +68,19 @@ class Explain:
     horizon_seconds: int
     run_retention_days: int
 
-    def __call__(self, tenant: str, job_id: str, at: int, tags: Set[str] | None = None) -> Explained:
+    def __call__(
+        self, tenant: str, job_id: str, at: int, tags: Set[str] | None = None, charge: Charge = free
+    ) -> Explained:
         """Why it ran at `at` (UTC seconds), or did not; `tags` are those to which the caller's scopes are narrowed.
-        Raises JobUnknownError if nothing is known of the job.
+        Raises JobUnknownError if nothing is known of the job, and what `charge` raises for a workflow's run that is to
+        be read.
         """
+        return self._explained(tenant, job_id, at, tags, charge)[0]
+
+    def _explained(
+        self, tenant: str, job_id: str, at: int, tags: Set[str] | None, charge: Charge
+    ) -> tuple[Explained, WorkflowRunView | None]:
+        """The explanation, with the run of a workflow that was read for it."""
         # The cursor is read before the records, so that a run that starts meanwhile is seen as started.
         job = self.jobs.snapshot(tenant, job_id)
         cursor = self.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
@@ -83,29 +93,30 @@ class Explain:
         if found.verdict is Verdict.PAUSED and found.run is not None:
             changes = self.jobs.history(tenant, job_id, limit=CHANGES, before=None).items
             pause = pause_over(changes, at)
-            return Explained(found if pause is None else with_pause(found, pause), found.run)
+            return Explained(found if pause is None else with_pause(found, pause), found.run), None
         if isinstance(job, Job) and job.workflow is not None and found.verdict is Verdict.NOT_AN_OCCURRENCE:
             if self._reached(tenant, job.workflow, tags):
-                return self._as_member(job, job.workflow, at, found)
+                return self._as_member(job, job.workflow, at, found, charge), None
             sentence = f"It runs in the workflow {job.workflow}, which the caller's scopes do not reach."
-            return Explained(replace(found, sentence=sentence), None)
+            return Explained(replace(found, sentence=sentence), None), None
         if found.verdict is Verdict.QUEUED and found.run is None and isinstance(job, Job):
-            return Explained(found, queued_run(job, at, job.occurrences().due(at)))
-        view = None if found.run is None or found.run.state is not RunState.WAITING else self._view(found.run)
-        return Explained(found if view is None else waiting_for(found, view, now=now), found.run)
+            return Explained(found, queued_run(job, at, job.occurrences().due(at))), None
+        view = None if found.run is None or found.run.state is not RunState.WAITING else self._view(found.run, charge)
+        return Explained(found if view is None else waiting_for(found, view, now=now), found.run), view
 
     def _reached(self, tenant: str, workflow: str, tags: Set[str] | None) -> bool:
         """Whether a caller with these tags may learn of the workflow's runs; nothing is read for one without."""
         job = None if tags is None else self.jobs.get(tenant, workflow)
         return tags is None or (job is not None and not tags.isdisjoint(job.tags))
 
-    def _as_member(self, job: Job, workflow: str, at: int, alone: Explanation) -> Explained:
+    def _as_member(self, job: Job, workflow: str, at: int, alone: Explanation, charge: Charge) -> Explained:
         """Of a job without a record then: what the run of its workflow says of it, or why its workflow did not run."""
         try:
-            whole = self(job.tenant, workflow, at)
+            whole, view = self._explained(job.tenant, workflow, at, None, charge)
         except JobUnknownError:
             return Explained(alone, None)
-        view = None if whole.found.run is None else self._view(whole.found.run)
+        if view is None and whole.found.run is not None:
+            view = self._view(whole.found.run, charge)
         if view is None:
             return Explained(instead_of(whole.found, workflow), whole.run)
         if job.id not in view.graph.numbers:
@@ -113,10 +124,10 @@ class Explain:
         found = member_in(whole.found, view, job, now=self.clock.now())
         return Explained(found, found.run)
 
-    def _view(self, run: Run) -> WorkflowRunView | None:
+    def _view(self, run: Run, charge: Charge) -> WorkflowRunView | None:
         """The members of a workflow's run; None where it is another one, or its graph is not kept any more."""
         try:
-            return self.workflow_runs.look(run)
+            return self.workflow_runs.look(run, charge)
         except (NoWorkflowRunError, GraphMissingError):
             return None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from duecourse.domain.budget import Charge, free
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import Backfill, BackfillPlan, estimated_cost, plan_backfill
 from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord, asked
@@ -23,7 +24,6 @@ from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, Timer, Timers
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
-from duecourse.usecases.jobs.limits import Charge, free
 
 
 class LaneUnavailableError(Exception):

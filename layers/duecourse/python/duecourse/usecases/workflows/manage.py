@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from duecourse.domain.budget import Budget
+from duecourse.domain.budget import Charge
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
@@ -28,7 +29,11 @@ from duecourse.usecases.workflows.workflow_draft import (
     WorkflowDraft,
     WorkflowInvalidError,
     WorkflowPut,
+    members_cost,
 )
+
+PAYLOAD_REQUESTS = 2
+"""Requests that the check of a large payload counts as."""
 
 GRAPH_DAYS = 150
 """How long a graph is kept that no definition names any more: longer than a run's record, and a run before it."""
@@ -206,6 +211,13 @@ class ManageWorkflows:
             tuple(name for name, edit in edits.items() if edit.changed and not edit.created),
         )
 
+    def pay_deletion(self, job: Job, charge: Charge) -> None:
+        """Charge for the members that the deletion of a job frees, where it is a workflow."""
+        if not isinstance(job.target, WorkflowTarget):
+            return
+        with suppress(GraphMissingError):
+            charge(members_cost(len(self.workflows.graph(job.tenant, ref_of(job)).numbers)))
+
     def deleted(self, job: Job) -> int:
         """What follows from the deletion of a job, which stood so, where it was a workflow: its members are free, its
         runs are cancelled; of how many their lanes did not accept that.
@@ -224,7 +236,7 @@ class ManageWorkflows:
 
     def _checked(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> dict[str, Job]:
         """The members that exist. Raises WorkflowInvalidError, JobQuotaError, what `reach` of the draft raises."""
-        budget = Budget()
+        budget = draft.budget
         if faults := graph_faults(draft.members, budget):
             raise WorkflowInvalidError(faults)
         found = self.workflows.jobs(tenant, [member.id for member in draft.members])
@@ -239,7 +251,9 @@ class ManageWorkflows:
             *member_faults(workflow_id, draft.members, draft.inline, found),
             *claimed_by_others(self.editing.jobs.membership, workflow_id, found, now),
         ]
-        draft.charge(sum(found[name].payload is UNREAD for name in found.keys() - draft.inline.keys()))
+        large = sum(found[name].payload is UNREAD for name in found.keys() - draft.inline.keys())
+        left = 0 if before is None else len(before.graph.numbers.keys() - graph.numbers.keys())
+        budget.charge(members_cost(left) + PAYLOAD_REQUESTS * large)
         for member in draft.members:
             job = draft.inline.get(member.id) or self._whole(found.get(member.id))
             inline: tuple[str | int, ...] = ("job",) if member.id in draft.inline else ()

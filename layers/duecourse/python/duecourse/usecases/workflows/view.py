@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from duecourse.domain.budget import Charge, free
 from duecourse.domain.runs.states import Run
 from duecourse.domain.workflows.graph import read_ref
 from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.ports import WorkflowStore
 from duecourse.usecases.workflows.messages import name_in
+
+RECORDS_A_REQUEST = 200
+"""Members whose records together count as one request."""
 
 
 class NoWorkflowRunError(Exception):
@@ -25,11 +29,14 @@ class WorkflowRuns:
 
     workflows: WorkflowStore
 
-    def look(self, run: Run) -> WorkflowRunView:
-        """The members of a run as it was read. Raises NoWorkflowRunError, GraphMissingError."""
+    def look(self, run: Run, charge: Charge = free) -> WorkflowRunView:
+        """The members of a run as it was read. Raises NoWorkflowRunError, GraphMissingError, and what `charge` raises
+        for the records that are to be read.
+        """
         if run.workflow is None or run.is_member:
             raise NoWorkflowRunError(run)
         graph = self.workflows.graph(run.tenant, read_ref(run.workflow))
+        charge(1 + len(graph.members) // RECORDS_A_REQUEST)
         ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
         records = self.workflows.records(run.tenant, [name_in(run, member) for member in graph.members])
         return viewed(run, graph, ends, records)

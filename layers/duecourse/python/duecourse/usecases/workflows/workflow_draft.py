@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.workflows.check import WorkflowFault
 from duecourse.domain.workflows.graph import Graph, Member
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.job_view import JobView
-from duecourse.usecases.jobs.limits import Charge, free
 
 
 class WorkflowInvalidError(Exception):
@@ -22,6 +22,15 @@ class WorkflowInvalidError(Exception):
         self.faults = faults
 
 
+MEMBERS_A_REQUEST = 20
+"""Jobs of a workflow that are read, and together count as one request."""
+
+
+def members_cost(members: int) -> int:
+    """What the reading of so many jobs counts as (domain.budget)."""
+    return 1 + members // MEMBERS_A_REQUEST
+
+
 class NoWorkflowError(Exception):
     """The job (its id is the argument) is there, and is no workflow."""
 
@@ -30,15 +39,14 @@ class NoWorkflowError(Exception):
 class WorkflowDraft:
     """A workflow as a caller asks for it: `members` without their lanes, `inline` the jobs that are defined with it,
     `definition` the draft of the workflow's own job, whose target is the graph with that hash. `reach` raises for a
-    job that stands, or would, out of the caller's reach. `charge` is called with the number of large payloads before
-    they are read for the checks.
+    job that stands, or would, out of the caller's reach. `budget` is what the checks may take.
     """
 
     members: tuple[Member, ...]
     definition: Callable[[str], Draft]
     inline: Mapping[str, Draft]
     reach: Callable[[Job | Draft], None] = lambda _: None
-    charge: Charge = free
+    budget: Budget = field(default_factory=Budget)
 
     def digest(self) -> str:
         """What tells the request from others that define a workflow otherwise."""

@@ -12,10 +12,11 @@ from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, from_item
 from duecourse.adapters.dynamodb.jobs.small_items import marked_job
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, marker_key, tag_partition
 from duecourse.adapters.dynamodb.reading import batch_get, read_item
+from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
-from duecourse.ports import CursorPage, JobCursor, JobPage, Passes
+from duecourse.ports import CursorPage, IdPage, JobCursor, JobPage, Passes
 
 LOOKED_AT = 1000
 """Jobs that are looked at for a page of some of them, more than a page may have: a query of them reads 1 MB at most,
@@ -24,9 +25,6 @@ some 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
 
 TAGGED = 400
 """The same for the jobs with a tag, which are read by their keys."""
-
-PAYLOAD_BYTES = 512 * 1024
-"""Of payloads with items of their own that a page has, about: each is a read, and takes long to parse and to write."""
 
 T = TypeVar("T")
 logger = logging.getLogger("duecourse.adapters.dynamodb")
@@ -48,26 +46,48 @@ class JobPages:
         prefix: str,
         state: JobState | None,
         passes: Passes | None,
+        budget: Budget,
     ) -> JobPage:
         """See ports.JobStore.page."""
         last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
         size = limit if state is None and passes is None else LOOKED_AT
         items, more = self._query("tenant", tenant, "job_id", prefix, size, last, state=state, IndexName="tenant")
-        return self._page(items, None if more is None else more["job_id"]["S"], limit, passes)
+        return self._page(items, None if more is None else more["job_id"]["S"], limit, passes, budget)
 
     def of_tag(
-        self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str, passes: Passes | None
+        self,
+        tenant: str,
+        tag: str,
+        *,
+        limit: int,
+        after: str | None,
+        prefix: str,
+        passes: Passes | None,
+        budget: Budget,
     ) -> JobPage:
         """See ports.JobStore.page_tag."""
-        partition = tag_partition(tenant, tag)
-        last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
         size = limit if passes is None else max(limit, TAGGED)
-        markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", size, last)
-        ids = [marked_job(marker) for marker in markers]
+        ids, following = self._marked(tenant, tag, prefix, size, after)
         items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
         found = {item["job_id"]["S"]: item for item in items if "job_id" in item}  # others reserve an id
-        following = None if more is None else marked_job(more)
-        return self._page([found[job_id] for job_id in ids if job_id in found], following, limit, passes)
+        return self._page([found[job_id] for job_id in ids if job_id in found], following, limit, passes, budget)
+
+    def ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
+        """See ports.JobStore.page_ids."""
+        if tag is not None:
+            return IdPage(*self._marked(tenant, tag, "", limit, after))
+        last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
+        items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=("job_id",), IndexName="tenant")
+        return IdPage([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
+
+    def _marked(
+        self, tenant: str, tag: str, prefix: str, limit: int, after: str | None
+    ) -> tuple[list[str], str | None]:
+        """The ids of jobs with a tag, and the last one where there are more."""
+        partition = tag_partition(tenant, tag)
+        last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
+        markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", limit, last)
+        return [marked_job(marker) for marker in markers], None if more is None else marked_job(more)
 
     def cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         """See ports.JobStore.page_cursors."""
@@ -127,24 +147,25 @@ class JobPages:
         items: list[Item] = answer["Items"]
         return items, answer.get("LastEvaluatedKey")
 
-    def _page(self, items: list[Item], following: str | None, limit: int, passes: Passes | None) -> JobPage:
-        """Of the items those that pass, `limit` at most, and no further one after PAYLOAD_BYTES of large payloads. Only
-        their payloads and cursors are read.
+    def _page(
+        self, items: list[Item], following: str | None, limit: int, passes: Passes | None, budget: Budget
+    ) -> JobPage:
+        """Of the items those that pass, `limit` at most, and no further one once the budget is full. Only their
+        payloads and cursors are read.
         """
         if passes is not None:
             items = [item for item in items if (job := readable(from_item, item)) is not None and passes(job)]
         if len(items) > limit:
             following = items[limit - 1]["job_id"]["S"]
-        jobs, room = list[Job](), PAYLOAD_BYTES
+        jobs = list[Job]()
 
         def read(key: Item) -> Item | None:
-            nonlocal room
             own = read_item(self._client, self._table, key)
-            room -= len((own or {}).get("payload", {}).get("S", ""))
+            budget.read(len((own or {}).get("payload", {}).get("S", "")))
             return own
 
         for number, item in enumerate(items[:limit]):
-            if room <= 0:
+            if budget.full:
                 following = items[number - 1]["job_id"]["S"]
                 break
             if (job := readable(lambda item: read_job(item, read), item)) is not None:

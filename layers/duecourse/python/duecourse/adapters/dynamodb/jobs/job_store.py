@@ -30,6 +30,7 @@ from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, j
 from duecourse.adapters.dynamodb.reading import batch_get, read_item
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import transact
+from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
@@ -40,6 +41,7 @@ from duecourse.ports import (
     ChangePage,
     Clock,
     CursorPage,
+    IdPage,
     JobPage,
     JobQuotaError,
     KeyUsedError,
@@ -247,13 +249,29 @@ class DynamoJobStore:
         prefix: str = "",
         state: JobState | None = None,
         passes: Passes | None = None,
+        budget: Budget | None = None,
     ) -> JobPage:
-        return self._pages.of_tenant(tenant, limit=limit, after=after, prefix=prefix, state=state, passes=passes)
+        return self._pages.of_tenant(
+            tenant, limit=limit, after=after, prefix=prefix, state=state, passes=passes, budget=budget or Budget()
+        )
 
     def page_tag(
-        self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "", passes: Passes | None = None
+        self,
+        tenant: str,
+        tag: str,
+        *,
+        limit: int,
+        after: str | None,
+        prefix: str = "",
+        passes: Passes | None = None,
+        budget: Budget | None = None,
     ) -> JobPage:
-        return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix, passes=passes)
+        return self._pages.of_tag(
+            tenant, tag, limit=limit, after=after, prefix=prefix, passes=passes, budget=budget or Budget()
+        )
+
+    def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
+        return self._pages.ids(tenant, tag, limit=limit, after=after)
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         return self._pages.cursors(tenant, limit=limit, after=after)
