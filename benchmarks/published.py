@@ -3,7 +3,8 @@
     python -m benchmarks.results --only        write them all, and RESULTS.md (`make numbers`)
 
 A page marks each number: `<!-- n:idle -->$10.62<!-- /n -->`. The name is one of `figures.FIGURES`, and the text between
-the two comments is replaced. Renderers of Markdown show no comments. Pure, but for `pages` and `write`.
+the two comments is replaced; so is the table between `<!-- requests -->` and `<!-- /requests -->`. Renderers of
+Markdown show no comments. Pure, but for `pages` and `write`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.figures import FIGURES, Results
+from benchmarks.requests.cost import Cost, table
 
 ROOT = Path(__file__).resolve().parents[1]
+REQUESTS = re.compile(r"(<!-- requests -->\n)(.*?)(\n<!-- /requests -->)", re.DOTALL)
 MARK = re.compile(r"(<!-- n:([\w.]+) -->)(.*?)(<!-- /n -->)")
 
 
@@ -23,7 +26,11 @@ class UnknownFigureError(Exception):
 
 
 def filled(text: str, results: Results) -> str:
-    """A page with each marked number replaced by that of the results. Raises UnknownFigureError."""
+    """A page with each marked number and table replaced by that of the results. Raises UnknownFigureError."""
+
+    def costs(found: re.Match[str]) -> str:
+        begin, _, end = found.groups()
+        return begin + table(Cost(**case) for case in results["requests"]["cases"]) + end
 
     def fresh(found: re.Match[str]) -> str:
         begin, name, _, end = found.groups()
@@ -35,7 +42,7 @@ def filled(text: str, results: Results) -> str:
         except (KeyError, TypeError, StopIteration) as lack:
             raise UnknownFigureError(f"{name}: not in benchmarks/results ({type(lack).__name__}: {lack})") from lack
 
-    return MARK.sub(fresh, text)
+    return MARK.sub(fresh, REQUESTS.sub(costs, text))
 
 
 def pages(root: Path = ROOT) -> Iterator[Path]:

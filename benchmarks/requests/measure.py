@@ -4,48 +4,43 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
 from time import process_time
 from typing import Any
 
-from benchmarks.requests.cases import JOB, LARGE, Case
+from benchmarks.requests.cases import FAT, FAT_NAMES, JOB, LARGE, Case, Event, compact
+from benchmarks.requests.cost import Cost
+from benchmarks.requests.of_jobs import busy, seldom, wide
+from benchmarks.requests.of_runs import LETTERS
+from benchmarks.requests.of_workflows import DEFINED, GRAPH, NAMES, member
+from duecourse.api.paging import job_page_token
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.bucket import Bucket, BucketChange
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.attempt import Attempt, AttemptOutcome
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.workflows.ends import End
 from duecourse.ports import BucketConflict
 from duecourse.testing.clock import SettableClock
+from duecourse.usecases.workflows.claims import ref_of
 from tests.support import in_process
 from tests.support.api import ApiClient, Context, api_settings
-from tests.support.api_events import json_event
-from tests.support.jobs import NOON
+from tests.support.api_events import jwt_caller
+from tests.support.jobs import NOON, cursor, job
 from tests.support.limits import MemoryLimits
-from tests.support.tables import Tables, create_tables
-
-MAX_MS = 250
-MAX_MB = 100
-"""Per token."""
+from tests.support.runs import run, waiting_run
+from tests.support.tables import create_tables
 
 RUNS = 2
 
+RESULT = {"text": "r" * 2000}
+"""A result as large as a record has it."""
 
-class Apart:
-    """A client whose CPU time is not counted."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self.seconds = 0.0
-
-    def __getattr__(self, name: str) -> Any:
-        request = getattr(self._client, name)
-        if not callable(request):
-            return request
-
-        def timed(*arguments: Any, **parameters: Any) -> Any:
-            began = process_time()
-            try:
-                return request(*arguments, **parameters)
-            finally:
-                self.seconds += process_time() - began
-
-        return timed
+RATE, BURST = 1_000, 100_000
+WAIT_SECONDS = BURST / RATE + 61
+"""Between two requests: the bucket is full again after it, and nothing is owed."""
 
 
 @dataclass
@@ -59,88 +54,163 @@ class Charged(MemoryLimits):
         before, written = self.buckets.get(tenant), super().change_bucket(tenant, change)
         if isinstance(written, Bucket):
             now = change.low
-            self.tokens += (written.full_at - max(before.full_at if before else now, now)) / 1e9
+            self.tokens += (written.full_at - max(before.full_at if before else now, now)) / 1e9 * RATE
         return written
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a request took; CPU in milliseconds, memory in MB."""
-
-    route: str
-    worst: str
-    status: int
-    tokens: int
-    cpu_ms: float
-    memory_mb: float
-
-    @property
-    def kept(self) -> bool:
-        """Whether it is within the budgets."""
-        return self.cpu_ms <= MAX_MS * self.tokens and self.memory_mb <= MAX_MB * self.tokens
 
 
 @dataclass
 class Desk:
-    """The API over tables in this process. One token is added per second."""
+    """The API over tables in this process."""
 
-    apart: Apart
     counters: Charged = field(default_factory=Charged)
+    numbers: Iterator[int] = field(default_factory=count)
 
     def __post_init__(self) -> None:
         tables = create_tables(in_process.dynamodb())
-        self.apart = Apart(tables.client)
-        through, clock = Tables(self.apart, tables.jobs, tables.runs), SettableClock(NOON)
-        self.clock = clock
+        self.clock = SettableClock(NOON)
         self.client = ApiClient(
-            through.job_store(clock),
-            through.run_store(),
-            clock,
+            tables.job_store(self.clock),
+            tables.run_store(),
+            self.clock,
             counters=self.counters,
-            inputs=through.inputs(),
-            timers=through.timers(),
-            workflows=through.workflows(clock),
-            settings=api_settings(requests_per_second=1, burst=100_000, backfill_limit=10_000, job_quota=100_000),
+            inputs=tables.inputs(),
+            timers=tables.timers(),
+            workflows=tables.workflows(self.clock),
+            waiting_lines=tables.lines(),
+            settings=api_settings(
+                requests_per_second=RATE, burst=BURST, backfill_limit=10_000, job_quota=100_000, auth="jwt"
+            ),
         )
 
-    def answer(self, event: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, event: Event) -> dict[str, Any]:
         """The API's answer, as Lambda would give it."""
+        event["requestContext"].setdefault("authorizer", jwt_caller("default", "jobs:read", "jobs:write", "ops"))
         return self.client.application(event, Context())  # type: ignore[arg-type]
+
+    def send(self, path: str, body: Any, method: str = "POST") -> None:
+        """Make a request that is not measured. Raises AssertionError where it is refused."""
+        self.prepared(compact(method, path, body))
+
+    def prepared(self, event: Event) -> None:
+        """Make this request, as `send`."""
+        answer = self.answer(event)
+        if answer["statusCode"] >= 300 or '"problem":' in answer["body"]:
+            raise AssertionError(answer["body"][:2000])
+        self.clock.advance(0.001)
+        self.client.log.truncate(0)
+
+    def another(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """A payload as large that is another one."""
+        return payload | {"number": next(self.numbers)}
+
+    @staticmethod
+    def cursor_after(job_id: str) -> str:
+        """Where a list goes on after a job."""
+        return job_page_token(job_id)
+
+    def job(self, job_id: str) -> Job:
+        """A job that is there."""
+        found = self.client.jobs.get("default", job_id)
+        if found is None:
+            raise AssertionError(job_id)
+        return found
 
     def prepare(self) -> None:
         """Store what the requests are about."""
-        events = [
-            *(self._job(f"large-{number:03}", payload=LARGE) for number in range(24)),
-            self._job("often", schedule="* * * * *"),
-        ]
-        for event in events:
-            answer = self.answer(event)
-            if answer["statusCode"] != 201:
-                raise AssertionError(answer["body"])
-            self.clock.advance(0.001)
+        for number in range(24):
+            self.send("/v1/jobs", JOB | {"id": f"large-{number:03}", "payload": LARGE})
+        self.send("/v1/jobs", JOB | {"id": "often", "schedule": "* * * * *"})
+        self.send("/v1/jobs", JOB | {"id": "waiting", "completion": "callback", "heartbeat_seconds": 60})
+        for job_id in ("dying", "changed"):
+            self.send("/v1/jobs", JOB | {"id": job_id})
+        for made in (busy, seldom, member):
+            for number in range(0, 1000, 100):
+                self.send("/v1/jobs/batch", {"jobs": [made(each) for each in range(number, number + 100)]})
+        for number in range(400):
+            self.send("/v1/jobs", wide(number))
+        for name in FAT_NAMES:
+            self.send("/v1/jobs", FAT | {"id": name})
+        for number in range(110):
+            change = {"description": f"{number:03}" * 160, "owner": f"{number:03}" * 42}
+            self.send("/v1/jobs/changed", change, "PATCH")
+        lagging = job("* * * * * *", id="lagging", at=NOON - 20 * DAY_SECONDS)
+        if not self.client.jobs.create(lagging, cursor(lagging, NOON)):
+            raise AssertionError(lagging.id)
+        self.send("/v1/workflows/big", {"schedule": None, "jobs": GRAPH}, "PUT")
+        self.send("/v1/workflows/defined", {"schedule": None, "jobs": DEFINED}, "PUT")
+        self._runs()
 
-    def _job(self, job_id: str, **more: Any) -> dict[str, Any]:
-        return json_event("POST", "/v1/jobs", JOB | {"id": job_id} | more)
+    def _runs(self) -> None:
+        large, waiting = self.job("large-000"), self.job("waiting")
+        self._write(waiting_run(waiting), run(large, RunState.SUCCEEDED))
+        dying = self.job("dying")
+        self._write(*(long(run(dying, RunState.SUCCEEDED, after=-second)) for second in range(1, 600)))
+        self._write(long(run(dying, RunState.DEAD)))
+        jobs = [self.job(f"wide-{number:03}") for number in range(400)]
+        for number in range(LETTERS):
+            self._write(long(run(jobs[number % 400], RunState.DEAD, after=number // 400)))
+        big = self.job("big")
+        ref = str(ref_of(big))
+        ended = run(big, RunState.DEAD, error="failed: m0999 (http.500)")
+        waits = run(big, RunState.WAITING, after=3600)
+        self._write(*(replace(each, identity=replace(each.identity, workflow=ref)) for each in (ended, waits)))
+        for number, name in enumerate(NAMES):
+            for whole in (ended, waits):
+                if whole is waits and number == 999:
+                    continue
+                self.client.workflows.record_end("default", whole.name, number, End.OK, expires_at=int(NOON) + 10**9)
+                made = run(self.job(name), RunState.SUCCEEDED, after=whole.occurrence - int(NOON), result=RESULT)
+                if whole is waits or number < 20:
+                    self._write(replace(long(made), identity=replace(made.identity, workflow=ref)))
+        last = run(self.job(NAMES[-1]), RunState.SUCCEEDED)
+        self._write(replace(last, identity=replace(last.identity, workflow=ref)))
+
+    def _write(self, *runs: Run) -> None:
+        for each in runs:
+            if self.client.runs.write(each, None) is not None:
+                raise AssertionError(each.name)
 
     def cost(self, case: Case) -> Cost:
         """Measure one case."""
         milliseconds, status, tokens = [], 0, 0
         for _ in range(RUNS):
-            event = case.event()
-            self.clock.advance(200_000)
-            gc.collect()
-            gc.freeze()  # what the tables of this process hold is no part of a function's memory
-            self.counters.tokens, self.apart.seconds, began = 0, 0.0, process_time()
+            event = self._next(case)
+            spent, began = in_process.seconds(), process_time()
             status = self.answer(event)["statusCode"]
-            milliseconds.append((process_time() - began - self.apart.seconds) * 1000)
+            milliseconds.append((process_time() - began - (in_process.seconds() - spent)) * 1000)
             limits = self.client.application._api.limits  # noqa: SLF001
             lease = limits._leases.get("default")  # noqa: SLF001
-            tokens = round(self.counters.tokens) - (0 if lease is None else lease.tokens)
+            unused = 0 if lease is None or lease.asked < self.clock.now() else lease.tokens
+            tokens = max(round(self.counters.tokens) - unused, 0)
             self.client.log.truncate(0)
-        event = case.event()
-        self.clock.advance(200_000)
+        event = self._next(case)
         tracemalloc.start()
         self.answer(event)
         peak = tracemalloc.get_traced_memory()[1] / 1e6
         tracemalloc.stop()
-        return Cost(case.route, case.worst, status, max(tokens, 1), round(min(milliseconds), 1), round(peak, 1))
+        return Cost(case.route, case.worst, status, tokens, round(min(milliseconds), 1), round(peak, 1))
+
+    def _next(self, case: Case) -> Event:
+        """The request, on a full bucket."""
+        event = case.event(self)
+        self.clock.advance(WAIT_SECONDS)
+        self.counters.tokens = 0
+        gc.collect()
+        gc.freeze()  # what the tables of this process hold is no part of a function's memory
+        return event
+
+
+def long(made: Run) -> Run:
+    """The run after 20 attempts, with errors as long as can be."""
+    earlier = tuple(
+        Attempt(
+            number,
+            made.occurrence + number,
+            made.occurrence + number + 1.5,
+            AttemptOutcome.FAILED,
+            "e" * 200,
+            "http.500",
+        )
+        for number in range(1, 20)
+    )
+    return replace(made, attempt=20, attempts_allowed=20, error="e" * 2000, code="http.500", earlier=earlier)

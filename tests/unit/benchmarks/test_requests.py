@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from benchmarks.requests.__main__ import table
-from benchmarks.requests.measure import MAX_MB, MAX_MS, Cost
+from benchmarks.requests.cost import MAX_MB, MAX_MS, Cost, table
 from benchmarks.results import RESULTS
+from duecourse.api.routes.table import ROUTES
 from tests.support.template import ROOT
 
 MEASURED = json.loads((RESULTS / "requests.json").read_text())
@@ -16,6 +16,11 @@ def test_the_documentation_shows_the_requests_as_they_were_measured() -> None:
     page = (ROOT / "docs" / "security.md").read_text()
     shown = page.partition("<!-- requests -->\n")[2].partition("\n<!-- /requests -->")[0]
     assert shown == table([Cost(**case) for case in MEASURED["cases"]])
+
+
+def test_each_route_of_the_api_has_been_measured() -> None:
+    measured = {case["route"].partition("?")[0] for case in MEASURED["cases"]}
+    assert measured == {f"{each.method} {each.path.replace('<', '{').replace('>', '}')}" for each in ROUTES}
 
 
 def test_a_request_is_within_the_budget_by_its_tokens() -> None:

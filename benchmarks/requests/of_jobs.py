@@ -1,0 +1,143 @@
+"""The worst requests about jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.requests.cases import FAT_NAMES, JOB, LARGE, WIDE, Case, Event, compact, get, send, unknown_fields
+from tests.support.api_events import api_event, jwt_caller
+
+if TYPE_CHECKING:
+    from benchmarks.requests.measure import Desk
+
+
+def of_jobs() -> Iterator[Case]:
+    """Create, read, change, list, pause, and what comes."""
+    template = "{{payload.a}}" * 14_000
+    yield send("POST /v1/jobs", "14,000 unknown fields", lambda: unknown_fields(240_000), status=422)
+    yield send("POST /v1/jobs", "a payload of 200 KB", lambda: JOB | {"payload": LARGE}, status=201)
+    yield send("POST /v1/jobs", "all fields as long as can be", lambda: WIDE, status=201)
+    yield send(
+        "PUT /v1/jobs/{job_id}?dry_run",
+        "a payload of 190 KB with 14,000 placeholders",
+        lambda: JOB | {"payload": {"text": template}},
+        "/v1/jobs/new",
+        422,
+        dry_run="true",
+    )
+    yield Case("PUT /v1/jobs/{job_id}", "a payload of 200 KB for another one", _replace)
+    yield Case("PATCH /v1/jobs/{job_id}", "a payload of 200 KB for another one", _patch)
+    yield Case("DELETE /v1/jobs/{job_id}", "a payload of 200 KB, 20 tags", _delete, 204)
+    yield Case("DELETE /v1/jobs/{job_id}", "a workflow of 300 jobs of 40 KB", _delete_workflow, 204)
+    yield send(
+        "POST /v1/jobs/batch",
+        "100 jobs with 130 unknown fields each",
+        lambda: {"jobs": [unknown_fields(2_300)] * 100},
+    )
+    yield send("POST /v1/jobs/batch", "100 jobs with 40 exclusions and 20 tags each", _batch)
+    yield get("GET /v1/jobs", "24 jobs with payloads of 200 KB", limit="100", prefix="large")
+    yield get("GET /v1/jobs", "100 jobs of 40 KB with a tag", limit="100", tag="wide")
+    yield get("GET /v1/jobs", "400 jobs of 40 KB with a tag, none of which has the name", tag="wide", name="nobody")
+    yield get("GET /v1/jobs", "jobs of 40 KB, none of which has the name", prefix="wide", name="nobody")
+    yield get("GET /v1/jobs/{job_id}", "a payload of 200 KB", "/v1/jobs/large-000")
+    yield get("GET /v1/jobs/{job_id}/history", "100 changes", "/v1/jobs/changed/history", limit="100")
+    yield Case("POST /v1/jobs/{job_id}/pause", "a payload of 200 KB", _pause)
+    yield Case("POST /v1/jobs/{job_id}/resume", "a payload of 200 KB", _resume)
+    yield Case("POST /v1/jobs/{job_id}/pause", "a workflow of 300 jobs of 40 KB, with narrowed scopes", _narrowed)
+    yield Case("POST /v1/jobs/pause", "100 jobs of 40 KB", _pause_many)
+    yield Case("POST /v1/jobs/resume", "100 jobs of 40 KB", _resume_many)
+    yield send(
+        "POST /v1/schedules/preview",
+        "100 occurrences on 29 February, a fifth Saturday",
+        lambda: {"schedule": "59 23 29 2 6#5", "timezone": "Europe/Berlin", "count": 100},
+    )
+    yield send(
+        "POST /v1/schedules/preview",
+        "100 occurrences, beside those in a gap of the clock",
+        lambda: {"schedule": "30 2 31 3 *", "timezone": "Europe/Berlin", "dst_gap": "skip", "count": 100},
+    )
+    yield get("GET /v1/upcoming", "1,000 jobs, each every two seconds, with jitter and 40 exclusions", step="60")
+    yield Case("GET /v1/upcoming", "1,000 jobs that are seldom due", _seldom)
+
+
+def wide(number: int) -> dict[str, Any]:
+    """A job of 40 KB."""
+    return WIDE | {"id": f"wide-{number:03}"}
+
+
+def busy(number: int) -> dict[str, Any]:
+    """A job that is due every second; in pages of the tenant's jobs it comes before all others."""
+    return JOB | {
+        "id": f"0busy-{number:03}",
+        "schedule": "*/2 * * * * *",
+        "timezone": "Europe/Berlin",
+        "jitter_seconds": 1,
+        "exclude": WIDE["exclude"],
+    }
+
+
+def seldom(number: int) -> dict[str, Any]:
+    """A job whose next occurrence is far away; it comes after all others."""
+    return JOB | {"id": f"zz-{number:03}", "schedule": "59 23 29 2 1", "exclude": WIDE["exclude"]}
+
+
+def _batch() -> dict[str, Any]:
+    fields = {"schedule": WIDE["schedule"], "exclude": WIDE["exclude"], "tags": [f"tag-{n}" for n in range(20)]}
+    return {"jobs": [JOB | fields] * 100}
+
+
+def _replace(desk: Desk) -> Event:
+    return compact("PUT", "/v1/jobs/large-001", JOB | {"payload": desk.another(LARGE)})
+
+
+def _patch(desk: Desk) -> Event:
+    return compact("PATCH", "/v1/jobs/large-002", {"payload": desk.another(LARGE)})
+
+
+def _delete(desk: Desk) -> Event:
+    job_id = f"left-{next(desk.numbers)}"
+    desk.send("/v1/jobs", JOB | {"id": job_id, "payload": LARGE, "tags": [f"tag-{number}" for number in range(20)]})
+    return api_event("DELETE", f"/v1/jobs/{job_id}", content_type=None)
+
+
+def fat_workflow(count: int) -> Event:
+    """A request for a workflow of so many jobs of 40 KB."""
+    jobs: dict[str, Any] = {name: {} for name in FAT_NAMES[:count]}
+    return compact("PUT", "/v1/workflows/fat", {"schedule": None, "tags": ["fat"], "jobs": jobs})
+
+
+def _delete_workflow(desk: Desk) -> Event:
+    desk.prepared(fat_workflow(300))
+    return api_event("DELETE", "/v1/jobs/fat", content_type=None)
+
+
+def _narrowed(desk: Desk) -> Event:
+    desk.prepared(fat_workflow(300))
+    event = compact("POST", "/v1/jobs/fat/pause", {"note": "n" * 500})
+    event["requestContext"]["authorizer"] = jwt_caller("default", "jobs:write:tag=fat")
+    return event
+
+
+def _pause(desk: Desk) -> Event:
+    desk.send("/v1/jobs/large-003/resume", {})
+    return compact("POST", "/v1/jobs/large-003/pause", {"note": "n" * 500})
+
+
+def _resume(desk: Desk) -> Event:
+    desk.send("/v1/jobs/large-003/pause", {})
+    return compact("POST", "/v1/jobs/large-003/resume", {"catch_up": True})
+
+
+def _pause_many(desk: Desk) -> Event:
+    desk.send("/v1/jobs/resume", {"tag": "wide"})
+    return compact("POST", "/v1/jobs/pause", {"tag": "wide", "note": "n" * 500})
+
+
+def _resume_many(desk: Desk) -> Event:
+    desk.send("/v1/jobs/pause", {"tag": "wide"})
+    return compact("POST", "/v1/jobs/resume", {"tag": "wide", "catch_up": True})
+
+
+def _seldom(desk: Desk) -> Event:
+    return api_event("GET", "/v1/upcoming", query={"cursor": desk.cursor_after("zz")}, content_type=None)

@@ -1,0 +1,91 @@
+"""The worst requests about runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.requests.cases import AT, LARGE, Case, Event, compact, get, send
+from tests.support.runs import TOKEN
+
+if TYPE_CHECKING:
+    from benchmarks.requests.measure import Desk
+
+LETTERS = 1000
+"""Dead runs, of 400 jobs."""
+
+WRONG = "dc1.default.2.never-given-out"
+"""A token that opens nothing."""
+
+LATER = "2026-11-21T13:00:00Z"
+"""After all records; then a run of the workflow waits for its last job."""
+
+NONE_SUCH = "e" * 199 + "!"
+"""An error that no run has."""
+
+
+def of_runs() -> Iterator[Case]:
+    """Run now, backfill, lists, dead letters, commands and callbacks."""
+    yield send(
+        "POST /v1/jobs/{job_id}/run", "a payload of 200 KB", lambda: {"payload": LARGE}, "/v1/jobs/large-000/run", 202
+    )
+    yield from _backfills()
+    skip = "POST /v1/jobs/{job_id}/skip-next"
+    yield send(skip, "100 occurrences", lambda: {"count": 100}, "/v1/jobs/0busy-001/skip-next")
+    explain = "GET /v1/jobs/{job_id}/explain"
+    yield get(explain, "an instant after 400 records", "/v1/jobs/dying/explain", at=LATER)
+    yield get(explain, "a job of a workflow with 1,000 jobs", "/v1/jobs/m0999/explain", at=LATER)
+    yield from _lists()
+    redrive = "POST /v1/dead-letters/redrive"
+    yield send(redrive, "1,000 runs of 400 jobs", lambda: {"limit": 1000})
+    yield send(redrive, "a dry run of the same", lambda: {"limit": 1000, "dry_run": True})
+    yield send(redrive, "1,000 runs, none of which has the error", lambda: {"limit": 1000, "error": NONE_SUCH})
+    yield get("GET /v1/runs/{run_id}", "20 attempts", f"/v1/runs/dying.{AT}")
+    payload = "GET /v1/runs/{run_id}/payload"
+    yield get(payload, "a payload of 200 KB", f"/v1/runs/large-000.{AT}/payload")
+    yield get(payload, "the results of 20 jobs before it", f"/v1/runs/m0999.{AT}/payload")
+    yield get("POST /v1/runs/{run_id}/cancel", "a run that waits", f"/v1/runs/waiting.{AT}/cancel", 202)
+    yield get("POST /v1/runs/{run_id}/redrive", "20 attempts", f"/v1/runs/dying.{AT}/redrive", 202)
+    yield from _callbacks()
+
+
+def _lists() -> Iterator[Case]:
+    route = "GET /v1/jobs/{job_id}/runs"
+    yield get(route, "100 runs with 20 attempts", "/v1/jobs/dying/runs", limit="100")
+    yield get(route, "500 runs, none of which is in the state", "/v1/jobs/dying/runs", state="WAITING")
+    yield get(route, "100 that wait, of two weeks of every second", "/v1/jobs/lagging/runs", limit="100")
+    for route in ("GET /v1/runs", "GET /v1/dead-letters"):
+        yield get(route, "100 runs with 20 attempts", limit="100")
+        yield get(route, "500 runs, none of which has the error", error=NONE_SUCH)
+        yield get(route, "500 runs, none of which has the tag", tag="nothing")
+    yield get("GET /v1/runs", "500 runs of a job, none of which has the error", job="dying", error=NONE_SUCH)
+    yield get("GET /v1/dead-letters", "a job among the runs of others", job_id="wide-000")
+
+
+def _backfills() -> Iterator[Case]:
+    route, span = "POST /v1/jobs/{job_id}/backfill", {"from": "2026-11-14T00:00:00Z", "to": "2026-11-20T22:40:00Z"}
+    often, ages = "/v1/jobs/often/backfill", {"from": "1970-01-01T00:00:00Z", "to": "2026-11-20T00:00:00Z"}
+    yield send(route, "a dry run of 10,000 occurrences", lambda: span, often)
+    yield send(
+        route, "a dry run of too many, with jitter and 40 exclusions", lambda: ages, "/v1/jobs/0busy-000/backfill", 422
+    )
+    yield send(route, "a dry run of 57 years, seldom due", lambda: ages, "/v1/jobs/zz-000/backfill")
+    yield send(route, "10,000 occurrences", lambda: span | {"dry_run": False}, often, 202)
+
+
+def _callbacks() -> Iterator[Case]:
+    bodies: dict[str, tuple[str, Any]] = {
+        "heartbeat": ("4 KB", {"note": "n" * 200, "x": [[]] * 1280}),
+        "complete": ("a result of 200 KB", {"result": LARGE}),
+        "fail": ("32 KB", {"error": "e" * 2000, "x": [[]] * 10_000}),
+    }
+    for action, (worst, body) in bodies.items():
+        route = f"POST /v1/runs/{{run_id}}/{action}"
+        yield Case(route, "246 KB with a wrong token", _callback(action, {"result": [[]] * 82_000}, WRONG), 401)
+        status = 202 if action == "complete" else 422
+        yield Case(route, f"{worst} with the right token", _callback(action, body, str(TOKEN)), status)
+
+
+def _callback(action: str, body: Any, token: str) -> Callable[[Desk], Event]:
+    headers = {"authorization": f"Bearer {token}"}
+    return lambda _: compact("POST", f"/v1/runs/waiting.{AT}/{action}", body, headers=headers)
