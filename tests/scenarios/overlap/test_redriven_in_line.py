@@ -14,6 +14,7 @@ from duecourse.messages import MessageKind
 from duecourse.usecases.worker.overlap import WATCH_SECONDS
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
+from tests.support.office import Office
 from tests.support.one_run import ONCE, the_run
 from tests.support.tables import Tables
 from tests.support.varied import varied
@@ -127,6 +128,24 @@ def test_a_redriven_run_waits_on_when_a_late_copy_of_its_first_call_comes(world:
     assert in_line(world) == [dead.name.local]
     world.tell(world.about(world.runs("tick-tock")[2], MessageKind.COMPLETE))
     assert world.runs("tick-tock")[1].attempt == 2
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["deleted", "created anew"])
+def test_a_redriven_run_whose_job_is_deleted_leaves_the_line_at_its_call(world: World, anew: bool) -> None:
+    dead = died_after_it_waited(world)
+    world.tell(world.about(dead, MessageKind.REDRIVE))
+    assert in_line(world) == [dead.name.local]
+    office = Office(world)
+    office.delete()
+    if anew:
+        world.clock.advance(1)
+        office.create("0 0 1 1 *", overlap=Overlap.QUEUE)
+    before = len(world.wheel.sent)
+    world.wheel.refuse = lambda _: len(world.wheel.sent) > before + 40  # or it would circle for ever
+    world.until(NOON + 190 + 3 * WATCH_SECONDS)
+    assert in_line(world) == []
+    assert world.runs("tick-tock")[1] == dead
+    assert len(world.wheel.sent) - before <= 4
 
 
 def test_the_deadline_of_an_attempt_is_not_a_call_of_its_line(world: World) -> None:

@@ -459,7 +459,8 @@ class LaneWorker:
             case Drop(reason):
                 report.counts["DuplicatesDropped"] += 1
                 report.add("message_dropped", reason=reason, asked=message.kind)
-                self._leave_line(item, run)
+                # A dead run that was redriven waits for its next attempt, unless its job is deleted.
+                self._leave_line(item, run if run is not None and isinstance(own_job(job, run), Job) else None)
                 return Disposition.ACK
             case FollowUp(past, reason):
                 report.add("followed_up", state=past.state, reason=reason)
