@@ -190,7 +190,9 @@ class AllPromises(WorkflowPromises):
                     continue
                 ready = [self._asked_of(run)]
                 ready += [
-                    at(members[other]["finished_at"]) for other in member["after"] if members[other]["finished_at"]
+                    at(members[other]["finished_at"])
+                    for other in _before(each, members)
+                    if members[other]["finished_at"]
                 ]
                 ready += [
                     done.reply.answered for done in self.done[each] if done.operation.what in ("resume", "create")
@@ -313,6 +315,14 @@ class AllPromises(WorkflowPromises):
                             "the redrive of a workflow's run redrives its dead jobs",
                             f"{each} of {name} died at {at(died) - START:.1f}: {shown(run)}, {_states(run)}",
                         )
+
+
+def _before(member: str, members: Any) -> set[str]:
+    """All jobs that a job of a workflow comes after: one that is skipped has no time of its own."""
+    found: set[str] = set()
+    while more := {other for each in (found or {member}) for other in members[each]["after"]} - found:
+        found |= more
+    return found
 
 
 def _states(run: dict[str, Any]) -> str:

@@ -80,9 +80,11 @@ class Promises:
         for unread in self.result.unread:
             yield "the API answers", unread
         deleted = any(operation.what == "delete" for operation in self.plan.operations)
-        for operation, reply in ((done.operation, done.reply) for each in self.done.values() for done in each):
-            if operation.what == "put" and deleted:
-                continue  # it may name a job that was deleted in this moment
+        every = [done for each in self.done.values() for done in each]
+        unsure = any(done.operation.what == "create" and not done.reply.accepted for done in every)
+        for operation, reply in ((done.operation, done.reply) for done in every):
+            if operation.what == "put" and (deleted or unsure):
+                continue  # it may name a job that was deleted in this moment, or was not created
             if reply.status in (400, 405, 415, 422) and operation.what not in ("backfill", "skip-next", "patch"):
                 yield "the harness asks correctly", f"{operation}: {reply.document}"
 
@@ -125,7 +127,7 @@ class Promises:
             attempts = max(self.result.runs.get(run, {}).get("attempts", 0), len(self.calls.get(run, ())))
             others = jobs + ends[run.partition(".")[2]] if jobs else 0
             lasts = sent[-1] - sent[0]
-            bound = 4 + 3 * attempts + 3 * asked[run] + others + lasts / LOOKS_SECONDS
+            bound = 10 + 5 * attempts + 4 * asked[run] + 2 * others + lasts / LOOKS_SECONDS
             bound = bound * (2 if self.plan.conditions.doubled else 1) + 16 * len(self.plan.faults)
             if len(sent) > bound:
                 text = f"{attempts} attempts, {asked[run]} requests, in {lasts:.0f} s"
@@ -184,13 +186,13 @@ class Promises:
     # Overlap.
 
     def overlap(self) -> Iterator[Finding]:
-        """Runs of a job exclude each other unless it allows overlap."""
+        """Runs of a job exclude each other unless it allows overlap, or is to run only once."""
         by_job: dict[str, list[TargetCall]] = defaultdict(list)
         for call in self.world.targets.calls:
             by_job[call.job].append(call)
         for job, calls in by_job.items():
             definitions = self.definitions(job)
-            if any(each.get("overlap") == "allow" for each in definitions) or self.recreated(job):
+            if any(each.get("overlap") == "allow" or _once(each) for each in definitions) or self.recreated(job):
                 continue
             calls.sort(key=lambda each: each.began)
             for number, call in enumerate(calls):
@@ -407,6 +409,11 @@ class Promises:
             each.get("overlap") in ("newest", "replace") or each.get("start_deadline_seconds")
             for each in self.definitions(job)
         )
+
+
+def _once(definition: dict[str, Any]) -> bool:
+    """Whether the schedule of a job is an instant."""
+    return str(definition.get("schedule")).endswith("Z")
 
 
 def told(call: TargetCall) -> str:

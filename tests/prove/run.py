@@ -133,6 +133,8 @@ def main() -> int:
     parser.add_argument("--profile", choices=PROFILES, default=None, help="plans of this kind only")
     parser.add_argument("--minimize", type=float, default=120, help="seconds to make a failing history smaller")
     given = parser.parse_args()
+    # Before there is a simulation, which says from then on what is drawn.
+    seed = given.seed if given.seed is not None else int.from_bytes(os.urandom(4))
     stage = prepare()
     if given.plan is not None:
         found = findings_of(Plan.from_json(given.plan.read_text()), stage)
@@ -140,7 +142,6 @@ def main() -> int:
             print(f"  {promise}: {seen}")
         return 1 if found else 0
     began, played, failed, known = real_time(), 0, 0, Counter[str]()
-    seed = given.seed if given.seed is not None else int.from_bytes(os.urandom(4))
     histories = given.histories or (None if given.seconds else 1)
     while (histories is None or played < histories) and (given.seconds is None or real_time() - began < given.seconds):
         plan = draw(seed + played, given.profile)

@@ -41,3 +41,8 @@ def test_histories_break_no_promise() -> None:
 )
 def test_the_reference_of_rules_is_that_of_the_page(when: str, before: list[str], then: str) -> None:
     assert expected(when, before) == then
+
+
+def test_each_time_without_a_seed_other_histories_are_played() -> None:
+    first, second = (_prove("--histories", "1", "--profile", "timed", "--minimize", "0") for _ in range(2))
+    assert first.stdout.splitlines()[-1].split()[4] != second.stdout.splitlines()[-1].split()[4]
