@@ -76,6 +76,8 @@ def line(random: Random, seed: int) -> Plan:
     target = {"outcomes": {"fails": random.choice((1, 3)), "succeeds": 1}, "seconds": random.choice((3.0, 12.0))}
     conditions = Conditions(doubled=random.choice((0.0, 0.4)), skew=random.choice((0.0, 0.0, 4.0)))
     faults = [Fault.drawn(random)] if random.random() < 0.2 else []
+    if random.random() < 0.3:  # while some of them wait
+        operations.append(Operation(round(at + random.uniform(0, 8), 1), "delete", "alpha", {}))
     return Plan(seed, max(at + 20, 60.0), _sorted(operations), faults, conditions, {"alpha": target})
 
 

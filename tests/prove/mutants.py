@@ -252,6 +252,12 @@ MUTANTS = (
         "line",
     ),
     Mutant(
+        "a redriven run of a deleted job stays in its line",
+        "self._leave_line(item, run if run is not None and isinstance(own_job(job, run), Job) else None)",
+        "self._leave_line(item, run)",
+        "line",
+    ),
+    Mutant(
         "a read that is refused quarantines a cursor (part 0)",
         "                anew = self._made(cursor, now, rejected, on_time) if on_time else made\n",
         "                anew = self._made(cursor, now, rejected, on_time) if on_time else made\n"
