@@ -194,9 +194,8 @@ class AllPromises(WorkflowPromises):
                     for other in _before(each, members)
                     if members[other]["finished_at"]
                 ]
-                ready += [
-                    done.reply.answered for done in self.done[each] if done.operation.what in ("resume", "create")
-                ]
+                resumed = [done.reply for done in self.done[each] if done.operation.what in ("resume", "create")]
+                ready += [instant for reply in resumed for instant in (reply.asked, reply.answered)]
                 ready += [one.until for calls in self.calls.values() for one in calls if one.job == each]
                 ready += self._runs_ended(each)
                 since = max(instant for instant in ready if instant <= first.began + SLACK)

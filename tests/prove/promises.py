@@ -250,9 +250,9 @@ class Promises:
                 yield "a run that was called has a record", f"{told(calls[0])}"
 
     def succeeded(self, run: str, calls: list[TargetCall]) -> bool:
-        if any(call.token is not None for call in calls):
-            return any(name == run and word == "complete" for name, word, _ in self.result.operator.callbacks)
-        return any(call.outcome == "succeeds" for call in calls)
+        """Whether a target or a program has said so. The job may be one with callbacks in some attempts only."""
+        completed = any(name == run and word == "complete" for name, word, _ in self.result.operator.callbacks)
+        return completed or any(call.outcome == "succeeds" and call.token is None for call in calls)
 
     # Completeness.
 

@@ -76,8 +76,10 @@ class Queue:
             self.simulation.random.shuffle(found)
         received = []
         for message in found[:most]:
+            if message not in self.messages:
+                continue
             if self.settings.receives is not None and message.receives >= self.settings.receives:
-                self.messages.remove(message)
+                self.delete(message.receipt)  # with what is delivered twice of it: it is one message
                 assert self.dead_letters is not None
                 message.visible, message.receives = now, 0
                 self.dead_letters.put(message)
