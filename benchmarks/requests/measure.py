@@ -10,9 +10,6 @@ from itertools import count
 from time import process_time
 from typing import Any
 
-from duecourse.domain.runs.attempt import Attempt, AttemptOutcome
-from duecourse.domain.runs.run import Run, RunState
-
 from benchmarks.requests.cases import FAT, FAT_NAMES, JOB, LARGE, Case, Event, compact
 from benchmarks.requests.cost import Cost
 from benchmarks.requests.of_jobs import busy, seldom, wide
@@ -22,6 +19,7 @@ from duecourse.api.paging import job_page_token
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.bucket import Bucket, BucketChange
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
 from duecourse.domain.workflows.ends import End
 from duecourse.ports import BucketConflict
 from duecourse.testing.clock import SettableClock

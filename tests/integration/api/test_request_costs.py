@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from duecourse.domain.runs.run import RunState
 
 from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Member
 from duecourse.testing.clock import SettableClock
