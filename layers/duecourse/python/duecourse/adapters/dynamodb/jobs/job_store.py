@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence, Set
-from contextlib import suppress
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -51,6 +51,8 @@ from duecourse.ports import (
     StoreBusyError,
     UsedKey,
 )
+
+logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
 class DynamoJobStore:
@@ -218,12 +220,17 @@ class DynamoJobStore:
         mine = {"ExpressionAttributeValues": values.pack({":until": reservation.until})}
         kept = "attribute_exists(job_id) AND reserved_until = :until"
         change = "REMOVE reserved_by, reserved_until"
-        with suppress(BotoCoreError, ClientError):  # it ends by itself, and the request has its answer
+        try:
             if not conditional(
                 self._client.update_item, **where, **mine, UpdateExpression=change, ConditionExpression=kept
             ):
                 absent = "attribute_not_exists(job_id) AND reserved_until = :until"
                 conditional(self._client.delete_item, **where, **mine, ConditionExpression=absent)
+        except (BotoCoreError, ClientError) as problem:  # it ends by itself, and the request has its answer
+            logger.warning(
+                "reservation_left",
+                extra={"action": "reservation_left", "tenant": tenant, "job_id": job_id, "error": repr(problem)},
+            )
 
     def complete(self, job: Job, *, at: float) -> bool:
         try:
