@@ -1,4 +1,9 @@
-"""What a program that works on a run reports: by its attempt's token, its heartbeats and how far it is."""
+"""What a program that works on a run reports: its heartbeats, how far its work is, and its token.
+
+The token is `dc1.<tenant>.<attempt>.<secret>`. It names tenant and attempt, so that one key finds the record and an
+attempt that is over is refused (fencing). Only a hash of the secret is stored: read access to the table does not
+suffice to complete a run.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from hashlib import sha256
 from hmac import compare_digest
 
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.runs.states import Running, T, Waiting
+from duecourse.domain.runs.states import AliveRun, Running, Waiting
 
 _TOKEN = re.compile(
     rf"dc1\.(?P<tenant>{ID_PATTERN})\.(?P<attempt>[1-9][0-9]{{0,8}})\.(?P<secret>[A-Za-z0-9_-]{{12,64}})"
@@ -75,7 +80,7 @@ class Heartbeat:
     until: float | None
     report: ProgressReport
 
-    def beaten(self, run: T) -> T:
+    def beaten(self, run: AliveRun) -> AliveRun:
         """The run after this heartbeat."""
         deadlines = run.deadlines
         if deadlines is not None and self.until is not None:

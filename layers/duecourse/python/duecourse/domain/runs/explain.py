@@ -1,4 +1,8 @@
-"""Why a job ran at an instant, or did not: from its record if there is one, else from its definition."""
+"""Why a job ran at an instant, or did not: from its record if there is one, else from its definition.
+
+An explanation is one word for programs and one sentence for people. The record of an occurrence that a pause skipped
+names the pause alone; the job's changes say who paused it.
+"""
 
 from __future__ import annotations
 

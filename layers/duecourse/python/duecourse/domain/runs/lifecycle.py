@@ -1,4 +1,9 @@
-"""The one function that decides every transition of a run. ARCHITECTURE.md has the state diagram."""
+"""The one function that decides every transition of a run. ARCHITECTURE.md has the state diagram.
+
+`transitions` has the decisions about an attempt. Here are those about members of workflows and workflows' runs, and
+about messages in the dead-letter queue. SQS moves a message there when it was received too often: because its run is
+dead and its worker failed the message on purpose, or because of crashes and throttling, which no record shows.
+"""
 
 from __future__ import annotations
 
@@ -78,6 +83,11 @@ from duecourse.domain.runs.transitions import (
     without_job,
 )
 from duecourse.domain.targets.targets import WorkflowTarget
+
+DEAD_LETTERED = "dead_lettered"
+DEAD_LETTERED_ERROR = (
+    "its message was received too often without an end: by crashes or throttling, see the workers' log"
+)
 
 
 def as_member(job: JobSnapshot) -> JobSnapshot:
@@ -202,10 +212,6 @@ def _alive(
             assert_never(other)
 
 
-REASON = "dead_lettered"
-ERROR = "its message was received too often without an end: by crashes or throttling, see the workers' log"
-
-
 def decide_dead_lettered(
     event: DeadLettered, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
@@ -291,9 +297,11 @@ def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) ->
     """Dead, and carried by this message: after the console's redrive it comes back under another id, and the run starts
     again.
     """
-    failed = replace(run, error=run.error or ERROR, code=run.code or REASON, nonce=event.request.nonce)
-    over = replace(dead(failed, REASON, now, context), expires_at=context.expires_at)
-    return Transition(over, run, REASON)
+    failed = replace(
+        run, error=run.error or DEAD_LETTERED_ERROR, code=run.code or DEAD_LETTERED, nonce=event.request.nonce
+    )
+    over = replace(dead(failed, DEAD_LETTERED, now, context), expires_at=context.expires_at)
+    return Transition(over, run, DEAD_LETTERED)
 
 
 def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:

@@ -1,4 +1,8 @@
-"""The records that decisions write: at a run's start, at its end, and for occurrences that do not run."""
+"""The records that decisions write: at a run's start, at its end, and for occurrences that do not run.
+
+A job may be deleted and created anew under the same id: the last functions here say to which of them a record or a
+message belongs.
+"""
 
 from __future__ import annotations
 

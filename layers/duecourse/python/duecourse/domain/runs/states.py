@@ -1,4 +1,8 @@
-"""A run: the execution of one occurrence. Its record is one of the states below, and lists its attempts."""
+"""A run: the execution of one occurrence. Its record is one of the states below.
+
+The record describes the last attempt. Of the attempts before it, which did not succeed, it keeps a list (`earlier`), so
+that of a run which succeeds at its first attempt is empty.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ class AttemptOutcome(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """Instants are UTC epoch seconds; `ended_at` is None if it has not ended, or if nobody saw its end. `outcome` is
-    None while it is being worked on. `error` has at most MAX_ERROR characters (domain.runs.states).
+    None while it is being worked on. `error` has at most MAX_ERROR characters.
     """
 
     number: int
@@ -55,8 +59,6 @@ class RunState(StrEnum):
         """Whether only a redrive leads out of this state."""
         return self in _FINAL
 
-
-_FINAL = frozenset({RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunState.SKIPPED})
 
 UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.SKIPPED)
 """The states of runs that did not go well. These runs are found across jobs (ports.RunStore.by_state)."""
@@ -90,8 +92,8 @@ class Record(OfRun):
     reported. `waiting_since` is when it began to wait in line; it stays after the wait. `redriven_at` is when it was
     last redriven. `caught_up`: it was enqueued because the occurrences that it covers were missed. `idempotency_key` is
     the key of its first call; None before that. Empty: its id, which was the key by default. `requested_by` in its
-    identity is also who requested that it is skipped. `earlier` are attempts before the one that the record describes
-    (domain.runs.states), oldest first. `round` counts how often a final record of a workflow's member was written
+    identity is also who requested that it is skipped. `earlier` are attempts before the one that the record describes,
+    oldest first. `round` counts how often a final record of a workflow's member was written
     over (domain.workflows.ends). `called_until`: until when calls began that may still be at work beside it
     (domain.runs.overlap). None: there are none; of a workflow's run: no lock.
     """
@@ -230,13 +232,14 @@ class Skipped(Final):
     reason: str
 
 
-T = TypeVar("T", bound=Alive)
+AliveRun = TypeVar("AliveRun", bound=Alive)
 
 Run: TypeAlias = Queued | Running | Waiting | Retrying | Succeeded | Dead | Cancelled | Skipped
 
 STATES: Mapping[RunState, type[Run]] = MappingProxyType(
     {each.state: each for each in (Queued, Running, Waiting, Retrying, Succeeded, Dead, Cancelled, Skipped)}
 )
+_FINAL = frozenset(state for state, each in STATES.items() if issubclass(each, Final))
 
 
 def finished_at(run: Run) -> float | None:
@@ -272,7 +275,7 @@ def state_since(run: Run) -> float:
     return float(max(run.due, run.through or 0)) if since is None else since
 
 
-def rearmed(run: T, armed: str, token: str) -> T:
+def rearmed(run: AliveRun, armed: str, token: str) -> AliveRun:
     """The run with another message that looks after its deadline."""
     deadlines = None if run.deadlines is None else replace(run.deadlines, armed=armed)
     return replace(run, deadlines=deadlines, token=token)

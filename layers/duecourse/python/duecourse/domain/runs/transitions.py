@@ -1,4 +1,8 @@
-"""The decisions about an attempt of a run: its start, the end of its call, and what is asked of it meanwhile."""
+"""The decisions about an attempt of a run: its start, the end of its call, and callbacks, deadlines and cancellation.
+
+The worker trusts the tables, not the message: each decision is made from the message, the record of its run (if any)
+and the present job. A token names an attempt, so an event of an attempt that is over changes nothing (fencing).
+"""
 
 from __future__ import annotations
 
@@ -63,10 +67,23 @@ from duecourse.limits import MESSAGE_RETENTION_DAYS
 LEASE_MARGIN_SECONDS = 10
 """How much longer than its lease an attempt counts as alive: workers' clocks may differ by seconds."""
 
-
 MIN_PAUSE_SECONDS = 2
 MAX_PAUSE_SECONDS = 300
 """How soon a run that a pause holds is looked at again: after half of what it has waited already, between these."""
+
+KEPT_SECONDS = MESSAGE_RETENTION_DAYS * DAY_SECONDS
+"""How long a record is kept at least after its next attempt is due, whose message may wait in its lane for as long."""
+
+LATE_CALLBACK = Failed("it was not completed in time", code="callback.timeout")
+LATE_WORKFLOW = Failed("its jobs had not ended by its deadline", code="workflow.deadline")
+
+ARMED_SECONDS = 5
+"""After which a deadline is looked at again whose message came before the record of its attempt."""
+
+_MAY_BEGIN = (Running, Retrying, Queued)
+"""Where the next attempt may be armed and not written yet: after a retry, a turn in line, or a lost worker."""
+
+Command = Completed | GivenUp | DeadlineCame | CancelAsked
 
 
 def decide_start(
@@ -295,10 +312,6 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: A
     return Start(again, run, "taken over")
 
 
-KEPT_SECONDS = MESSAGE_RETENTION_DAYS * DAY_SECONDS
-"""How long a record is kept at least after its next attempt is due, whose message may wait in its lane for as long."""
-
-
 def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *, now: float, draw: float) -> Transition:
     """`run` is the record of the attempt (RUNNING, or WAITING for its callback), `draw` a random number in [0, 1) for
     the backoff's jitter.
@@ -355,18 +368,6 @@ def _fail(run: Running | Waiting, job: JobSnapshot, failed: Failed, now: float, 
     kept = None if run.expires_at is None else max(run.expires_at, int(not_before) + KEPT_SECONDS)
     again = retrying(replace(failing, expires_at=kept), now, not_before)
     return Transition(again, run, "will be tried again")
-
-
-LATE_CALLBACK = Failed("it was not completed in time", code="callback.timeout")
-LATE_WORKFLOW = Failed("its jobs had not ended by its deadline", code="workflow.deadline")
-
-ARMED_SECONDS = 5
-"""After which a deadline is looked at again whose message came before the record of its attempt."""
-
-_MAY_BEGIN = (Running, Retrying, Queued)
-"""Where the next attempt may be armed and not written yet: after a retry, a turn in line, or a lost worker."""
-
-Command = Completed | GivenUp | DeadlineCame | CancelAsked
 
 
 def decide_command(

@@ -1,4 +1,7 @@
-"""Commands to runs: cancel, redrive, and the callbacks of programs that work on them."""
+"""Commands to runs: cancel, redrive, and the callbacks of programs that work on them.
+
+The API only enqueues a message, the worker decides. A heartbeat is written at once.
+"""
 
 from __future__ import annotations
 

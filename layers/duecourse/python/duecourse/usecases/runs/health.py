@@ -1,4 +1,7 @@
-"""Whether the stage works."""
+"""The health of a stage: the age of its last tick, and what else the API may look at.
+
+`duecourse doctor` checks the same and more, with more rights.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Runs as they are looked at: one, a job's history, a search across jobs, and counts."""
+"""Runs as they are looked at: one, a job's history, a search across jobs, and counts.
+
+An enqueued run has no record before its first attempt: a job's history and a single run show it all the same. Counts
+take a few reads and no scan.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The payload with which a run is called."""
+"""The payload with which a run is called, computed again: it is not kept, but follows from the run and its job."""
 
 from __future__ import annotations
 

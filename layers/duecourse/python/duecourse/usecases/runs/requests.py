@@ -1,4 +1,7 @@
-"""Runs on request: now, and for past occurrences."""
+"""Runs on request: now, and for past occurrences.
+
+A request has an author, an idempotency key and, until it starts, a run without a record.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,14 @@ from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, Timer, Timers
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
 
+SUFFIX_CHARACTERS = 8
+"""48 bits: no accidental collision within one job."""
+
+MAX_BY = 256
+
+KEPT_LONGER_DAYS = 30
+"""How much longer than its run's record a request is kept: retries and redrives need its payload."""
+
 
 class LaneUnavailableError(Exception):
     """The run's lane did not accept the message; nothing has changed."""
@@ -37,16 +48,6 @@ def queued_run(job: Job, occurrence: int, due: int) -> Queued:
         lane=job.lane,
         attempts_allowed=job.attempts_allowed,
     )
-
-
-SUFFIX_CHARACTERS = 8
-"""48 bits: no accidental collision within one job."""
-
-MAX_BY = 256
-
-
-KEPT_LONGER_DAYS = 30
-"""How much longer than its run's record a request is kept: retries and redrives need its payload."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""A worker's protocol, from top to bottom: receive, decide, start, call, finish."""
+"""A worker's invocation, from top to bottom: it receives messages, decides, starts attempts and writes their ends.
+
+The messages of a batch are handled concurrently. The order at the end of each is record, then send, then delete. After
+a crash in between the redelivered message repeats the steps; all of them are idempotent.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +67,17 @@ from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, Wo
 from duecourse.usecases.workflows.workflows import Found, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
+MAX_DECISIONS = 6
+"""How often a message is decided again after a condition failed. Each failure means that another writer won, so several
+in a row mean a fault; the message is then requeued."""
+
+CLOCK_SLACK_SECONDS = 1.5
+"""A message that is earlier than the hold by up to this time is held too: the API does not wait for a second's start
+when it sends, and clocks differ."""
+
+HELD_SECONDS = 31 * DAY_SECONDS
+"""How long a message is kept for the resumption of its job: longer than a workflow's run can last."""
+
 MAX_FINISHES = 6
 """How often the end of a call is decided again because its record changed meanwhile."""
 
@@ -84,260 +99,6 @@ ENDS = {
     RunState.CANCELLED: "RunsCancelled",
 }
 """The metric of each state in which runs end."""
-
-
-@dataclass(frozen=True, slots=True)
-class TransitionWriter:
-    """Writes records, each on the condition that the record is unchanged since the decision."""
-
-    effects: SideEffects
-    results: Results
-
-    def write(
-        self, item: WorkItem, transition: Transition, job: JobSnapshot, *, retry: WriteRetry | None = None
-    ) -> Disposition | Conflict:
-        """Write the record and do its side effects; a Conflict means that another writer was first. With `retry` a
-        write that fails is retried: only this worker knows its content.
-        """
-        previous, report = transition.previous, item.report
-        run = self._with_stored_result(transition.run, report)
-        write = partial(self.effects.runs.write, run, previous)
-        if conflict := write() if retry is None else retry.until_deadline(write, partial(_not_written, report)):
-            return conflict
-        report.add(
-            "run_skipped" if isinstance(run, Skipped) else "run_settled",
-            alarming=isinstance(run, Dead),
-            attempt=run.attempt,
-            state=run.state,
-            reason=transition.reason,
-            lateness_seconds=run.lateness,
-            code=run.code,
-            error=run.error,
-            asked=item.message.kind,
-        )
-        target = type_of(job.target) if isinstance(job, Job) else None
-        # A record of another generation belongs to a deleted job of the same id.
-        before = None if previous is None or previous.generation != run.generation else previous
-        if (ended := ENDS.get(run.state)) is not None and (before is None or before.state is not run.state):
-            report.count(ended, target)
-        if isinstance(before, Running | Waiting) and isinstance(run, Retrying | Dead):
-            report.count("AttemptsFailed", target)
-        if isinstance(previous, Queued):
-            self.effects.leave_line(item.message, run, report)
-        return self.effects.perform(item, run, job)
-
-    def _with_stored_result(self, run: Run, report: Report) -> Run:
-        """The run with its result, a large one moved to the store of results. If the store refuses it, the run still
-        succeeds and keeps the beginning of the result.
-        """
-        if not isinstance(run, Succeeded) or run.result is None:
-            return run
-        document = orjson.dumps(run.result)
-        if len(document) <= INLINE_BYTES:
-            return run
-        # results/default/nightly/20261121T064700Z/1.json: attempts never overwrite each other's.
-        key = f"results/{run.tenant}/{run.job_id}/{run.name.local}/{run.attempt}.json"
-        try:
-            self.results.put(key, document)
-        except Exception as problem:  # noqa: BLE001 - after any error of the store the run has still succeeded
-            report.counts["ResultsLost"] += 1
-            error = in_words(problem)
-            report.add("result_lost", alarming=True, tenant=run.tenant, run_id=str(run.name), error=error)
-            beginning = document.decode()[:EXCERPT_CHARACTERS]
-            return replace(run, result={"body": beginning, "truncated": True}, result_bytes=len(document))
-        return replace(run, result=None, result_key=key, result_bytes=len(document))
-
-    def finish(self, item: WorkItem, run: Running, job: Job, outcome: Outcome) -> Disposition:
-        """Write the end of the call over the record with which the attempt was started. Only this worker knows it, so a
-        failed write is retried until shortly before the lease ends.
-        """
-        clock, randomness = self.effects.clock, self.effects.randomness
-        draw = randomness.draw()
-        retry = WriteRetry(clock, randomness, item.context.lease_until - LAST_FINISH_SECONDS)
-        for _ in range(MAX_FINISHES):
-            decision = decide(Ended(outcome, draw), job, run, item.context, now=clock.now())
-            if not isinstance(decision, Transition):
-                raise AssertionError(f"the end of a call was decided as {type(decision).__name__}")  # noqa: TRY004
-            written = self.write(item, decision, job, retry=retry)
-            if isinstance(written, Disposition):
-                return written
-            found = written.found
-            if not isinstance(found, Running) or found.attempt != run.attempt:
-                return _overtaken(item, run, found)
-            run = found  # its cancellation was requested during the call
-        item.report.add("undecided", alarming=True, tries=MAX_FINISHES)
-        return Disposition.RETAIN
-
-
-def _not_written(report: Report, problem: Exception) -> None:
-    report.add("finish_put_off", error=in_words(problem))
-
-
-def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
-    """The attempt was ended by another writer: by its own callback, which may be faster than the call's answer, or by a
-    worker that took over after the lease.
-    """
-    called_back = run.callback_hash is not None and found is not None and found.attempt == run.attempt
-    if not called_back:
-        item.report.counts["FinishesRefused"] += 1
-    action = "called_back_early" if called_back else "finish_refused"
-    item.report.add(action, alarming=not called_back, found=None if found is None else found.state)
-    return Disposition.ACK
-
-
-@dataclass(frozen=True, slots=True)
-class Starter:
-    """Carries out the decision to start an attempt."""
-
-    calls: Calls
-    transitions: TransitionWriter
-    requeue: Requeue
-    coverage: Coverage
-
-    def start(
-        self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None = None
-    ) -> Disposition | Conflict:
-        """Start the attempt, or defer it; `turn` is what the workflow's run of a member says."""
-        message, report, now, effects = item.message, item.report, self.requeue.clock.now(), self.transitions.effects
-        defer = partial(self.requeue.defer, item, decision.previous)
-        if self.requeue.rules.near_limit(item):
-            return defer(message.not_before, "near the receive limit")
-        if item.context.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
-            # To the job's present lane: this lane's workers may never have enough time.
-            return defer(message.not_before, "not enough time left", lane=job.lane)
-        if message.is_member and message.attempt == 1 and job.lane is not self.requeue.rules.lane:
-            return defer(message.not_before, "its job is in another lane now", lane=job.lane)
-        if not message.bulk and not self._has_seat(item, decision, job, turn):
-            return self._to_bulk(item, decision, job)
-        if decision.previous is None:
-            fitted = self.coverage.fit(decision.run, message, job)
-            if fitted.rest is not None:
-                rest = fitted.rest.again(nonce=self.requeue.randomness.nonce())
-                if not self.requeue.forwarder.send(rest, now):
-                    return defer(now, "the rest of a catch-up could not be sent")
-                report.add("message_forwarded", not_before=now, reason="the rest of a catch-up", run_id=str(rest.name))
-            decision = replace(decision, run=fitted.run)
-        if message.waited:
-            effects.line.received(message)  # before the lock is read
-        match effects.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
-            case Held(called_until):
-                earlier = latest(decision.run.called_until, called_until)
-                if decision.run.is_workflow:  # whose members have seats if it has the lock
-                    earlier = (earlier or 0.0) if needs_lock(job) else None
-                decision = replace(decision, run=replace(decision.run, called_until=earlier))
-                if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
-                    return self._to_bulk(item, decision, job)
-            case Conflict() as past:
-                return past
-            case Await(until, reason):
-                waits = replace(item, message=replace(message, waited=True))
-                return self.requeue.defer(waits, decision.previous, until, reason)
-            case Wait() as wait:
-                return self._wait(item, wait, decision, job)
-            case Yield(reason, because):
-                return self.transitions.write(item, refused(decision, reason, because), job)
-        # Before any write: if it cannot be read, no attempt is used up.
-        prepared = self.calls.prepared(job, decision.run)
-        run = with_its_key(decision.run, job)
-        if run.deadlines is not None:
-            armed = replace(run.deadlines, armed=self.requeue.randomness.nonce())
-            run = replace(run, deadlines=armed)
-            if not self._arm(run, message, armed):
-                return defer(now, "its deadline could not be armed")
-        if conflict := effects.runs.write(run, decision.previous):
-            if isinstance(conflict.found, Dead):
-                effects.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
-            return conflict
-        waited = message.waited or isinstance(decision.previous, Queued)
-        # A redriven run may have waited in line, and be started by another message than the one there.
-        if waited or (needs_lock(job) and isinstance(decision.previous, Final)):
-            effects.line.begun(message, run, report, locked=needs_lock(job))
-        _count(decision, job, message, report)
-        if run.is_workflow and own_job(effects.jobs.get(run.tenant, run.job_id), run) is None:
-            # Deleted before this record was there: the deletion found no run to cancel.
-            return self.transitions.write(item, cancel(run, "deleted", now), job)
-        return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
-
-    def _has_seat(self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None) -> bool:
-        """Whether the run may start on this worker, which is for seats."""
-        message, run = item.message, decision.run
-        start = Starting(
-            message.generation,
-            self.requeue.clock.now(),
-            manual=bool(message.suffix),
-            first=run.attempt == 1 and not isinstance(decision.previous, Final),
-            following=message.following,
-            last=message.final,
-            called_until=None if run.is_workflow else run.called_until,  # it calls nothing itself
-            in_workflow=None if turn is None else turn.called_until,
-        )
-        return has_seat(job, self.requeue.rules.lane, start)
-
-    def _to_bulk(self, item: WorkItem, decision: Start, job: Job) -> Disposition:
-        bulk = replace(item, message=replace(item.message, bulk=True))
-        now = self.requeue.clock.now()
-        return self.requeue.defer(bulk, decision.previous, now, "it has no seat", lane=job.lane)
-
-    def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
-        """Record that the run waits, put it in line, then read the lock again, which may have been released meanwhile.
-        The message is deleted: the worker that releases the lock starts the run.
-        """
-        standing, report, effects = decision.previous, item.report, self.transitions.effects
-        if standing is None:
-            if (most := effects.overlaps.full_at(job)) is not None:
-                full = refused(decision, "overlap_full", f"{most} runs wait already")
-                return self.transitions.write(item, full, job)
-            standing = queued(decision.run, self.requeue.clock.now())
-            if conflict := effects.runs.write(standing, None):
-                return conflict
-        if effects.line.enter(job, standing, carried_on(item, standing).message, report):
-            report.add("run_queued", reason=wait.reason)
-            return Conflict(standing)
-        if effects.overlaps.is_free(job):
-            effects.line.call_next(standing, report)  # another run goes first, or the holder has just ended
-        elif wait.preempt is not None:
-            self._preempt(wait.preempt, report)
-        return Disposition.ACK
-
-    def _arm(self, run: Running, message: RunMessage, deadlines: Deadlines) -> bool:
-        """Send the deadline message of a run with a callback, before the record and the call."""
-        start = message.to_start(run.attempt, nonce=self.requeue.randomness.nonce(), not_before=deadlines.next)
-        armed = replace(start, kind=MessageKind.DEADLINE, armed=deadlines.armed)
-        return self.requeue.forwarder.send(armed, deadlines.next)
-
-    def _preempt(self, holder: Run, report: Report) -> None:
-        """Request the cancellation of another run of the job, by a CANCEL message."""
-        now = self.requeue.clock.now()
-        nonce = self.requeue.randomness.nonce()
-        asked = message_about(holder, MessageKind.CANCEL, now=now, nonce=nonce, reason="replaced")
-        sent = self.requeue.forwarder.send(asked, now)
-        report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
-
-
-def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:
-    """Count an attempt that has begun, and the one before it where that was lost."""
-    target, previous = type_of(job.target), decision.previous
-    report.count("AttemptsStarted", target)
-    if isinstance(previous, Queued | None):
-        report.counts["CaughtUp"] += decision.run.caught_up
-        # One that has waited for its turn, or for other members of its workflow, is late from when it was called.
-        since = message.not_before if message.waited or message.is_member else float(message.due)
-        if decision.run.first_started_at is not None:
-            report.measure("Lateness", decision.run.first_started_at - since)
-    elif isinstance(previous, Running):
-        report.count("AttemptsFailed", target)  # its worker died, and this one takes over
-
-
-MAX_DECISIONS = 6
-"""How often a message is decided again after a condition failed. Each failure means that another writer won, so several
-in a row mean a fault; the message is then requeued."""
-
-CLOCK_SLACK_SECONDS = 1.5
-"""A message that is earlier than the hold by up to this time is held too: the API does not wait for a second's start
-when it sends, and clocks differ."""
-
-HELD_SECONDS = 31 * DAY_SECONDS
-"""How long a message is kept for the resumption of its job: longer than a workflow's run can last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -532,3 +293,245 @@ class LaneWorker:
         run = self.requeue.record(message)
         ours = {received.message_id, *(message_id for message_id, _ in message.replaces)}
         return run is not None and run.message_id in ours
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """Carries out the decision to start an attempt."""
+
+    calls: Calls
+    transitions: TransitionWriter
+    requeue: Requeue
+    coverage: Coverage
+
+    def start(
+        self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None = None
+    ) -> Disposition | Conflict:
+        """Start the attempt, or defer it; `turn` is what the workflow's run of a member says."""
+        message, report, now, effects = item.message, item.report, self.requeue.clock.now(), self.transitions.effects
+        defer = partial(self.requeue.defer, item, decision.previous)
+        if self.requeue.rules.near_limit(item):
+            return defer(message.not_before, "near the receive limit")
+        if item.context.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
+            # To the job's present lane: this lane's workers may never have enough time.
+            return defer(message.not_before, "not enough time left", lane=job.lane)
+        if message.is_member and message.attempt == 1 and job.lane is not self.requeue.rules.lane:
+            return defer(message.not_before, "its job is in another lane now", lane=job.lane)
+        if not message.bulk and not self._has_seat(item, decision, job, turn):
+            return self._to_bulk(item, decision, job)
+        if decision.previous is None:
+            fitted = self.coverage.fit(decision.run, message, job)
+            if fitted.rest is not None:
+                rest = fitted.rest.again(nonce=self.requeue.randomness.nonce())
+                if not self.requeue.forwarder.send(rest, now):
+                    return defer(now, "the rest of a catch-up could not be sent")
+                report.add("message_forwarded", not_before=now, reason="the rest of a catch-up", run_id=str(rest.name))
+            decision = replace(decision, run=fitted.run)
+        if message.waited:
+            effects.line.received(message)  # before the lock is read
+        match effects.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
+            case Held(called_until):
+                earlier = latest(decision.run.called_until, called_until)
+                if decision.run.is_workflow:  # whose members have seats if it has the lock
+                    earlier = (earlier or 0.0) if needs_lock(job) else None
+                decision = replace(decision, run=replace(decision.run, called_until=earlier))
+                if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
+                    return self._to_bulk(item, decision, job)
+            case Conflict() as past:
+                return past
+            case Await(until, reason):
+                waits = replace(item, message=replace(message, waited=True))
+                return self.requeue.defer(waits, decision.previous, until, reason)
+            case Wait() as wait:
+                return self._wait(item, wait, decision, job)
+            case Yield(reason, because):
+                return self.transitions.write(item, refused(decision, reason, because), job)
+        # Before any write: if it cannot be read, no attempt is used up.
+        prepared = self.calls.prepared(job, decision.run)
+        run = with_its_key(decision.run, job)
+        if run.deadlines is not None:
+            armed = replace(run.deadlines, armed=self.requeue.randomness.nonce())
+            run = replace(run, deadlines=armed)
+            if not self._arm(run, message, armed):
+                return defer(now, "its deadline could not be armed")
+        if conflict := effects.runs.write(run, decision.previous):
+            if isinstance(conflict.found, Dead):
+                effects.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
+            return conflict
+        waited = message.waited or isinstance(decision.previous, Queued)
+        # A redriven run may have waited in line, and be started by another message than the one there.
+        if waited or (needs_lock(job) and isinstance(decision.previous, Final)):
+            effects.line.begun(message, run, report, locked=needs_lock(job))
+        _count(decision, job, message, report)
+        if run.is_workflow and own_job(effects.jobs.get(run.tenant, run.job_id), run) is None:
+            # Deleted before this record was there: the deletion found no run to cancel.
+            return self.transitions.write(item, cancel(run, "deleted", now), job)
+        return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
+
+    def _has_seat(self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None) -> bool:
+        """Whether the run may start on this worker, which is for seats."""
+        message, run = item.message, decision.run
+        start = Starting(
+            message.generation,
+            self.requeue.clock.now(),
+            manual=bool(message.suffix),
+            first=run.attempt == 1 and not isinstance(decision.previous, Final),
+            following=message.following,
+            last=message.final,
+            called_until=None if run.is_workflow else run.called_until,  # it calls nothing itself
+            in_workflow=None if turn is None else turn.called_until,
+        )
+        return has_seat(job, self.requeue.rules.lane, start)
+
+    def _to_bulk(self, item: WorkItem, decision: Start, job: Job) -> Disposition:
+        bulk = replace(item, message=replace(item.message, bulk=True))
+        now = self.requeue.clock.now()
+        return self.requeue.defer(bulk, decision.previous, now, "it has no seat", lane=job.lane)
+
+    def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
+        """Record that the run waits, put it in line, then read the lock again, which may have been released meanwhile.
+        The message is deleted: the worker that releases the lock starts the run.
+        """
+        standing, report, effects = decision.previous, item.report, self.transitions.effects
+        if standing is None:
+            if (most := effects.overlaps.full_at(job)) is not None:
+                full = refused(decision, "overlap_full", f"{most} runs wait already")
+                return self.transitions.write(item, full, job)
+            standing = queued(decision.run, self.requeue.clock.now())
+            if conflict := effects.runs.write(standing, None):
+                return conflict
+        if effects.line.enter(job, standing, carried_on(item, standing).message, report):
+            report.add("run_queued", reason=wait.reason)
+            return Conflict(standing)
+        if effects.overlaps.is_free(job):
+            effects.line.call_next(standing, report)  # another run goes first, or the holder has just ended
+        elif wait.preempt is not None:
+            self._preempt(wait.preempt, report)
+        return Disposition.ACK
+
+    def _arm(self, run: Running, message: RunMessage, deadlines: Deadlines) -> bool:
+        """Send the deadline message of a run with a callback, before the record and the call."""
+        start = message.to_start(run.attempt, nonce=self.requeue.randomness.nonce(), not_before=deadlines.next)
+        armed = replace(start, kind=MessageKind.DEADLINE, armed=deadlines.armed)
+        return self.requeue.forwarder.send(armed, deadlines.next)
+
+    def _preempt(self, holder: Run, report: Report) -> None:
+        """Request the cancellation of another run of the job, by a CANCEL message."""
+        now = self.requeue.clock.now()
+        nonce = self.requeue.randomness.nonce()
+        asked = message_about(holder, MessageKind.CANCEL, now=now, nonce=nonce, reason="replaced")
+        sent = self.requeue.forwarder.send(asked, now)
+        report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
+
+
+def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:
+    """Count an attempt that has begun, and the one before it where that was lost."""
+    target, previous = type_of(job.target), decision.previous
+    report.count("AttemptsStarted", target)
+    if isinstance(previous, Queued | None):
+        report.counts["CaughtUp"] += decision.run.caught_up
+        # One that has waited for its turn, or for other members of its workflow, is late from when it was called.
+        since = message.not_before if message.waited or message.is_member else float(message.due)
+        if decision.run.first_started_at is not None:
+            report.measure("Lateness", decision.run.first_started_at - since)
+    elif isinstance(previous, Running):
+        report.count("AttemptsFailed", target)  # its worker died, and this one takes over
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionWriter:
+    """Writes records, each on the condition that the record is unchanged since the decision."""
+
+    effects: SideEffects
+    results: Results
+
+    def write(
+        self, item: WorkItem, transition: Transition, job: JobSnapshot, *, retry: WriteRetry | None = None
+    ) -> Disposition | Conflict:
+        """Write the record and do its side effects; a Conflict means that another writer was first. With `retry` a
+        write that fails is retried: only this worker knows its content.
+        """
+        previous, report = transition.previous, item.report
+        run = self._with_stored_result(transition.run, report)
+        write = partial(self.effects.runs.write, run, previous)
+        if conflict := write() if retry is None else retry.until_deadline(write, partial(_not_written, report)):
+            return conflict
+        report.add(
+            "run_skipped" if isinstance(run, Skipped) else "run_settled",
+            alarming=isinstance(run, Dead),
+            attempt=run.attempt,
+            state=run.state,
+            reason=transition.reason,
+            lateness_seconds=run.lateness,
+            code=run.code,
+            error=run.error,
+            asked=item.message.kind,
+        )
+        target = type_of(job.target) if isinstance(job, Job) else None
+        # A record of another generation belongs to a deleted job of the same id.
+        before = None if previous is None or previous.generation != run.generation else previous
+        if (ended := ENDS.get(run.state)) is not None and (before is None or before.state is not run.state):
+            report.count(ended, target)
+        if isinstance(before, Running | Waiting) and isinstance(run, Retrying | Dead):
+            report.count("AttemptsFailed", target)
+        if isinstance(previous, Queued):
+            self.effects.leave_line(item.message, run, report)
+        return self.effects.perform(item, run, job)
+
+    def _with_stored_result(self, run: Run, report: Report) -> Run:
+        """The run with its result, a large one moved to the store of results. If the store refuses it, the run still
+        succeeds and keeps the beginning of the result.
+        """
+        if not isinstance(run, Succeeded) or run.result is None:
+            return run
+        document = orjson.dumps(run.result)
+        if len(document) <= INLINE_BYTES:
+            return run
+        # results/default/nightly/20261121T064700Z/1.json: attempts never overwrite each other's.
+        key = f"results/{run.tenant}/{run.job_id}/{run.name.local}/{run.attempt}.json"
+        try:
+            self.results.put(key, document)
+        except Exception as problem:  # noqa: BLE001 - after any error of the store the run has still succeeded
+            report.counts["ResultsLost"] += 1
+            error = in_words(problem)
+            report.add("result_lost", alarming=True, tenant=run.tenant, run_id=str(run.name), error=error)
+            beginning = document.decode()[:EXCERPT_CHARACTERS]
+            return replace(run, result={"body": beginning, "truncated": True}, result_bytes=len(document))
+        return replace(run, result=None, result_key=key, result_bytes=len(document))
+
+    def finish(self, item: WorkItem, run: Running, job: Job, outcome: Outcome) -> Disposition:
+        """Write the end of the call over the record with which the attempt was started. Only this worker knows it, so a
+        failed write is retried until shortly before the lease ends.
+        """
+        clock, randomness = self.effects.clock, self.effects.randomness
+        draw = randomness.draw()
+        retry = WriteRetry(clock, randomness, item.context.lease_until - LAST_FINISH_SECONDS)
+        for _ in range(MAX_FINISHES):
+            decision = decide(Ended(outcome, draw), job, run, item.context, now=clock.now())
+            if not isinstance(decision, Transition):
+                raise AssertionError(f"the end of a call was decided as {type(decision).__name__}")  # noqa: TRY004
+            written = self.write(item, decision, job, retry=retry)
+            if isinstance(written, Disposition):
+                return written
+            found = written.found
+            if not isinstance(found, Running) or found.attempt != run.attempt:
+                return _overtaken(item, run, found)
+            run = found  # its cancellation was requested during the call
+        item.report.add("undecided", alarming=True, tries=MAX_FINISHES)
+        return Disposition.RETAIN
+
+
+def _not_written(report: Report, problem: Exception) -> None:
+    report.add("finish_put_off", error=in_words(problem))
+
+
+def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
+    """The attempt was ended by another writer: by its own callback, which may be faster than the call's answer, or by a
+    worker that took over after the lease.
+    """
+    called_back = run.callback_hash is not None and found is not None and found.attempt == run.attempt
+    if not called_back:
+        item.report.counts["FinishesRefused"] += 1
+    action = "called_back_early" if called_back else "finish_refused"
+    item.report.add(action, alarming=not called_back, found=None if found is None else found.state)
+    return Disposition.ACK
