@@ -85,7 +85,8 @@ class WorkflowPromises(Promises):
             for each, member in members.items()
             if each not in may_fail and ending(member) == "failed" and member["reason"] != "upstream_failed"
         )
-        still = sorted(each for each, member in members.items() if member["state"] not in FINAL)
+        left = {each for each, member in members.items() if member["given"] and member["state"] == "LEFT"}
+        still = sorted(each for each, member in members.items() if member["state"] not in FINAL and each not in left)
         text = f"{name} is {run['state']} ({run['code']}, {run['reason']}): {_states(run)}"
         if run["state"] == "SUCCEEDED" and (failed or still):
             yield "a workflow succeeds if no job failed that may not", text

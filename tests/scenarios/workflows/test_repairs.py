@@ -6,9 +6,11 @@ import pytest
 
 from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
+from duecourse.ports import Call
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.rerun import NoMemberError, NoWorkflowRunError, RunNotEndedError
 from tests.support.by_hand import ANNA
@@ -111,6 +113,34 @@ def test_a_rerun_starts_the_named_jobs_whatever_came_before_them(world: Workflow
     assert world.caller.runs[1:] == [f"load.{new.name.local}"]
     assert world.state("load", new.name.local) == (S, None)
     assert world.state("nightly", new.name.local) == (D, "members_failed"), "extract is dead"
+
+
+@pytest.mark.parametrize("ended_by", ["its failure", "its cancellation"])
+def test_a_rerun_is_refused_while_a_redriven_job_of_the_run_is_at_work(world: WorkflowWorld, ended_by: str) -> None:
+    if ended_by == "its failure":
+        failed(world, "eu")
+    else:
+        world.answers.failing = {"extract"}
+        world.begin(graph_of(CHAIN, transform={"when": Rule.ALL_DONE, "not_before": "0 13 * * *"}), NOON + 90)
+        world.cancel("nightly")
+        assert world.state("nightly") == (RunState.CANCELLED, "cancelled")
+    again = "eu" if ended_by == "its failure" else "extract"
+    refused: list[RunNotEndedError] = []
+
+    def tried(call: Call) -> Outcome:
+        if call.job.id == again:
+            with pytest.raises(RunNotEndedError) as error:
+                world.rerun(["us" if again == "eu" else "load"])
+            refused.append(error.value)
+        return Returned(None)
+
+    world.caller.answer = tried
+    world.redrive(again)
+    world.until(NOON + 100)
+    assert len(refused) == 1
+    assert world.state(again) == (S, None)
+    new = world.rerun(["us" if again == "eu" else "load"])
+    assert new.state is RunState.QUEUED, "it has ended"
 
 
 def test_failures_that_a_rerun_takes_over_count_for_every_rule(world: WorkflowWorld) -> None:

@@ -203,6 +203,9 @@ def _state(error: RunStateError) -> Problem:
             return StateProblem("attempt-over", detail, run.state)
         case NotDeadError():
             return StateProblem("not-dead", f"{run.name} is {run.state}; only dead runs are redriven.", run.state)
+        case RunNotEndedError() if run.state.final:
+            detail = f"{run.name} continues, since a job of it was redriven. Wait for its end, or cancel the job's run."
+            return StateProblem("run-not-ended", detail, run.state)
         case RunNotEndedError():
             detail = f"{run.name} has not ended: it is {run.state}. Cancel it, or redrive what is dead in it."
             return StateProblem("run-not-ended", detail, run.state)

@@ -178,7 +178,7 @@ def decide_evaluated(
         case Dead() if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
             named = replace(run, error=event.error, token=context.token)
             return Transition(named, run, "other jobs of it are dead now")
-        case Dead() | Succeeded() if _goes_on(run, outcome) and isinstance(job, Job):
+        case Dead() | Succeeded() if goes_on(run, outcome) and isinstance(job, Job):
             # Not redriven itself: its other dead members stay dead.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
             return Start(begun(allowed, request, job, context, now), run, "a member was redriven")
@@ -186,9 +186,15 @@ def decide_evaluated(
             return Drop(f"the workflow's run is {run.state}")
 
 
-def _goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
-    """Whether a run that its members ended continues: one of them was redriven."""
-    return outcome is WorkflowOutcome.OPEN or (isinstance(run, Dead) and outcome is WorkflowOutcome.DONE)
+def goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
+    """Whether a workflow's run that its members ended continues, since one of them was redriven."""
+    match run:
+        case Succeeded():
+            return outcome is WorkflowOutcome.OPEN
+        case Dead() if run.reason == MEMBERS_FAILED:
+            return outcome in (WorkflowOutcome.OPEN, WorkflowOutcome.DONE)
+        case _:
+            return False
 
 
 def _alive(

@@ -78,6 +78,11 @@ class MemberEnds:
         """Members that have ended, however."""
         return self.ok | self.failed | self.cut | self.skipped
 
+    @property
+    def withdrawn(self) -> int:
+        """Members that run again and have not ended again."""
+        return sum(1 << number for number, _ in self.rounds) & ~self.any
+
     def having(self, number: int, end: End) -> MemberEnds:
         """With the end of one more member."""
         return replace(self, **{end: getattr(self, end) | 1 << number})

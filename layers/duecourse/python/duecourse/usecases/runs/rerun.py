@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.change_record import ChangeAction
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.lifecycle import goes_on
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.ends import End, MemberEnds
 from duecourse.domain.workflows.graph import Given, Graph, read_ref
+from duecourse.domain.workflows.state import WorkflowState
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, WorkflowStore
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.commands import JobGoneError, RunStateError
@@ -29,7 +31,7 @@ from duecourse.usecases.workflows.view import NoWorkflowRunError
 
 
 class RunNotEndedError(RunStateError):
-    """It has not ended: what is dead in it can be redriven."""
+    """It has not ended, or continues since a member was redriven."""
 
 
 class NoMemberError(Exception):
@@ -74,6 +76,8 @@ class Reruns:
         if unknown := {place: name for place, name in enumerate(begin) if name not in graph.numbers}:
             raise NoMemberError(unknown)
         ends = self.workflows.read(tenant, run.name, graph.parts, with_run=False).ends
+        if ends.withdrawn or goes_on(run, WorkflowState(graph, run.occurrence, run.suffix, ends).outcome):
+            raise RunNotEndedError(run)
         now = self.clock.now()
         ref = self.workflows.put_graph(
             tenant, job.id, rerun_graph(graph, run, begin, ends), expires_at=int(now) + GRAPH_DAYS * DAY_SECONDS
