@@ -40,6 +40,8 @@ class Queue:
     dead_letters: Queue | None = None
     messages: list[Message] = field(default_factory=list)
     sent: int = 0
+    copies_deleted: list[tuple[float, str]] = field(default_factory=list)
+    """When, and the bodies of copies that a delete of the other copy took away."""
     _seen: dict[str, float] = field(default_factory=dict)
     _numbers: int = 0
 
@@ -93,9 +95,9 @@ class Queue:
     def delete(self, receipt: str) -> bool:
         """Delete by the receipt of a receive; a message that is gone counts as deleted."""
         shared = {each.id for each in self.messages if each.receipt == receipt and each.doubled and not each.ghost}
-        self.messages = [
-            each for each in self.messages if each.receipt != receipt and (each.ghost or each.id not in shared)
-        ]
+        left = [each for each in self.messages if each.receipt != receipt]
+        self.messages = [each for each in left if each.ghost or each.id not in shared]
+        self.copies_deleted += [(self.simulation.now, each.body) for each in left if each not in self.messages]
         return True
 
     def hide(self, receipt: str, seconds: float) -> bool:
