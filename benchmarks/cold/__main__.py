@@ -5,9 +5,9 @@
 Every start is a fresh interpreter, boto3's and the functions' in turns. Modules are compiled already (.pyc files in a
 folder of their own, filled before the clock starts), as they are in a layer that holds them; `uncompiled` is the same
 where they are not, as in a layer without them, which nothing can write to later. Timed in each: the import of the
-handler, the making of what it calls (settings, stores), and the first client, DynamoDB's. Who contributes what beyond
-boto3 comes from `python -X importtime`, whose own cost makes its figures larger. Budgets (benchmarks/README.md):
-dispatch and execute at most 300 ms more than boto3.
+handler, which makes what it calls (settings, stores), the first use of that, and the first client, DynamoDB's. Who
+contributes what beyond boto3 comes from `python -X importtime`, whose own cost makes its figures larger. Budgets
+(benchmarks/README.md): dispatch and execute at most 300 ms more than boto3.
 """
 
 from __future__ import annotations

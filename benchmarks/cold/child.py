@@ -19,7 +19,7 @@ else:
     imported = time.perf_counter()
     made = getattr(handler, sys.argv[2], None) if len(sys.argv) > 2 else None
     if made is not None:
-        made(**({"bulk": False} if name == "execute" else {}))
+        made()
     built = time.perf_counter()
     if "boto3" in sys.modules:
         from duecourse.adapters.aws.clients import clients

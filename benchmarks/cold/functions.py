@@ -31,7 +31,7 @@ ENVIRONMENT: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`build` is what its handler calls at its first event to make itself."""
+    """`build` gives what its handler makes when it is imported, and again at an event if its settings were wrong."""
 
     name: str
     build: str = ""
@@ -42,7 +42,7 @@ class Function:
 FUNCTIONS = (
     Function("tick", "_tick"),
     Function("dispatch", "_dispatch", 300),
-    Function("execute", "_execute", 300),
+    Function("execute", "_workers", 300),
     Function("reconcile", "_reconciler"),
     Function("api", "application"),
     Function("callbacks", "application"),

@@ -13,9 +13,10 @@ import orjson
 from benchmarks.dispatch.cases import NOW, PAGE, SHARD, SHARDS, Case, items
 from benchmarks.wire.client import WireAt
 from duecourse.adapters.aws.clients import AwsClients
-from duecourse.bootstrap.dispatch import dispatch
 from duecourse.domain.jobs.sharding import slot_of
+from duecourse.settings import DispatchSettings
 from duecourse.usecases.dispatch.dispatch import Dispatch
+from duecourse.wiring import Wiring
 
 CORRELATION_ID = "5e0fbc94-0000-4000-8000-000000000000"
 """As the handler gives it: the invocation's request id, in every message."""
@@ -65,7 +66,8 @@ def dispatcher() -> Dispatch:
     """As functions/dispatch has it, but for the clock. The handler's own work is in nobody's figures: a few log lines
     and metrics a round, whatever it finds (`benchmarks.cost.idle_round` measures a round with them).
     """
-    return replace(dispatch(ENVIRONMENT), clock=StillClock())
+    wiring = Wiring(DispatchSettings.from_env(ENVIRONMENT))
+    return replace(wiring.dispatch, clock=StillClock())
 
 
 def load(at: WireAt, case: Case, wanted: int) -> list[dict[str, Any]]:

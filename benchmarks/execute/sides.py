@@ -17,11 +17,12 @@ import urllib3
 from benchmarks.execute.cases import FUNCTION
 from benchmarks.execute.environment import ENVIRONMENT, QUEUE
 from duecourse.adapters.aws.clients import AwsClients
-from duecourse.bootstrap.execute import execute
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.messages import RunMessage
+from duecourse.settings import ExecuteSettings
 from duecourse.usecases.worker.work_item import ReceivedMessage
+from duecourse.wiring import Wiring
 from tests.support.lambda_events import Context, lane_event
 
 BATCH = 10
@@ -74,7 +75,7 @@ class Quietly:
     name = "use_case"
 
     def __init__(self) -> None:
-        self._execute = execute(ENVIRONMENT)
+        self._execute = Wiring(ExecuteSettings.from_env(ENVIRONMENT)).workers[False]
 
     def events(self, runs: Sequence[RunMessage], _jobs: Sequence[Job]) -> list[dict[str, Any]]:
         """Those of the handler."""

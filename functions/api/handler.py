@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.api.app import Application
-from duecourse.bootstrap.api import api
+from duecourse.settings import ApiSettings
 from duecourse.telemetry import function_logger
+from duecourse.wiring import Wiring, made_at_start
 
 logger = function_logger()
-
-
-@lru_cache(maxsize=1)
-def application() -> Application:
-    """Made at the first invocation; settings that do not fit are named there."""
-    return Application(api(os.environ), logger)
+application = made_at_start(lambda: Application(Wiring(ApiSettings.from_env(os.environ)).api, logger))
 
 
 @logger.inject_lambda_context(clear_state=True)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.bootstrap.archive import archive_runs
+from duecourse.settings import ArchiveSettings
 from duecourse.telemetry import function_logger, publish
+from duecourse.wiring import Wiring, made_at_start
 
 logger = function_logger()
 metrics = Metrics()
-_archive = cache(partial(archive_runs, os.environ))
+_archive = made_at_start(lambda: Wiring(ArchiveSettings.from_env(os.environ)).archive)
 
 
 @logger.inject_lambda_context

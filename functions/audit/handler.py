@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.bootstrap.audit import audit
+from duecourse.settings import AuditSettings
 from duecourse.telemetry import function_logger, publish
+from duecourse.wiring import Wiring, made_at_start
 
 MARGIN_SECONDS = 60  # what one page may take, with every answer slow
 
 logger = function_logger()
 metrics = Metrics()
-_audit = cache(partial(audit, os.environ))
+_audit = made_at_start(lambda: Wiring(AuditSettings.from_env(os.environ)).audit)
 
 
 @logger.inject_lambda_context

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.api.callback_app import CallbackApplication
-from duecourse.bootstrap.callbacks import callbacks
+from duecourse.settings import CallbackSettings
 from duecourse.telemetry import function_logger
+from duecourse.wiring import Wiring, made_at_start
 
 logger = function_logger()
-
-
-@lru_cache(maxsize=1)
-def application() -> CallbackApplication:
-    """Made at the first invocation; settings that do not fit are named there."""
-    return CallbackApplication(callbacks(os.environ), logger)
+application = made_at_start(
+    lambda: CallbackApplication(Wiring(CallbackSettings.from_env(os.environ)).callback_parts, logger)
+)
 
 
 @logger.inject_lambda_context(clear_state=True)

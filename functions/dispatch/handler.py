@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache, partial
 from typing import Any
 
 import orjson
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.bootstrap.dispatch import dispatch
 from duecourse.limits import ROUND_MARGIN_SECONDS
+from duecourse.settings import DispatchSettings
 from duecourse.telemetry import function_logger, publish
 from duecourse.usecases.report import Report
+from duecourse.wiring import Wiring, made_at_start
 
 logger = function_logger()
 metrics = Metrics()
-_dispatch = cache(partial(dispatch, os.environ))
+_dispatch = made_at_start(lambda: Wiring(DispatchSettings.from_env(os.environ)).dispatch)
 
 
 @logger.inject_lambda_context

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.bootstrap.execute import execute
+from duecourse.settings import ExecuteSettings
 from duecourse.telemetry import function_logger, publish
 from duecourse.usecases.worker.work_item import ReceivedMessage
+from duecourse.wiring import Wiring, made_at_start
 
 logger = function_logger()
 metrics = Metrics()
-_execute = cache(partial(execute, os.environ))
+_workers = made_at_start(lambda: Wiring(ExecuteSettings.from_env(os.environ)).workers)
 
 
 @logger.inject_lambda_context
@@ -24,7 +24,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Reports partial batch failures: what is named stays in the queue, the rest is deleted."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000
     received = [_received(record, context) for record in event["Records"]]
-    batch = _execute(bulk=_of_bulk(event["Records"][0]))(received, deadline)
+    batch = _workers()[_of_bulk(event["Records"][0])](received, deadline)
     publish(batch.report, logger, metrics, function="execute", lane=os.environ["DUECOURSE_LANE"])
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in batch.retained]}
 

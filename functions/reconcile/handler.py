@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.bootstrap.reconcile import reconcile_dead_letters
+from duecourse.settings import ReconcilerSettings
 from duecourse.telemetry import function_logger, publish
+from duecourse.wiring import Wiring, made_at_start
 
 MARGIN_SECONDS = 20  # what a call keeps of its invocation to give back the messages that it holds
 
 logger = function_logger()
 metrics = Metrics()
-_reconciler = cache(partial(reconcile_dead_letters, os.environ))
+_reconciler = made_at_start(lambda: Wiring(ReconcilerSettings.from_env(os.environ)).reconcile)
 
 
 @logger.inject_lambda_context

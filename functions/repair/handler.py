@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.bootstrap.repair import index_repair
+from duecourse.settings import RepairSettings
 from duecourse.telemetry import function_logger, publish
+from duecourse.wiring import Wiring, made_at_start
 
 MARGIN_SECONDS = 60  # what one page may take, with every answer slow
 
 logger = function_logger()
 metrics = Metrics()
-_index_repair = cache(partial(index_repair, os.environ))
+_index_repair = made_at_start(lambda: Wiring(RepairSettings.from_env(os.environ)).index_repair)
 
 
 @logger.inject_lambda_context

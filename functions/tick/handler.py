@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.bootstrap.tick import tick
+from duecourse.settings import TickSettings
 from duecourse.telemetry import function_logger, publish
+from duecourse.wiring import Wiring, made_at_start
 
 logger = function_logger()
 metrics = Metrics()
-_tick = cache(partial(tick, os.environ))
+_tick = made_at_start(lambda: Wiring(TickSettings.from_env(os.environ)).tick)
 
 
 @logger.inject_lambda_context

@@ -22,8 +22,8 @@ from duecourse.usecases.dispatch.claiming import Claiming
 from duecourse.usecases.dispatch.dispatch import Dispatch
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.worker.attempt import LaneWorker
-from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
 from duecourse.usecases.worker.work_item import ReceivedMessage, WorkerRules
+from duecourse.wiring import Wiring
 from tests.support import emulators
 from tests.support.jobs import cursor, job
 from tests.support.queues import create_queue
@@ -62,22 +62,11 @@ def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_on
     assert not list(cursors.due(f"{bucket_of(now - 5)}/0000", now + 300))
 
     caller = RecordedCalls(SettableClock(float(now)))
-    ports = WorkerPorts(
-        jobs=store,
-        runs=runs,
-        timers=tables.timers(),
-        lines=tables.lines(),
-        inputs=tables.inputs(),
-        workflows=tables.workflows(clock),
-        lanes=lanes,
-        received=SqsReceived(sqs, url),
-        notices=Announced(),
-        bus=RecordedEvents(),
-        results=StoredResults(),
-        clock=clock,
-        randomness=SystemRandomness(),
-    )
-    execute = worker_of(ports, caller, WorkerRules(Lane.NORMAL, 5, 90))
+    wiring = Wiring[Any](None)
+    wiring.jobs, wiring.runs, wiring.workflows = store, runs, tables.workflows(clock)
+    wiring.timers, wiring.lines, wiring.inputs = tables.timers(), tables.lines(), tables.inputs()
+    wiring.lanes, wiring.notices, wiring.bus, wiring.results = lanes, Announced(), RecordedEvents(), StoredResults()
+    execute = wiring.worker(WorkerRules(Lane.NORMAL, 5, 90), SqsReceived(sqs, url), caller)
     received = sum(together(3, lambda number: work(sqs, url, execute, number, clock.now() + PATIENCE_SECONDS)))
     assert received == sum(report.counts["Enqueued"] for report in reports)
     assert sorted(caller.runs) == sorted(str(RunName(of.id, now - 5)) for of in jobs)

@@ -13,12 +13,12 @@ from typing import Any, cast
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.api.app import Application
-from duecourse.api.wiring import ApiPorts, api_of
 from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.messages import RunMessage
 from duecourse.ports import (
     Depths,
+    InlineExecutor,
     Inputs,
     JobStore,
     Lanes,
@@ -35,6 +35,7 @@ from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.telemetry import function_logger
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.memory.tables import MemoryTables
+from duecourse.wiring import Wiring
 from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON
 from tests.support.limits import FixedAlarms, FixedDepths, FixedMetrics, MemoryLimits, MemoryMark
@@ -160,25 +161,14 @@ class ApiClient:
         lanes = self.wheel if self.lanes is None else self.lanes  # an empty wheel is false, too
         self.log = StringIO()
         logger = function_logger(service=f"test-{next(_numbers)}", level=logging.INFO, stream=self.log)
-        ports = ApiPorts(
-            jobs=self.jobs,
-            runs=self.runs,
-            timers=self.timers,
-            lines=self.waiting_lines,
-            inputs=self.inputs,
-            workflows=self.workflows,
-            lanes=lanes,
-            depths=self.depths,
-            counters=self.counters,
-            mark=self.mark,
-            alarms=self.alarms,
-            metrics=self.metrics,
-            tasks=Registered(self.tasks),
-            results=Linked(),
-            clock=self.clock,
-            randomness=self.randomness,
-        )
-        self.application = Application(api_of(ports, self.settings), logger)
+        wiring = Wiring[Any](self.settings)
+        wiring.clock, wiring.randomness, wiring.executor = self.clock, self.randomness, InlineExecutor()
+        wiring.jobs, wiring.runs, wiring.workflows = self.jobs, self.runs, self.workflows
+        wiring.timers, wiring.lines, wiring.inputs = self.timers, self.waiting_lines, self.inputs
+        wiring.lanes, wiring.depths, wiring.tenant_limits = lanes, self.depths, self.counters
+        wiring.tick_mark, wiring.alarms, wiring.metrics = self.mark, self.alarms, self.metrics
+        wiring.tasks, wiring.results = Registered(self.tasks), Linked()
+        self.application = Application(wiring.api, logger)
 
     def send(self, event: dict[str, Any]) -> Answered:
         if self.caller is not None:

@@ -1,8 +1,9 @@
 """Which AWS requests each function's code can make, read from the source: nothing is imported, nothing is run.
 
-From a function's handler and bootstrap, the use cases that they name; from their typed fields and parameters, the
-methods of ports that they use; from the adapters that the bootstrap makes, the methods behind them; from there, through
-the adapters' own helpers, the methods of boto3's clients, the statements in PartiQL and the parts of transactions.
+From a function's handler and its parts of the container, the use cases that they name; from their typed fields and
+parameters, the methods of ports that they use; from the adapters that the container makes, the methods behind them;
+from there, through the adapters' own helpers, the methods of boto3's clients, the statements in PartiQL and the parts
+of transactions.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from botocore import xform_name
 
 from duecourse.domain.targets.kinds import TARGETS
 from tests.support.source import (
+    WIRING,
     Function,
     Module,
     Part,
@@ -159,10 +161,10 @@ def _presigned(node: ast.Attribute) -> str | None:
 
 
 def made_adapters(within: list[Part]) -> dict[str, tuple[Module, str]]:
-    """The adapters that bootstrap modules name, by the names of their classes."""
+    """The adapters that parts of the container name, by the names of their classes."""
     found = {}
     for part in within:
-        if not part.module.startswith("duecourse.bootstrap"):
+        if part.module != WIRING:
             continue
         for node in ast.walk(part.tree):
             full = full_name(part.within, node)
@@ -189,11 +191,12 @@ def requests() -> Mapping[str, tuple[str, str]]:
     return found
 
 
-def entries(function: str) -> list[str]:
-    """The modules of ours that a handler imports; with an HTTP application all that may be routed to."""
-    tree = ast.parse((ROOT / "functions" / function / "handler.py").read_text())
-    named = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    found = [name for name in named if name in modules()]
+def entries(handler: ast.AST) -> list[str]:
+    """The modules of ours that a handler imports, apart from the container; with an HTTP application all that may be
+    routed to.
+    """
+    named = [node.module or "" for node in ast.walk(handler) if isinstance(node, ast.ImportFrom)]
+    found = [name for name in named if name in modules() and name != WIRING]
     if "duecourse.api.app" in found:
         found += [name for name in modules() if name.startswith("duecourse.api.")]
     if "duecourse.api.callback_app" in found:
@@ -204,7 +207,8 @@ def entries(function: str) -> list[str]:
 @cache
 def needed(function: str) -> frozenset[Call]:
     """Every request that the code of `functions/<function>` can make, with the adapter that makes it."""
-    within = reached(*entries(function))
+    handler = ast.parse((ROOT / "functions" / function / "handler.py").read_text())
+    within = reached(*entries(handler), handler=handler)
     uses = PortUses(within).found
     calls: set[Call] = set()
     for name, (module, cls_name) in made_adapters(within).items():

@@ -8,16 +8,16 @@ and go on from it in several ways, and no threads are needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import RunMessage
 from duecourse.ports import Call, Outgoing
 from duecourse.usecases.worker.attempt import LaneWorker
-from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
+from duecourse.wiring import Wiring
 from tests.support.workflows import NoWorkflows
 
 LEASE_SECONDS = 120
@@ -74,10 +74,11 @@ class Replay:
     _worker: Any = field(default=None)
 
     def __post_init__(self) -> None:
-        all_of_them: dict[str, Any] = dict.fromkeys((each.name for each in fields(WorkerPorts)), self)
-        ports = WorkerPorts(**(all_of_them | {"workflows": NoWorkflows()}))
-        caller: Any = self
-        self._worker = self.changed(worker_of(ports, caller, WorkerRules(self.job.lane, MAX_RECEIVES, 90)))
+        wiring, this = Wiring[Any](None), cast(Any, self)
+        wiring.jobs = wiring.runs = wiring.timers = wiring.lines = wiring.inputs = wiring.lanes = this
+        wiring.notices = wiring.bus = wiring.results = wiring.clock = wiring.randomness = this
+        wiring.workflows = NoWorkflows()
+        self._worker = self.changed(wiring.worker(WorkerRules(self.job.lane, MAX_RECEIVES, 90), this, this))
 
     def asks(self, beginning: Beginning, answers: Sequence[tuple[Any, float]]) -> Asked:
         """What the worker of this delivery asks after these answers, each with the time at which it came."""

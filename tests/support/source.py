@@ -85,9 +85,15 @@ def arity(function: Function) -> int:
     return len(function.args.posonlyargs + function.args.args + function.args.kwonlyargs)
 
 
+WIRING = "duecourse.wiring"
+CONTAINER = "Wiring"
+
+
 @dataclass(frozen=True)
 class Part:
-    """A function or a class of a module."""
+    """A function or a class of a module, or (`Wiring.tick`) a method of the container, of which each is a part of its
+    own: a function has those that its handler names, and those that they name.
+    """
 
     module: str
     name: str
@@ -100,17 +106,36 @@ class Part:
     @property
     def tree(self) -> Function | ast.ClassDef:
         """Its source."""
+        if self.cls is not None:
+            return methods(self.cls)[self.name.rpartition(".")[2]]
         return self.within.functions.get(self.name) or self.within.classes[self.name]
 
+    @property
+    def cls(self) -> ast.ClassDef | None:
+        """The class of a method."""
+        return self.within.classes.get(self.name.rpartition(".")[0])
 
-def reached(*entries: str) -> list[Part]:
-    """All functions and classes that the parts of some modules name, directly or not; ports and domain apart."""
+
+def of_the_container(source: ast.AST) -> list[Part]:
+    """The parts of the container that a source names: `Wiring(settings).tick`, `self.jobs`."""
+    named = {node.attr for node in ast.walk(source) if isinstance(node, ast.Attribute)}
+    known = methods(modules()[WIRING].classes[CONTAINER])
+    return [Part(WIRING, f"{CONTAINER}.{name}") for name in known if name in named]
+
+
+def reached(*entries: str, handler: ast.AST) -> list[Part]:
+    """All functions and classes that the parts of some modules name, and the parts of the container that a handler
+    names, directly or not; ports and domain apart.
+    """
     open_ = [Part(name, part) for name in entries for part in (*modules()[name].functions, *modules()[name].classes)]
+    open_ += of_the_container(handler)
     found: dict[Part, None] = {}
     while open_:
         part = open_.pop()
-        if part in found or part.module.split(".")[1] in {"ports", "domain"}:
+        if part in found or part.module.split(".")[1] in {"ports", "domain"} or part == Part(WIRING, CONTAINER):
             continue
+        if part.cls is not None:
+            open_ += of_the_container(part.tree)
         found[part] = None
         module = part.within
         if part.name == "Callers":
@@ -153,7 +178,7 @@ class PortUses:
                 for function in methods(tree).values():
                     self._read(part.within, function, tree)
             else:
-                self._read(part.within, tree, None)
+                self._read(part.within, tree, part.cls)
 
     def _read(self, module: Module, function: Function, cls: ast.ClassDef | None) -> None:
         known: dict[str, tuple[Module, str]] = {}

@@ -46,8 +46,8 @@ from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
 from duecourse.usecases.worker.attempt import LaneWorker
-from duecourse.usecases.worker.wiring import WorkerPorts, transitions_of, worker_of
 from duecourse.usecases.worker.work_item import WorkerRules
+from duecourse.wiring import Wiring
 from tests.support.jobs import NOON, cursor
 from tests.support.tables import Tables
 from tests.support.varied import varied
@@ -149,11 +149,11 @@ class World:
     def worker(self, lane: Lane = Lane.NORMAL) -> LaneWorker:
         """A worker of a lane."""
         rules = WorkerRules(lane, self.wheel.max_receive_count, 90)
-        return worker_of(self._ports(self.worker_clock), self.caller, rules)
+        return self.wiring(self.worker_clock).worker(rules, self.wheel, self.caller)
 
     def reconcile(self, queue: DeadLetterQueue | None = None) -> Report:
         """A call of the dead-letter reconciler, on this world's queue unless another one is given."""
-        transitions = transitions_of(self._ports(self.clock), None)
+        transitions = self.wiring(self.clock).transitions(self.wheel, None)
         queue = queue or self.wheel.dead_letter_queue
         reconciler = ReconcileDeadLetters(
             queue, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, transitions, 90
@@ -176,22 +176,14 @@ class World:
         self.reports.append(report)
         return report
 
-    def _ports(self, clock: Clock) -> WorkerPorts:
-        return WorkerPorts(
-            jobs=self.jobs,
-            runs=self.run_store,
-            timers=self.timers,
-            lines=self.lines,
-            inputs=self.inputs,
-            lanes=self.wheel,
-            received=self.wheel,
-            notices=self.notices,
-            bus=self.bus,
-            results=self.results,
-            clock=clock,
-            randomness=self.randomness,
-            workflows=self.workflows,
-        )
+    def wiring(self, clock: Clock) -> Wiring[Any]:
+        """The product's own, over this world's present objects."""
+        wiring = Wiring[Any](None)
+        wiring.clock, wiring.randomness = clock, self.randomness
+        wiring.jobs, wiring.runs, wiring.workflows = self.jobs, self.run_store, self.workflows
+        wiring.timers, wiring.lines, wiring.inputs = self.timers, self.lines, self.inputs
+        wiring.lanes, wiring.notices, wiring.bus, wiring.results = self.wheel, self.notices, self.bus, self.results
+        return wiring
 
     def tell(self, message: RunMessage) -> None:
         """Put a message into its lane, as the API does, and let a worker have it."""

@@ -13,6 +13,7 @@ import pytest
 from aws_cdk import App, Stack
 from aws_cdk.assertions import Annotations, Match
 
+from benchmarks.cold.functions import ENVIRONMENT
 from infra.bundling import (
     CORE,
     LOCK,
@@ -52,12 +53,17 @@ def built(target: Target) -> Path:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_layers_hold_everything_that_the_handlers_import(name: str, tmp_path: Path) -> None:
+    """A handler that finds its settings makes its use case at once, with all that this imports."""
     copy_code(CORE, tmp_path)
     paths = [built(Target.host()), tmp_path / "python", ROOT / "functions" / name]
     program = f"import sys; sys.path += {[str(path) for path in paths]!r}; import handler; print(sorted(sys.modules))"
     compiled = f"pycache_prefix={ROOT / '.build' / 'compiled'}"  # not into the layer, which is packed as it is
     done = subprocess.run(
-        [base_python(), "-I", "-S", "-X", compiled, "-c", program], capture_output=True, text=True, env={}, check=False
+        [base_python(), "-I", "-S", "-X", compiled, "-c", program],
+        capture_output=True,
+        text=True,
+        env=dict(ENVIRONMENT),
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     if name not in ("api", "callbacks"):

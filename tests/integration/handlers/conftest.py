@@ -22,7 +22,7 @@ CACHES = {
     "archive": "_archive",
     "tick": "_tick",
     "dispatch": "_dispatch",
-    "execute": "_execute",
+    "execute": "_workers",
 }
 
 

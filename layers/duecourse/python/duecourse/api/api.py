@@ -40,7 +40,7 @@ from duecourse.usecases.workflows.view import WorkflowRuns
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The use cases behind the routes, and what the stage allows; `bootstrap.api` makes one."""
+    """The use cases behind the routes, and what the stage allows; `Wiring.api` is one."""
 
     jobs: Jobs
     editing: EditJobs

@@ -17,7 +17,7 @@ from duecourse.usecases.runs.commands import Callbacks
 
 @dataclass(frozen=True, slots=True)
 class CallbackParts:
-    """routes.callbacks.CallbackApi; `bootstrap.callbacks` makes one."""
+    """routes.callbacks.CallbackApi; `Wiring.callback_parts` is one."""
 
     callbacks: Callbacks
     stage: str

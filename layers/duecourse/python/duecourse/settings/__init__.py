@@ -8,8 +8,10 @@ from duecourse.settings.functions import (
     CallbackSettings,
     DispatchSettings,
     ExecuteSettings,
+    LaneSettings,
     ReconcilerSettings,
     RepairSettings,
+    TableSettings,
     TickSettings,
 )
 from duecourse.settings.reading import PREFIX, SettingsError

@@ -11,7 +11,9 @@ from duecourse.settings.reading import FromEnvironment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Tables(FromEnvironment):
+class TableSettings(FromEnvironment):
+    """What every function has that reads jobs and runs."""
+
     stage: str
     jobs_table: str
     runs_table: str
@@ -19,14 +21,16 @@ class _Tables(FromEnvironment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lanes(_Tables):
+class LaneSettings(TableSettings):
+    """What every function has that writes runs."""
+
     run_retention_days: int
     queue_urls: Mapping[Lane, str]
     bulk_urls: Mapping[Lane, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rounds(_Lanes):
+class _Rounds(LaneSettings):
     """A cursor is picked up when due within `lookahead_seconds`; occurrences are enqueued `horizon_seconds` ahead."""
 
     lookahead_seconds: int
@@ -51,7 +55,7 @@ class DispatchSettings(_Rounds):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExecuteSettings(_Lanes):
+class ExecuteSettings(LaneSettings):
     """The workers of one lane; `max_receive_count` is that of the lane's redrive policy."""
 
     lane: Lane
@@ -70,7 +74,7 @@ class ExecuteSettings(_Lanes):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReconcilerSettings(_Lanes):
+class ReconcilerSettings(LaneSettings):
     """The dead-letter reconciler."""
 
     dead_letter_queue_url: str
@@ -87,7 +91,7 @@ class ArchiveSettings(FromEnvironment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepairSettings(_Tables):
+class RepairSettings(TableSettings):
     """Index repair: a scan of the jobs table every `patrol_hours`; completed jobs that are older than
     `completed_job_retention_days` and have no history are removed.
     """
@@ -104,7 +108,7 @@ class AuditSettings(_Rounds):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallbackSettings(_Tables):
+class CallbackSettings(TableSettings):
     """The routes that a run's token opens."""
 
     queue_urls: Mapping[Lane, str]

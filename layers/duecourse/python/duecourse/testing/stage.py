@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from duecourse.api.api import Api
-from duecourse.api.wiring import ApiPorts, api_of
 from duecourse.checks.facts import Alarms
 from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.targets.allowed_targets import every_target
 from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
-from duecourse.ports import CloudWatchUnavailableError, RegisteredTask
+from duecourse.ports import CloudWatchUnavailableError, InlineExecutor, RegisteredTask
 from duecourse.settings import ApiSettings
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.memory.metrics import MemoryMetrics
@@ -21,14 +21,11 @@ from duecourse.testing.memory.tables import MemoryTables
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.testing.targets import Targets
 from duecourse.testing.wheel import Held, Wheel
-from duecourse.usecases.announce import Announcements
-from duecourse.usecases.dispatch.claiming import Claiming
-from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
-from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
-from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
 from duecourse.usecases.worker.work_item import Disposition, WorkerRules
+from duecourse.wiring import Wiring
 
 MINUTE = 60
 FAULTS = frozenset({"round_failed", "message_failed", "message_unreadable", "undecided"})
@@ -110,57 +107,30 @@ class Stage:
         self.tables.cursor_store(self.clock).advance_watermark(0, bucket_of(self.clock.now() - WATERMARK_LAG_SECONDS))
 
     @cached_property
+    def wiring(self) -> Wiring[Any]:
+        """The stage's objects. Those that AWS would have are in memory."""
+        wiring, tables, clock = Wiring[Any](self.settings), self.tables, self.clock
+        wiring.clock, wiring.randomness, wiring.executor = clock, self.randomness, InlineExecutor()
+        wiring.jobs, wiring.cursors = tables.job_store(clock), tables.cursor_store(clock)
+        wiring.runs, wiring.lines, wiring.inputs = tables.run_store(), tables.lines(), tables.inputs()
+        wiring.timers, wiring.workflows = tables.timers(), tables.workflows(clock)
+        wiring.tenant_limits, wiring.tick_mark, wiring.metrics = tables.limits(), self._mark, self._metrics
+        wiring.lanes = wiring.depths = self.wheel
+        wiring.alarms, wiring.tasks = NoAlarms(), NoTasks()
+        wiring.notices, wiring.bus, wiring.results = self.notices, self.bus, self.results
+        return wiring
+
+    @property
     def api(self) -> Api:
         """The API of the stage."""
-        tables, clock = self.tables, self.clock
-        ports = ApiPorts(
-            jobs=tables.job_store(clock),
-            runs=tables.run_store(),
-            timers=tables.timers(),
-            lines=tables.lines(),
-            inputs=tables.inputs(),
-            workflows=tables.workflows(clock),
-            lanes=self.wheel,
-            depths=self.wheel,
-            counters=tables.limits(),
-            mark=self._mark,
-            alarms=NoAlarms(),
-            metrics=self._metrics,
-            tasks=NoTasks(),
-            results=self.results,
-            clock=clock,
-            randomness=self.randomness,
-        )
-        return api_of(ports, self.settings)
-
-    @cached_property
-    def _dispatch(self) -> Dispatch:
-        tables, clock, settings = self.tables, self.clock, self.settings
-        skipping = Skipping(tables.run_store(), clock, settings.run_retention_days)
-        claiming = Claiming(tables.job_store(clock), skipping, clock, Announcements(self.bus, clock))
-        rules = DispatchRules(settings.shards, settings.lookahead_seconds, settings.horizon_seconds)
-        return Dispatch(tables.cursor_store(clock), self.wheel, clock, self.randomness, claiming, rules)
+        return self.wiring.api
 
     @cached_property
     def _workers(self) -> Mapping[Lane, LaneWorker]:
-        tables, clock = self.tables, self.clock
-        ports = WorkerPorts(
-            jobs=tables.job_store(clock),
-            runs=tables.run_store(),
-            timers=tables.timers(),
-            lines=tables.lines(),
-            inputs=tables.inputs(),
-            workflows=tables.workflows(clock),
-            lanes=self.wheel,
-            received=self.wheel,
-            notices=self.notices,
-            bus=self.bus,
-            results=self.results,
-            clock=clock,
-            randomness=self.randomness,
-        )
         kept_days, receives = self.settings.run_retention_days, self.wheel.max_receive_count
-        return {lane: worker_of(ports, self.targets, WorkerRules(lane, receives, kept_days)) for lane in Lane}
+        return {
+            lane: self.wiring.worker(WorkerRules(lane, receives, kept_days), self.wheel, self.targets) for lane in Lane
+        }
 
     def until(self, instant: float) -> None:
         """Let time pass to an instant (UTC seconds), and do what is due then, too."""
@@ -171,7 +141,7 @@ class Stage:
             self.clock.set(max(following, self.clock.now()))
             if following == tick:
                 self._mark.mark(tick)
-                self._checked(self._dispatch(0, tick + DISPATCH_SECONDS))
+                self._checked(self.wiring.dispatch(0, tick + DISPATCH_SECONDS))
             self.work()
             if following >= instant:
                 self._mark.mark(self.clock.now() // MINUTE * MINUTE)

@@ -1,0 +1,620 @@
+"""One container for all functions: only this module knows which adapter implements which port, and what each use case
+is made of.
+
+Each object is made once, at its first use, and its modules are imported there: a function imports what the use case
+needs that it asks for, and nothing else. Tests and duecourse.testing assign other objects, such as stores in memory and
+a settable clock, before they ask for a use case.
+
+A property that reads settings names in its `self` those that it needs: mypy refuses a use case to a function whose
+environment does not have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from duecourse.adapters.aws.clients import client
+from duecourse.adapters.system import SystemClock, SystemRandomness, Threads
+from duecourse.settings import (
+    ApiSettings,
+    ArchiveSettings,
+    AuditSettings,
+    CallbackSettings,
+    DispatchSettings,
+    ExecuteSettings,
+    LaneSettings,
+    ReconcilerSettings,
+    RepairSettings,
+    SettingsError,
+    TableSettings,
+    TickSettings,
+)
+
+if TYPE_CHECKING:
+    from duecourse.api.api import Api
+    from duecourse.api.callback_app import CallbackParts
+    from duecourse.domain.jobs.policies import Lane
+    from duecourse.ports import (
+        AuditStore,
+        Bus,
+        Caller,
+        Clock,
+        CursorStore,
+        Depths,
+        Executor,
+        Inputs,
+        JobStore,
+        Lanes,
+        Lines,
+        Notices,
+        Randomness,
+        Received,
+        RepairStore,
+        Results,
+        RunStore,
+        Secrets,
+        StageAlarms,
+        StageMetrics,
+        Tasks,
+        TenantLimits,
+        TickMark,
+        Timers,
+        WorkflowStore,
+    )
+    from duecourse.usecases.announce import Announcements
+    from duecourse.usecases.dispatch.dispatch import Dispatch
+    from duecourse.usecases.dispatch.skipping import Skipping
+    from duecourse.usecases.dispatch.tick import Tick
+    from duecourse.usecases.maintenance.archive import ArchiveRuns
+    from duecourse.usecases.maintenance.audit import Audit
+    from duecourse.usecases.maintenance.index_repair import IndexRepair
+    from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
+    from duecourse.usecases.runs.commands import Callbacks, CommandSender
+    from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
+    from duecourse.usecases.worker.work_item import WorkerRules
+    from duecourse.usecases.workflows.payloads import Payloads
+
+S_co = TypeVar("S_co", covariant=True)
+T = TypeVar("T")
+
+AUDIT_PAGE_ITEMS = 500
+"""Items per scan of the audit: a job has at least two, and a page of 250 jobs is always done in time."""
+
+HOUR_SECONDS = 3600
+
+
+def made_at_start(make: Callable[[], T]) -> Callable[[], T]:
+    """Return what gives the same object at every call. It is made at once, while Lambda initializes the function, so
+    that its first invocation need not import anything. If the settings are wrong, it is made at the first call, which
+    then raises SettingsError: the invocation names what is wrong.
+    """
+    made = cache(make)
+    with suppress(SettingsError):
+        made()
+    return made
+
+
+class Wiring(Generic[S_co]):
+    """The objects of one function, or of one stage of a test."""
+
+    def __init__(self, settings: S_co) -> None:
+        self.settings = settings
+
+    # What is not AWS's.
+
+    @cached_property
+    def clock(self) -> Clock:
+        """The system's."""
+        return SystemClock()
+
+    @cached_property
+    def randomness(self) -> Randomness:
+        """The system's."""
+        return SystemRandomness()
+
+    @cached_property
+    def threads(self) -> Threads:
+        """Those in which requests are made side by side."""
+        return Threads()
+
+    @cached_property
+    def executor(self) -> Executor:
+        """Those threads."""
+        return self.threads
+
+    @property
+    def _caller_waits(self) -> bool:
+        """Whether a program waits for the answer of this function."""
+        return isinstance(self.settings, ApiSettings | CallbackSettings)
+
+    def _client(self, service: str, *, once: bool = False) -> Any:
+        """The client of a service; its time-outs are short where a program waits, and in a round of dispatch."""
+        return client(
+            service, short_timeouts=self._caller_waits or isinstance(self.settings, DispatchSettings), once=once
+        )
+
+    @cached_property
+    def _dynamodb(self) -> Any:
+        return self._client("dynamodb")
+
+    # Stores.
+
+    @cached_property
+    def jobs(self: Wiring[TableSettings]) -> JobStore:
+        """Jobs and their cursors."""
+        from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
+
+        settings = self.settings
+        return DynamoJobStore(
+            self._dynamodb,
+            settings.jobs_table,
+            shards=settings.shards,
+            clock=self.clock,
+            runs_table=settings.runs_table,
+        )
+
+    @cached_property
+    def runs(self: Wiring[TableSettings]) -> RunStore:
+        """Records of runs, and locks."""
+        from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+
+        return DynamoRunStore(self._dynamodb, self.settings.runs_table)
+
+    @cached_property
+    def cursors(self: Wiring[TableSettings]) -> CursorStore:
+        """The due index."""
+        from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
+
+        settings = self.settings
+        return DynamoCursorStore(
+            self._dynamodb, settings.jobs_table, self.clock, self.threads, runs_table=settings.runs_table
+        )
+
+    @cached_property
+    def timers(self: Wiring[TableSettings]) -> Timers:
+        """Messages that are due later than a queue can delay them."""
+        from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
+
+        return DynamoTimers(self._dynamodb, self.settings.jobs_table, shards=self.settings.shards)
+
+    @cached_property
+    def lines(self: Wiring[TableSettings]) -> Lines:
+        """Runs that wait for another run of their job."""
+        from duecourse.adapters.dynamodb.runs.lines import DynamoLines
+
+        return DynamoLines(self._dynamodb, self.settings.runs_table)
+
+    @cached_property
+    def inputs(self: Wiring[TableSettings]) -> Inputs:
+        """Payloads of requested runs."""
+        from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
+
+        return DynamoInputs(self._dynamodb, self.settings.runs_table)
+
+    @cached_property
+    def workflows(self: Wiring[TableSettings]) -> WorkflowStore:
+        """Graphs, and the state of workflows' runs."""
+        from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
+
+        executor = self.threads if self._caller_waits else None
+        settings = self.settings
+        return DynamoWorkflows(self._dynamodb, settings.jobs_table, settings.runs_table, self.clock, executor)
+
+    @cached_property
+    def tick_mark(self: Wiring[TableSettings | TickSettings]) -> TickMark:
+        """The last tick."""
+        from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
+
+        return DynamoTickMark(self._dynamodb, self.settings.jobs_table)
+
+    @cached_property
+    def tenant_limits(self: Wiring[TableSettings]) -> TenantLimits:
+        """Buckets and counts of tenants."""
+        from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
+
+        return DynamoTenantLimits(self._dynamodb, self.settings.jobs_table)
+
+    @cached_property
+    def repair_store(self: Wiring[TableSettings]) -> RepairStore:
+        """The pages of index repair."""
+        from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+
+        return DynamoRepairStore(self._dynamodb, self.settings.jobs_table)
+
+    @cached_property
+    def audit_store(self: Wiring[TableSettings]) -> AuditStore:
+        """The pages of the audit."""
+        from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
+
+        return DynamoAuditStore(self._dynamodb, self.settings.jobs_table, limit=AUDIT_PAGE_ITEMS)
+
+    @cached_property
+    def results(self: Wiring[ApiSettings | ExecuteSettings | ReconcilerSettings]) -> Results:
+        """Large results. The dead-letter reconciler has none to write."""
+        from duecourse.adapters.aws.results import S3Results
+
+        settings = self.settings
+        return S3Results(client("s3"), "" if isinstance(settings, ReconcilerSettings) else settings.results_bucket)
+
+    # Queues, notices, metrics.
+
+    @cached_property
+    def lanes(self: Wiring[LaneSettings | CallbackSettings]) -> Lanes:
+        """Where messages about runs are sent."""
+        from duecourse.adapters.sqs.lanes import SqsLanes
+
+        return SqsLanes(
+            self._client("sqs", once=True),
+            self.settings.queue_urls,
+            self.clock,
+            self.randomness,
+            bulk_urls=self.settings.bulk_urls,
+            short_timeouts=self._caller_waits,
+            executor=self.threads,
+        )
+
+    def received(self, queue_url: str) -> Received:
+        """The queue from which messages are received."""
+        from duecourse.adapters.sqs.received import SqsReceived
+
+        return SqsReceived(self._client("sqs"), queue_url)
+
+    @cached_property
+    def depths(self: Wiring[LaneSettings]) -> Depths:
+        """How many messages wait in each lane."""
+        from duecourse.adapters.sqs.depths import SqsDepths
+
+        settings = self.settings
+        return SqsDepths(self._client("sqs"), settings.queue_urls, self.clock, bulk_urls=settings.bulk_urls)
+
+    @cached_property
+    def notices(self: Wiring[ExecuteSettings | ReconcilerSettings]) -> Notices:
+        """Notices of dead runs."""
+        from duecourse.adapters.aws.sns import SnsNotices
+
+        return SnsNotices(self._client("sns"), self.settings.deaths_topic_arn)
+
+    @cached_property
+    def bus(self: Wiring[DispatchSettings | ExecuteSettings | ReconcilerSettings]) -> Bus:
+        """Events of jobs that ask for them."""
+        from duecourse.adapters.aws.event_bus import EventBridgeBus
+
+        return EventBridgeBus(self._client("events"), self.settings.bus_name)
+
+    @cached_property
+    def alarms(self: Wiring[ApiSettings]) -> StageAlarms:
+        """The stage's alarms."""
+        from duecourse.adapters.aws.alarms import CloudWatchAlarms
+
+        return CloudWatchAlarms(self._client("cloudwatch"), self.settings.stage, self.clock)
+
+    @cached_property
+    def metrics(self: Wiring[ApiSettings]) -> StageMetrics:
+        """The stage's metrics."""
+        from duecourse.adapters.aws.metrics import CloudWatchMetrics
+
+        settings = self.settings
+        return CloudWatchMetrics(
+            self._client("cloudwatch"), settings.stage, self.clock, settings.queue_urls, settings.bulk_urls
+        )
+
+    # Targets.
+
+    @cached_property
+    def tasks(self: Wiring[ApiSettings | ExecuteSettings]) -> Tasks:
+        """Tasks that the operator has registered."""
+        from duecourse.adapters.aws.tasks import SsmTasks
+
+        return SsmTasks(self._client("ssm"), self.settings.stage, self.clock)
+
+    @cached_property
+    def secrets(self: Wiring[ExecuteSettings]) -> Secrets:
+        """The stage's store of secrets."""
+        from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
+
+        if self.settings.secret_store == "parameters":
+            return SsmSecrets(self._client("ssm"), self.settings.stage, self.clock)
+        return SecretsManagerSecrets(self._client("secretsmanager"), self.settings.stage, self.clock)
+
+    @cached_property
+    def caller(self: Wiring[ExecuteSettings]) -> Caller:
+        """Calls targets."""
+        from duecourse.adapters.aws.clients import clients
+        from duecourse.adapters.targets import Targets
+        from duecourse.adapters.targets.aws.names import Arns
+        from duecourse.adapters.targets.callers import Callers, Means
+
+        settings = self.settings
+        means = Means(
+            private=settings.private_targets == "allow",
+            clock=self.clock,
+            arns=Arns(settings.partition, settings.region, settings.account),
+            secrets=self.secrets,
+            clients=clients(),
+        )
+        return Targets(Callers(means), self.tasks, settings.allowed_targets)
+
+    # Parts of several use cases.
+
+    @cached_property
+    def announcements(self: Wiring[DispatchSettings | ExecuteSettings | ReconcilerSettings]) -> Announcements:
+        """Publishes the events of jobs."""
+        from duecourse.usecases.announce import Announcements
+
+        return Announcements(self.bus, self.clock)
+
+    @cached_property
+    def skipping(self: Wiring[LaneSettings]) -> Skipping:
+        """Records occurrences that are not run."""
+        from duecourse.usecases.dispatch.skipping import Skipping
+
+        return Skipping(self.runs, self.clock, self.settings.run_retention_days)
+
+    @cached_property
+    def payloads(self: Wiring[TableSettings]) -> Payloads:
+        """Prepares the payload of a run."""
+        from duecourse.usecases.workflows.payloads import Payloads
+
+        return Payloads(self.workflows, self.jobs, self.inputs)
+
+    @cached_property
+    def commands(self: Wiring[ApiSettings | CallbackSettings]) -> CommandSender:
+        """Sends messages about runs."""
+        from duecourse.usecases.runs.commands import CommandSender
+
+        return CommandSender(self.lanes, self.clock, self.randomness)
+
+    # Use cases.
+
+    @cached_property
+    def tick(self: Wiring[TickSettings]) -> Tick:
+        """The minute's messages to the dispatchers."""
+        from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
+        from duecourse.adapters.sqs.shard_queue import SqsShardQueue
+        from duecourse.usecases.dispatch.tick import Tick
+
+        settings = self.settings
+        return Tick(
+            cursors=DynamoCursorStore(self._dynamodb, settings.jobs_table, self.clock),
+            queue=SqsShardQueue(self._client("sqs"), settings.shard_queue_url),
+            mark=self.tick_mark,
+            clock=self.clock,
+            shards=settings.shards,
+        )
+
+    @cached_property
+    def dispatch(self: Wiring[DispatchSettings]) -> Dispatch:
+        """Rounds of dispatch."""
+        from duecourse.usecases.dispatch.claiming import Claiming
+        from duecourse.usecases.dispatch.dispatch import Dispatch, DispatchRules
+
+        settings = self.settings
+        return Dispatch(
+            cursors=self.cursors,
+            lanes=self.lanes,
+            clock=self.clock,
+            randomness=self.randomness,
+            claiming=Claiming(self.jobs, self.skipping, self.clock, self.announcements),
+            rules=DispatchRules(settings.shards, settings.lookahead_seconds, settings.horizon_seconds),
+            executor=self.executor,
+        )
+
+    @cached_property
+    def workers(self: Wiring[ExecuteSettings]) -> Mapping[bool, LaneWorker]:
+        """The workers of the lane: of its own queue (False) and of its bulk queue (True)."""
+        from duecourse.usecases.worker.work_item import WorkerRules
+
+        settings = self.settings
+        rules = WorkerRules(settings.lane, settings.max_receive_count, settings.run_retention_days)
+        queues = {False: settings.queue_url, True: settings.bulk_url}
+        return {bulk: self.worker(rules, self.received(url), self.caller) for bulk, url in queues.items()}
+
+    def worker(self: Wiring[ExecuteSettings], rules: WorkerRules, received: Received, caller: Caller) -> LaneWorker:
+        """The workers of the messages that are `received`."""
+        from duecourse.usecases.worker.attempt import LaneWorker, Starter
+        from duecourse.usecases.worker.call import Calls
+        from duecourse.usecases.worker.coverage import Coverage
+        from duecourse.usecases.worker.requeue import Requeue
+
+        transitions, coverage = self.transitions(received, rules.lane), Coverage(self.runs)
+        workflows, clock, randomness = transitions.effects.workflows, self.clock, self.randomness
+        requeue = Requeue(self.runs, clock, randomness, transitions.effects.forwarder, rules)
+        calls = Calls(caller, self.payloads, clock, randomness, workflows)
+        starter = Starter(calls, transitions, requeue, coverage)
+        return LaneWorker(self.jobs, starter, transitions, requeue, coverage, workflows)
+
+    def transitions(
+        self: Wiring[ExecuteSettings | ReconcilerSettings], received: Received, lane: Lane | None
+    ) -> TransitionWriter:
+        """The writer of records and their side effects; without a lane each message goes to the one that it names."""
+        from duecourse.usecases.forwarder import Forwarder
+        from duecourse.usecases.worker.attempt import TransitionWriter
+        from duecourse.usecases.worker.effects import FailingJobs, SideEffects
+        from duecourse.usecases.worker.overlap import Line, Overlaps
+        from duecourse.usecases.workflows.workflows import Workflows
+
+        jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
+        forwarder = Forwarder(self.lanes, received, self.timers, clock, lane)
+        effects = SideEffects(
+            jobs=jobs,
+            runs=runs,
+            notices=self.notices,
+            announcements=self.announcements,
+            failing=FailingJobs(jobs, runs, clock),
+            clock=clock,
+            randomness=randomness,
+            overlaps=Overlaps(runs, self.lines, clock),
+            line=Line(self.lines, forwarder, clock, randomness),
+            forwarder=forwarder,
+            workflows=Workflows(self.workflows, jobs, self.inputs, forwarder, clock, randomness),
+        )
+        return TransitionWriter(effects, self.results)
+
+    @cached_property
+    def reconcile(self: Wiring[ReconcilerSettings]) -> ReconcileDeadLetters:
+        """The dead-letter reconciler."""
+        from duecourse.adapters.sqs.received import SqsDeadLetterQueue
+        from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
+
+        queue_url = self.settings.dead_letter_queue_url
+        threads = Threads()  # not those of the lanes, which wait for each other
+        return ReconcileDeadLetters(
+            queue=SqsDeadLetterQueue(self._client("sqs"), queue_url, threads),
+            jobs=self.jobs,
+            runs=self.runs,
+            lanes=self.lanes,
+            clock=self.clock,
+            randomness=self.randomness,
+            transitions=self.transitions(self.received(queue_url), lane=None),
+            run_retention_days=self.settings.run_retention_days,
+            executor=threads,
+        )
+
+    @cached_property
+    def index_repair(self: Wiring[RepairSettings]) -> IndexRepair:
+        """Index repair and clean-up."""
+        from duecourse.usecases.maintenance.clean_up import CleanUp
+        from duecourse.usecases.maintenance.index_check import IndexCheck
+        from duecourse.usecases.maintenance.index_repair import IndexRepair
+
+        settings, store, jobs, runs, clock = self.settings, self.repair_store, self.jobs, self.runs, self.clock
+        index = IndexCheck(store, jobs, runs, self.lines, self.timers, self.tick_mark, clock)
+        clean_up = CleanUp(jobs, runs, clock, settings.completed_job_retention_days)
+        return IndexRepair(store, (index, clean_up), clock, every_seconds=settings.patrol_hours * HOUR_SECONDS)
+
+    @cached_property
+    def audit(self: Wiring[AuditSettings]) -> Audit:
+        """The completeness audit."""
+        from duecourse.usecases.maintenance.audit import Audit
+        from duecourse.usecases.maintenance.audit_members import AuditMembers
+        from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
+        from duecourse.usecases.maintenance.compare_window import CompareWindow
+        from duecourse.usecases.workflows.view import WorkflowRuns
+
+        settings, jobs, runs, clock = self.settings, self.jobs, self.runs, self.clock
+        return Audit(
+            store=self.audit_store,
+            compare=CompareWindow(runs),
+            classify=ClassifyGaps(
+                jobs=jobs,
+                runs=runs,
+                depths=self.depths,
+                clock=clock,
+                lookahead=settings.lookahead_seconds,
+                horizon=settings.horizon_seconds,
+                retention_days=settings.run_retention_days,
+            ),
+            members=AuditMembers(jobs, runs, WorkflowRuns(self.workflows), self.depths, clock),
+            clock=clock,
+            segments=settings.audit_segments,
+            retention_days=settings.run_retention_days,
+            executor=self.executor,
+        )
+
+    @cached_property
+    def archive(self: Wiring[ArchiveSettings]) -> ArchiveRuns:
+        """The archiver of expired runs."""
+        from duecourse.adapters.aws.archive import S3Archive
+        from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
+        from duecourse.usecases.maintenance.archive import ArchiveRuns
+
+        changes = DynamoRunChanges(client("dynamodbstreams"))
+        return ArchiveRuns(changes=changes, archive=S3Archive(client("s3"), self.settings.archive_bucket))
+
+    @cached_property
+    def callbacks(self: Wiring[ApiSettings | CallbackSettings]) -> Callbacks:
+        """Commands of programs that have a run's token."""
+        from duecourse.usecases.runs.commands import Callbacks
+
+        return Callbacks(self.runs, self.jobs, self.clock, self.commands)
+
+    @cached_property
+    def callback_parts(self: Wiring[CallbackSettings]) -> CallbackParts:
+        """What the routes of callbacks need."""
+        from duecourse.api.callback_app import CallbackParts
+
+        return CallbackParts(self.callbacks, self.settings.stage)
+
+    @cached_property
+    def api(self: Wiring[ApiSettings]) -> Api:
+        """What the routes of the HTTP API need."""
+        from duecourse.api.api import Api
+        from duecourse.domain.jobs.bucket import BucketRules
+        from duecourse.usecases.jobs.edit_jobs import EditJobs
+        from duecourse.usecases.jobs.job_history import JobHistory
+        from duecourse.usecases.jobs.jobs import JobLimits, Jobs
+        from duecourse.usecases.jobs.limits import Limits
+        from duecourse.usecases.jobs.membership import Membership
+        from duecourse.usecases.jobs.pausing import Pausing
+        from duecourse.usecases.jobs.preview import Preview
+        from duecourse.usecases.jobs.upcoming import Upcoming
+        from duecourse.usecases.runs.commands import Commands
+        from duecourse.usecases.runs.dead_letters import DeadLetters
+        from duecourse.usecases.runs.explain import Explain
+        from duecourse.usecases.runs.health import Health, StageChecks
+        from duecourse.usecases.runs.lists import History, Runs, RunSearch, Stats
+        from duecourse.usecases.runs.payload import RunPayloads
+        from duecourse.usecases.runs.requests import Backfills, Manual
+        from duecourse.usecases.runs.rerun import Reruns
+        from duecourse.usecases.runs.skip_next import SkipNext
+        from duecourse.usecases.workflows.cancel_runs import CancelRuns
+        from duecourse.usecases.workflows.manage import ManageWorkflows
+        from duecourse.usecases.workflows.view import WorkflowRuns
+
+        settings, clock, randomness = self.settings, self.clock, self.randomness
+        store, runs, lanes, inputs, workflows = self.jobs, self.runs, self.lanes, self.inputs, self.workflows
+        kept_days, horizon = settings.run_retention_days, settings.horizon_seconds
+        limits = Limits(self.tenant_limits, clock, BucketRules(settings.requests_per_second, settings.burst))
+        health = Health(self.tick_mark, clock)
+        jobs_may = JobLimits(settings.job_quota, settings.smallest_interval_seconds, settings.seats)
+        membership = Membership(store, workflows)
+        jobs = Jobs(store, lanes, clock, randomness, horizon, self.tasks, membership, jobs_may)
+        history = History(store, runs, clock, horizon, kept_days)
+        search = RunSearch(runs, store)
+        single = Runs(runs, history, self.results, inputs)
+        editing = EditJobs(jobs, store, self.skipping, clock)
+        cancel_runs = CancelRuns(runs, lanes, clock, randomness)
+        workflow_runs = WorkflowRuns(workflows)
+        return Api(
+            jobs=jobs,
+            editing=editing,
+            pausing=Pausing(jobs, store, self.skipping, self.lines, clock),
+            history=history,
+            job_history=JobHistory(store),
+            runs=single,
+            run_payloads=RunPayloads(single, store, self.payloads),
+            search=search,
+            callbacks=self.callbacks,
+            commands=Commands(single, store, self.commands),
+            dead_letters=DeadLetters(search, store, self.commands),
+            preview=Preview(clock),
+            upcoming=Upcoming(store, clock),
+            manual=Manual(store, runs, inputs, lanes, clock, randomness, kept_days),
+            backfills=Backfills(
+                store, inputs, lanes, self.timers, clock, randomness, settings.backfill_limit, kept_days
+            ),
+            skip_next=SkipNext(store, runs, inputs, clock, randomness, kept_days),
+            workflows=ManageWorkflows(editing, workflows, cancel_runs, self.tenant_limits, clock, self.executor),
+            workflow_runs=workflow_runs,
+            reruns=Reruns(single, runs, store, workflows, inputs, lanes, clock, randomness, kept_days),
+            explain=Explain(
+                store,
+                runs,
+                self.lines,
+                self.depths,
+                workflow_runs,
+                clock,
+                settings.lookahead_seconds,
+                horizon,
+                kept_days,
+            ),
+            stats=Stats(self.tenant_limits, runs, self.depths, health, limits),
+            health=health,
+            stage_checks=StageChecks(health, self.depths, self.alarms, settings.shards),
+            stage_metrics=self.metrics,
+            limits=limits,
+            settings=settings,
+        )
