@@ -217,7 +217,7 @@ MUTANTS = (
     ),
     Mutant(
         "a workflow that was deleted before its run's first write goes on (A.7)",
-        "if run.is_workflow and own_job(effects.jobs.get(run.tenant, run.job_id), run) is None:",
+        "if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:",
         "if False:",
         "deleted",
     ),

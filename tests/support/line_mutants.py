@@ -47,19 +47,19 @@ class KeepingLine(Line):
 
 def doubling(worker: LaneWorker) -> LaneWorker:
     """Each call of a run that has ended calls the next one twice, as in the release before 6."""
-    effects = worker.transitions.effects
-    return _with(worker, CallingEffects(**(_fields(effects) | {"line": CallingLine(**_fields(effects.line))})))
+    effects = worker.effects
+    return _with(worker, CallingEffects(**(_fields(effects) | {"line": CallingLine(**_fields(worker.line))})))
 
 
 def never_received(worker: LaneWorker) -> LaneWorker:
     """The first call of a line remains recorded: no other one is sent."""
-    effects = worker.transitions.effects
-    return _with(worker, replace(effects, line=KeepingLine(**_fields(effects.line))))
+    return _with(worker, replace(worker.effects, line=KeepingLine(**_fields(worker.line))))
 
 
 def _with(worker: LaneWorker, effects: SideEffects) -> LaneWorker:
-    transitions = replace(worker.transitions, effects=effects)
-    return replace(worker, transitions=transitions, starter=replace(worker.starter, transitions=transitions))
+    line, transitions = effects.line, replace(worker.transitions, effects=effects)
+    starter = replace(worker.starter, transitions=transitions, line=line)
+    return replace(worker, starter=starter, transitions=transitions, effects=effects, line=line)
 
 
 def _fields(of: Line | SideEffects) -> dict[str, Any]:

@@ -153,10 +153,18 @@ class World:
 
     def reconcile(self, queue: DeadLetterQueue | None = None) -> Report:
         """A call of the dead-letter reconciler, on this world's queue unless another one is given."""
-        transitions = self.wiring(self.clock).transitions(self.wheel, None)
-        queue = queue or self.wheel.dead_letter_queue
+        wiring = self.wiring(self.clock)
+        effects = wiring.effects(wiring.forwarder(self.wheel, None))
         reconciler = ReconcileDeadLetters(
-            queue, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, transitions, 90
+            queue=queue or self.wheel.dead_letter_queue,
+            jobs=self.jobs,
+            runs=self.run_store,
+            lanes=self.wheel,
+            clock=self.clock,
+            randomness=self.randomness,
+            transitions=wiring.transitions(effects),
+            effects=effects,
+            run_retention_days=90,
         )
         report = reconciler(self.clock.now() + 60)
         self.reports.append(report)

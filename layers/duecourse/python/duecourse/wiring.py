@@ -68,12 +68,14 @@ if TYPE_CHECKING:
     from duecourse.usecases.dispatch.dispatch import Dispatch
     from duecourse.usecases.dispatch.skipping import Skipping
     from duecourse.usecases.dispatch.tick import Tick
+    from duecourse.usecases.forwarder import Forwarder
     from duecourse.usecases.maintenance.archive import ArchiveRuns
     from duecourse.usecases.maintenance.audit import Audit
     from duecourse.usecases.maintenance.index_repair import IndexRepair
     from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
     from duecourse.usecases.runs.commands import Callbacks, CommandSender
     from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
+    from duecourse.usecases.worker.effects import SideEffects
     from duecourse.usecases.worker.work_item import WorkerRules
     from duecourse.usecases.workflows.payloads import Payloads
 
@@ -419,26 +421,56 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.worker.coverage import Coverage
         from duecourse.usecases.worker.requeue import Requeue
 
-        transitions, coverage = self.transitions(received, rules.lane), Coverage(self.runs)
-        workflows, clock, randomness = transitions.effects.workflows, self.clock, self.randomness
-        requeue = Requeue(self.runs, clock, randomness, transitions.effects.forwarder, rules)
-        calls = Calls(caller, self.payloads, clock, randomness, workflows)
-        starter = Starter(calls, transitions, requeue, coverage)
-        return LaneWorker(self.jobs, starter, transitions, requeue, coverage, workflows)
+        jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
+        forwarder = self.forwarder(received, rules.lane)
+        effects = self.effects(forwarder)
+        transitions, coverage, line = self.transitions(effects), Coverage(runs), effects.line
+        requeue = Requeue(runs, clock, randomness, forwarder, rules)
+        starter = Starter(
+            jobs=jobs,
+            runs=runs,
+            coverage=coverage,
+            overlaps=effects.overlaps,
+            line=line,
+            calls=Calls(caller, self.payloads, clock, randomness, effects.workflows),
+            transitions=transitions,
+            requeue=requeue,
+            forwarder=forwarder,
+            clock=clock,
+            randomness=randomness,
+            rules=rules,
+        )
+        return LaneWorker(
+            jobs=jobs,
+            runs=runs,
+            lines=self.lines,
+            workflows=effects.workflows,
+            coverage=coverage,
+            starter=starter,
+            transitions=transitions,
+            effects=effects,
+            line=line,
+            requeue=requeue,
+            forwarder=forwarder,
+            clock=clock,
+            randomness=randomness,
+            rules=rules,
+        )
 
-    def transitions(
-        self: Wiring[ExecuteSettings | ReconcilerSettings], received: Received, lane: Lane | None
-    ) -> TransitionWriter:
-        """The writer of records and their side effects; without a lane each message goes to the one that it names."""
+    def forwarder(self: Wiring[LaneSettings], received: Received, lane: Lane | None) -> Forwarder:
+        """Sends copies of the messages that are `received`; without a lane each goes to the one that it names."""
         from duecourse.usecases.forwarder import Forwarder
-        from duecourse.usecases.worker.attempt import TransitionWriter
+
+        return Forwarder(self.lanes, received, self.timers, self.clock, lane)
+
+    def effects(self: Wiring[ExecuteSettings | ReconcilerSettings], forwarder: Forwarder) -> SideEffects:
+        """The side effects of records."""
         from duecourse.usecases.worker.effects import FailingJobs, SideEffects
         from duecourse.usecases.worker.overlap import Line, Overlaps
         from duecourse.usecases.workflows.workflows import Workflows
 
         jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
-        forwarder = Forwarder(self.lanes, received, self.timers, clock, lane)
-        effects = SideEffects(
+        return SideEffects(
             jobs=jobs,
             runs=runs,
             notices=self.notices,
@@ -451,7 +483,12 @@ class Wiring(Generic[S_co]):
             forwarder=forwarder,
             workflows=Workflows(self.workflows, jobs, self.inputs, forwarder, clock, randomness),
         )
-        return TransitionWriter(effects, self.results)
+
+    def transitions(self: Wiring[ExecuteSettings | ReconcilerSettings], effects: SideEffects) -> TransitionWriter:
+        """The writer of records."""
+        from duecourse.usecases.worker.attempt import TransitionWriter
+
+        return TransitionWriter(self.runs, effects, self.results, self.clock, self.randomness)
 
     @cached_property
     def reconcile(self: Wiring[ReconcilerSettings]) -> ReconcileDeadLetters:
@@ -461,6 +498,7 @@ class Wiring(Generic[S_co]):
 
         queue_url = self.settings.dead_letter_queue_url
         threads = Threads()  # not those of the lanes, which wait for each other
+        effects = self.effects(self.forwarder(self.received(queue_url), None))
         return ReconcileDeadLetters(
             queue=SqsDeadLetterQueue(self._client("sqs"), queue_url, threads),
             jobs=self.jobs,
@@ -468,7 +506,8 @@ class Wiring(Generic[S_co]):
             lanes=self.lanes,
             clock=self.clock,
             randomness=self.randomness,
-            transitions=self.transitions(self.received(queue_url), lane=None),
+            transitions=self.transitions(effects),
+            effects=effects,
             run_retention_days=self.settings.run_retention_days,
             executor=threads,
         )

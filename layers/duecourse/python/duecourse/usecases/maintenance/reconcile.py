@@ -37,6 +37,7 @@ from duecourse.ports import (
 )
 from duecourse.usecases.report import Report, about, in_words
 from duecourse.usecases.worker.attempt import TransitionWriter
+from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.requeue import STARTS
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem, start_request_of
 
@@ -62,6 +63,7 @@ class ReconcileDeadLetters:
     clock: Clock
     randomness: Randomness
     transitions: TransitionWriter
+    effects: SideEffects
     run_retention_days: int
     executor: Executor = field(default_factory=InlineExecutor)
 
@@ -159,7 +161,7 @@ class ReconcileDeadLetters:
                 return self._resend(message, reason, report)
             case FollowUp(past, reason):
                 report.add("followed_up", reason=reason, **facts)
-                return self.transitions.effects.perform(item, past, job) is Disposition.ACK
+                return self.effects.perform(item, past, job) is Disposition.ACK
             case Transition():
                 if isinstance(self.transitions.write(item, decision, job), Conflict):
                     return False  # another message carries the run after all; the next call sees that

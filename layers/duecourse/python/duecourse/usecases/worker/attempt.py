@@ -55,15 +55,16 @@ from duecourse.domain.runs.transitions import cancel
 from duecourse.domain.targets.target_document import type_of
 from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import MessageError, MessageKind, RunMessage, message_about, read_run_message
-from duecourse.ports import Conflict, JobStore, Results
+from duecourse.ports import Clock, Conflict, JobStore, Lines, Randomness, Results, RunStore
 from duecourse.usecases.dispatch.enqueue import HOLD_SECONDS
+from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, in_words
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, Calls
 from duecourse.usecases.worker.coverage import Coverage
 from duecourse.usecases.worker.effects import SideEffects
-from duecourse.usecases.worker.overlap import Held
+from duecourse.usecases.worker.overlap import Held, Line, Overlaps
 from duecourse.usecases.worker.requeue import Requeue, carried_on
-from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem, event_of
+from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules, WorkItem, event_of
 from duecourse.usecases.workflows.workflows import Found, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
@@ -109,16 +110,24 @@ class Batch:
     retained: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaneWorker:
     """The use case; one instance serves many invocations and all their threads."""
 
     jobs: JobStore
+    runs: RunStore
+    lines: Lines
+    workflows: Workflows
+    coverage: Coverage
     starter: Starter
     transitions: TransitionWriter
+    effects: SideEffects
+    line: Line
     requeue: Requeue
-    coverage: Coverage
-    workflows: Workflows
+    forwarder: Forwarder
+    clock: Clock
+    randomness: Randomness
+    rules: WorkerRules
 
     def __call__(self, received: Sequence[ReceivedMessage], deadline: float) -> Batch:
         """Handle each message in its own thread before `deadline` (UTC seconds, when Lambda kills the invocation). All
@@ -169,23 +178,23 @@ class LaneWorker:
         return AttemptContext(
             message_id=received.message_id,
             # With a random part: one invocation may receive the same message twice.
-            token=f"{received.request_id}/{received.message_id}/{self.requeue.randomness.nonce()}",
+            token=f"{received.request_id}/{received.message_id}/{self.randomness.nonce()}",
             lease_until=deadline,
-            expires_at=int(self.requeue.clock.now()) + self.requeue.rules.run_retention_days * DAY_SECONDS,
-            secret=self.requeue.randomness.nonce() + self.requeue.randomness.nonce(),
+            expires_at=int(self.clock.now()) + self.rules.run_retention_days * DAY_SECONDS,
+            secret=self.randomness.nonce() + self.randomness.nonce(),
         )
 
     def _work_on(self, item: WorkItem) -> Disposition:
         message = item.message
         if message.watch is not None:
-            self.transitions.effects.line.look(message, item.report)
+            self.line.look(message, item.report)
             return Disposition.ACK
-        early = message.not_before - self.requeue.clock.now()
+        early = message.not_before - self.clock.now()
         if early > HOLD_SECONDS + CLOCK_SLACK_SECONDS:
             if not self._has_begun(item):
                 return self.requeue.send(item, message.not_before, "early")
         elif early > 0:
-            self.requeue.clock.sleep_until(message.not_before)
+            self.clock.sleep_until(message.not_before)
         # Before the record is read: a worker that finds nothing to start must see what others started until then.
         found = self.workflows.look(message)
         # The first delivery of a first attempt is nearly always new, so the conditional write checks that, not a read.
@@ -206,8 +215,8 @@ class LaneWorker:
 
     def _step(self, item: WorkItem, job: JobSnapshot, run: Run | None, found: Found) -> Disposition | Conflict:
         """Decide once and act; a Conflict means that another writer was first."""
-        message, report, now = item.message, item.report, self.requeue.clock.now()
-        decision = decide(event_of(message, self.requeue.randomness.draw(), found), job, run, item.context, now=now)
+        message, report, now = item.message, item.report, self.clock.now()
+        decision = decide(event_of(message, self.randomness.draw(), found), job, run, item.context, now=now)
         if run is None and found is None and (covering := self.coverage.covering(message, job, now=now)) is not None:
             decision = Drop(f"{covering.name} stands for it")
         match decision:
@@ -226,7 +235,7 @@ class LaneWorker:
             case FollowUp(past, reason):
                 report.add("followed_up", state=past.state, reason=reason)
                 self._leave_line(item, past)
-                return self.transitions.effects.perform(item, past, job)
+                return self.effects.perform(item, past, job)
             case RemainingCatchUp(occurrence, due, count, reason):
                 identity = replace(message.identity, occurrence=occurrence, due=due, count=count)
                 return self.requeue.send(replace(item, message=replace(message, identity=identity)), now, reason)
@@ -238,9 +247,9 @@ class LaneWorker:
                 self.workflows.withdraw(message, withdraw)
                 return Conflict(final)
             case RetryLater(until, reason):
-                if self.requeue.rules.near_limit(item):
+                if self.rules.near_limit(item):
                     return self.requeue.defer(item, run, until, reason)
-                self.requeue.forwarder.postpone(item.received.receipt, ceil(until - now))
+                self.forwarder.postpone(item.received.receipt, ceil(until - now))
                 report.add("message_left", until=until, reason=reason)
                 return Disposition.RETAIN
             case other:
@@ -253,21 +262,21 @@ class LaneWorker:
         between another one is sent, and the unnamed one is dropped. The token changes too, so that the writer that ends
         the attempt must read the record again.
         """
-        armed = self.requeue.randomness.nonce()
+        armed = self.randomness.nonce()
         disposition = self.requeue.send(replace(item, message=replace(item.message, armed=armed)), until, reason)
         if disposition is Disposition.RETAIN or run is None:
             return disposition
-        return self.requeue.runs.write(rearmed(run, armed, item.context.token), run) or disposition
+        return self.runs.write(rearmed(run, armed, item.context.token), run) or disposition
 
     def _hold(self, item: WorkItem, run: Run | None, until: float, reason: str) -> Disposition | Conflict:
         """Keep the message for the resumption of its job, then read the job again, which may have been resumed
         meanwhile. A copy looks again from time to time, in case the resumption's message is lost; for a run in the
         queue of its job that queue's watch does so.
         """
-        message, now, line = item.message, self.requeue.clock.now(), self.transitions.effects.line
+        message, now = item.message, self.clock.now()
         if message.waited:
-            line.received(message)  # it starts nothing, and the next call of its line is not to wait for it
-        line.lines.hold(message, expires_at=int(now) + HELD_SECONDS)
+            self.line.received(message)  # it starts nothing, and the next call of its line is not to wait for it
+        self.lines.hold(message, expires_at=int(now) + HELD_SECONDS)
         job = self.jobs.get(message.tenant, message.job_id)
         if job is None or job.state is not JobState.PAUSED:
             return Conflict(run)
@@ -281,7 +290,7 @@ class LaneWorker:
         before doing so.
         """
         if item.message.waited:
-            self.transitions.effects.leave_line(item.message, run, item.report)
+            self.effects.leave_line(item.message, run, item.report)
 
     def _has_begun(self, item: WorkItem) -> bool:
         """Whether this message already carries the run: it was on time by the clock of another worker. The message must
@@ -295,41 +304,49 @@ class LaneWorker:
         return run is not None and run.message_id in ours
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Starter:
     """Carries out the decision to start an attempt."""
 
+    jobs: JobStore
+    runs: RunStore
+    coverage: Coverage
+    overlaps: Overlaps
+    line: Line
     calls: Calls
     transitions: TransitionWriter
     requeue: Requeue
-    coverage: Coverage
+    forwarder: Forwarder
+    clock: Clock
+    randomness: Randomness
+    rules: WorkerRules
 
     def start(
         self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None = None
     ) -> Disposition | Conflict:
         """Start the attempt, or defer it; `turn` is what the workflow's run of a member says."""
-        message, report, now, effects = item.message, item.report, self.requeue.clock.now(), self.transitions.effects
+        message, report, now = item.message, item.report, self.clock.now()
         defer = partial(self.requeue.defer, item, decision.previous)
-        if self.requeue.rules.near_limit(item):
+        if self.rules.near_limit(item):
             return defer(message.not_before, "near the receive limit")
         if item.context.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
             # To the job's present lane: this lane's workers may never have enough time.
             return defer(message.not_before, "not enough time left", lane=job.lane)
-        if message.is_member and message.attempt == 1 and job.lane is not self.requeue.rules.lane:
+        if message.is_member and message.attempt == 1 and job.lane is not self.rules.lane:
             return defer(message.not_before, "its job is in another lane now", lane=job.lane)
         if not message.bulk and not self._has_seat(item, decision, job, turn):
             return self._to_bulk(item, decision, job)
         if decision.previous is None:
             fitted = self.coverage.fit(decision.run, message, job)
             if fitted.rest is not None:
-                rest = fitted.rest.again(nonce=self.requeue.randomness.nonce())
-                if not self.requeue.forwarder.send(rest, now):
+                rest = fitted.rest.again(nonce=self.randomness.nonce())
+                if not self.forwarder.send(rest, now):
                     return defer(now, "the rest of a catch-up could not be sent")
                 report.add("message_forwarded", not_before=now, reason="the rest of a catch-up", run_id=str(rest.name))
             decision = replace(decision, run=fitted.run)
         if message.waited:
-            effects.line.received(message)  # before the lock is read
-        match effects.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
+            self.line.received(message)  # before the lock is read
+        match self.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
             case Held(called_until):
                 earlier = latest(decision.run.called_until, called_until)
                 if decision.run.is_workflow:  # whose members have seats if it has the lock
@@ -350,20 +367,20 @@ class Starter:
         prepared = self.calls.prepared(job, decision.run)
         run = with_its_key(decision.run, job)
         if run.deadlines is not None:
-            armed = replace(run.deadlines, armed=self.requeue.randomness.nonce())
+            armed = replace(run.deadlines, armed=self.randomness.nonce())
             run = replace(run, deadlines=armed)
             if not self._arm(run, message, armed):
                 return defer(now, "its deadline could not be armed")
-        if conflict := effects.runs.write(run, decision.previous):
+        if conflict := self.runs.write(run, decision.previous):
             if isinstance(conflict.found, Dead):
-                effects.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
+                self.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
             return conflict
         waited = message.waited or isinstance(decision.previous, Queued)
         # A redriven run may have waited in line, and be started by another message than the one there.
         if waited or (needs_lock(job) and isinstance(decision.previous, Final)):
-            effects.line.begun(message, run, report, locked=needs_lock(job))
+            self.line.begun(message, run, report, locked=needs_lock(job))
         _count(decision, job, message, report)
-        if run.is_workflow and own_job(effects.jobs.get(run.tenant, run.job_id), run) is None:
+        if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record was there: the deletion found no run to cancel.
             return self.transitions.write(item, cancel(run, "deleted", now), job)
         return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
@@ -373,7 +390,7 @@ class Starter:
         message, run = item.message, decision.run
         start = Starting(
             message.generation,
-            self.requeue.clock.now(),
+            self.clock.now(),
             manual=bool(message.suffix),
             first=run.attempt == 1 and not isinstance(decision.previous, Final),
             following=message.following,
@@ -381,46 +398,46 @@ class Starter:
             called_until=None if run.is_workflow else run.called_until,  # it calls nothing itself
             in_workflow=None if turn is None else turn.called_until,
         )
-        return has_seat(job, self.requeue.rules.lane, start)
+        return has_seat(job, self.rules.lane, start)
 
     def _to_bulk(self, item: WorkItem, decision: Start, job: Job) -> Disposition:
         bulk = replace(item, message=replace(item.message, bulk=True))
-        now = self.requeue.clock.now()
+        now = self.clock.now()
         return self.requeue.defer(bulk, decision.previous, now, "it has no seat", lane=job.lane)
 
     def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
         """Record that the run waits, put it in line, then read the lock again, which may have been released meanwhile.
         The message is deleted: the worker that releases the lock starts the run.
         """
-        standing, report, effects = decision.previous, item.report, self.transitions.effects
+        standing, report = decision.previous, item.report
         if standing is None:
-            if (most := effects.overlaps.full_at(job)) is not None:
+            if (most := self.overlaps.full_at(job)) is not None:
                 full = refused(decision, "overlap_full", f"{most} runs wait already")
                 return self.transitions.write(item, full, job)
-            standing = queued(decision.run, self.requeue.clock.now())
-            if conflict := effects.runs.write(standing, None):
+            standing = queued(decision.run, self.clock.now())
+            if conflict := self.runs.write(standing, None):
                 return conflict
-        if effects.line.enter(job, standing, carried_on(item, standing).message, report):
+        if self.line.enter(job, standing, carried_on(item, standing).message, report):
             report.add("run_queued", reason=wait.reason)
             return Conflict(standing)
-        if effects.overlaps.is_free(job):
-            effects.line.call_next(standing, report)  # another run goes first, or the holder has just ended
+        if self.overlaps.is_free(job):
+            self.line.call_next(standing, report)  # another run goes first, or the holder has just ended
         elif wait.preempt is not None:
             self._preempt(wait.preempt, report)
         return Disposition.ACK
 
     def _arm(self, run: Running, message: RunMessage, deadlines: Deadlines) -> bool:
         """Send the deadline message of a run with a callback, before the record and the call."""
-        start = message.to_start(run.attempt, nonce=self.requeue.randomness.nonce(), not_before=deadlines.next)
+        start = message.to_start(run.attempt, nonce=self.randomness.nonce(), not_before=deadlines.next)
         armed = replace(start, kind=MessageKind.DEADLINE, armed=deadlines.armed)
-        return self.requeue.forwarder.send(armed, deadlines.next)
+        return self.forwarder.send(armed, deadlines.next)
 
     def _preempt(self, holder: Run, report: Report) -> None:
         """Request the cancellation of another run of the job, by a CANCEL message."""
-        now = self.requeue.clock.now()
-        nonce = self.requeue.randomness.nonce()
+        now = self.clock.now()
+        nonce = self.randomness.nonce()
         asked = message_about(holder, MessageKind.CANCEL, now=now, nonce=nonce, reason="replaced")
-        sent = self.requeue.forwarder.send(asked, now)
+        sent = self.forwarder.send(asked, now)
         report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
 
 
@@ -442,8 +459,11 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
 class TransitionWriter:
     """Writes records, each on the condition that the record is unchanged since the decision."""
 
+    runs: RunStore
     effects: SideEffects
     results: Results
+    clock: Clock
+    randomness: Randomness
 
     def write(
         self, item: WorkItem, transition: Transition, job: JobSnapshot, *, retry: WriteRetry | None = None
@@ -453,7 +473,7 @@ class TransitionWriter:
         """
         previous, report = transition.previous, item.report
         run = self._with_stored_result(transition.run, report)
-        write = partial(self.effects.runs.write, run, previous)
+        write = partial(self.runs.write, run, previous)
         if conflict := write() if retry is None else retry.until_deadline(write, partial(_not_written, report)):
             return conflict
         report.add(
@@ -503,11 +523,10 @@ class TransitionWriter:
         """Write the end of the call over the record with which the attempt was started. Only this worker knows it, so a
         failed write is retried until shortly before the lease ends.
         """
-        clock, randomness = self.effects.clock, self.effects.randomness
-        draw = randomness.draw()
-        retry = WriteRetry(clock, randomness, item.context.lease_until - LAST_FINISH_SECONDS)
+        draw = self.randomness.draw()
+        retry = WriteRetry(self.clock, self.randomness, item.context.lease_until - LAST_FINISH_SECONDS)
         for _ in range(MAX_FINISHES):
-            decision = decide(Ended(outcome, draw), job, run, item.context, now=clock.now())
+            decision = decide(Ended(outcome, draw), job, run, item.context, now=self.clock.now())
             if not isinstance(decision, Transition):
                 raise AssertionError(f"the end of a call was decided as {type(decision).__name__}")  # noqa: TRY004
             written = self.write(item, decision, job, retry=retry)
