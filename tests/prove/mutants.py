@@ -93,7 +93,7 @@ MUTANTS = (
     ),
     Mutant(
         "a refused deadline message is ignored",
-        'return defer(now, "its deadline could not be armed")',
+        'return self.requeue.defer(item, decision.previous, now, "its deadline could not be armed")',
         "pass",
         "callbacks",
     ),

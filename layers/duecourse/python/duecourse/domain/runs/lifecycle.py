@@ -231,17 +231,11 @@ def decide_dead_lettered(
         return instead_of(run, _unknown(event, job, context, now))
     carried = request.is_known_to(run)
     match run:
-        case Dead() if carried and run.nonce != request.nonce:
-            return adopted(run, request, context)
-        case Dead() if carried and not run.notified:
-            return FollowUp(run, "its death was not announced")
-        case Dead() if carried:
-            return RetryLater(now, "its run is dead")
-        case Dead() if asked_again(request, run):
-            return Reschedule(now, "another allowance was asked for and not granted yet")
+        case Dead():
+            return _dead_already(request, run, context, now)
         case Succeeded() | Cancelled() | Skipped() if carried:
             return FollowUp(run, "what follows from its end may never have been done")
-        case Succeeded() | Cancelled() | Skipped() | Dead():
+        case Succeeded() | Cancelled() | Skipped():
             return Drop(f"its run is {run.state} by another message")
         case Retrying() if carried or (event.starts and request.attempt == run.attempt):
             return FollowUp(run, "the next attempt's message may never have been sent")
@@ -257,6 +251,19 @@ def decide_dead_lettered(
             return _running(event, job, run, context, now)
         case Waiting():
             return Drop("its run waits for its callback")
+
+
+def _dead_already(request: StartRequest, run: Dead, context: AttemptContext, now: float) -> Decision:
+    """A message of a dead run belongs in the dead-letter queue if it carries the run."""
+    if not request.is_known_to(run):
+        if asked_again(request, run):
+            return Reschedule(now, "another allowance was asked for and not granted yet")
+        return Drop(f"its run is {run.state} by another message")
+    if run.nonce != request.nonce:
+        return adopted(run, request, context)
+    if not run.notified:
+        return FollowUp(run, "its death was not announced")
+    return RetryLater(now, "its run is dead")
 
 
 def _running(event: DeadLettered, job: JobSnapshot, run: Running, context: AttemptContext, now: float) -> Decision:

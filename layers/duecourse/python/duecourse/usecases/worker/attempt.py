@@ -325,25 +325,50 @@ class Starter:
         self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None = None
     ) -> Disposition | Conflict:
         """Start the attempt, or defer it; `turn` is what the workflow's run of a member says."""
-        message, report, now = item.message, item.report, self.clock.now()
-        defer = partial(self.requeue.defer, item, decision.previous)
-        if self.rules.near_limit(item):
-            return defer(message.not_before, "near the receive limit")
-        if item.context.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
+        deferred = self._deferred(item, decision, job, turn)
+        if deferred is not None:
+            return deferred
+        fitted = self._fitted(item, decision, job)
+        if not isinstance(fitted, Start):
+            return fitted
+        locked = self._locked(item, fitted, job, turn)
+        if not isinstance(locked, Start):
+            return locked
+        return self._begin(item, locked, job)
+
+    def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None) -> Disposition | None:
+        """What happens to a message that this worker cannot start; None if it can."""
+        message, rules = item.message, self.rules
+        defer = partial(self.requeue.defer, item, decision.previous, message.not_before)
+        if rules.near_limit(item):
+            return defer("near the receive limit")
+        if item.context.lease_until - self.clock.now() < job.timeout_seconds + FINISH_MARGIN_SECONDS:
             # To the job's present lane: this lane's workers may never have enough time.
-            return defer(message.not_before, "not enough time left", lane=job.lane)
-        if message.is_member and message.attempt == 1 and job.lane is not self.rules.lane:
-            return defer(message.not_before, "its job is in another lane now", lane=job.lane)
+            return defer("not enough time left", lane=job.lane)
+        if message.is_member and message.attempt == 1 and job.lane is not rules.lane:
+            return defer("its job is in another lane now", lane=job.lane)
         if not message.bulk and not self._has_seat(item, decision, job, turn):
             return self._to_bulk(item, decision, job)
-        if decision.previous is None:
-            fitted = self.coverage.fit(decision.run, message, job)
-            if fitted.rest is not None:
-                rest = fitted.rest.again(nonce=self.randomness.nonce())
-                if not self.forwarder.send(rest, now):
-                    return defer(now, "the rest of a catch-up could not be sent")
-                report.add("message_forwarded", not_before=now, reason="the rest of a catch-up", run_id=str(rest.name))
-            decision = replace(decision, run=fitted.run)
+        return None
+
+    def _fitted(self, item: WorkItem, decision: Start, job: Job) -> Start | Disposition:
+        """The start of a run without a record, shortened to the occurrences that no other run covers."""
+        if decision.previous is not None:
+            return decision
+        fitted, now = self.coverage.fit(decision.run, item.message, job), self.clock.now()
+        if fitted.rest is not None:
+            rest = fitted.rest.again(nonce=self.randomness.nonce())
+            if not self.forwarder.send(rest, now):
+                return self.requeue.defer(item, None, now, "the rest of a catch-up could not be sent")
+            reason = "the rest of a catch-up"
+            item.report.add("message_forwarded", not_before=now, reason=reason, run_id=str(rest.name))
+        return replace(decision, run=fitted.run)
+
+    def _locked(
+        self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None
+    ) -> Start | Disposition | Conflict:
+        """The start once its run has the lock of its job, if it needs one; else what happens instead."""
+        message = item.message
         if message.waited:
             self.line.received(message)  # before the lock is read
         match self.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
@@ -354,6 +379,7 @@ class Starter:
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
                     return self._to_bulk(item, decision, job)
+                return decision
             case Conflict() as past:
                 return past
             case Await(until, reason):
@@ -363,6 +389,10 @@ class Starter:
                 return self._wait(item, wait, decision, job)
             case Yield(reason, because):
                 return self.transitions.write(item, refused(decision, reason, because), job)
+
+    def _begin(self, item: WorkItem, decision: Start, job: Job) -> Disposition | Conflict:
+        """Arm the deadline, write the record, call the target and write the end."""
+        message, now = item.message, self.clock.now()
         # Before any write: if it cannot be read, no attempt is used up.
         prepared = self.calls.prepared(job, decision.run)
         run = with_its_key(decision.run, job)
@@ -370,7 +400,7 @@ class Starter:
             armed = replace(run.deadlines, armed=self.randomness.nonce())
             run = replace(run, deadlines=armed)
             if not self._arm(run, message, armed):
-                return defer(now, "its deadline could not be armed")
+                return self.requeue.defer(item, decision.previous, now, "its deadline could not be armed")
         if conflict := self.runs.write(run, decision.previous):
             if isinstance(conflict.found, Dead):
                 self.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
@@ -378,8 +408,8 @@ class Starter:
         waited = message.waited or isinstance(decision.previous, Queued)
         # A redriven run may have waited in line, and be started by another message than the one there.
         if waited or (needs_lock(job) and isinstance(decision.previous, Final)):
-            self.line.begun(message, run, report, locked=needs_lock(job))
-        _count(decision, job, message, report)
+            self.line.begun(message, run, item.report, locked=needs_lock(job))
+        _count(decision, job, message, item.report)
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record was there: the deletion found no run to cancel.
             return self.transitions.write(item, cancel(run, "deleted", now), job)
