@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from scripts.client_code.bodies import DOCUMENTS
@@ -63,78 +64,111 @@ def _awaited(kind: str, asynchronous: bool) -> str:
     return f"Awaitable[{kind}]" if asynchronous else kind
 
 
-def _method(document: Document, method: str, path: str, operation: Mapping[str, Any], *, asynchronous: bool) -> str:
-    positional: list[str] = []
-    keywords: list[str] = []
-    query: list[str] = []
-    headers: list[str] = []
-    told: list[str] = []
-    more: list[str] = []
+@dataclass
+class _Arguments:
+    """The arguments of a method: how it takes them, what its docstring says of them, and how it passes them on."""
 
-    def argument(name: str, kind: Schema, *, required: bool, sent: str | None = None, about: str | None = None) -> str:
+    document: Document
+    path: str
+    positional: list[str] = field(default_factory=list)
+    keywords: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    query: list[str] = field(default_factory=list)
+    headers: list[str] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
+    """What the call has beside query and headers."""
+
+    def add(self, name: str, kind: Schema, *, required: bool, sent: str | None = None, about: str | None = None) -> str:
+        """Take one more argument; its name in Python. `sent`: its type, where the schema does not say it."""
         python = python_name(name)
-        annotation = sent or document.annotation(kind, sent=True)
+        annotation = sent or self.document.annotation(kind, sent=True)
         if required:
-            positional.append(f"{python}: {annotation}")
+            self.positional.append(f"{python}: {annotation}")
         else:
-            keywords.append(f"{python}: {annotation.removesuffix(' | None')} | None = None")
+            self.keywords.append(f"{python}: {annotation.removesuffix(' | None')} | None = None")
         if about := about or kind.get("description"):
-            told.append(f"`{python}`: {about[0].lower() + about[1:] if about[1:2].islower() else about}")
+            self.told.append(f"`{python}`: {about[0].lower() + about[1:] if about[1:2].islower() else about}")
         return python
 
-    for reference in operation.get("parameters", ()):
-        parameter = document.parameters[reference["$ref"].rpartition("/")[2]] if "$ref" in reference else reference
-        name, place = parameter["name"], parameter["in"]
-        if name.lower() in LEFT_OUT_PARAMETERS:
-            continue
-        kind = parameter["schema"]
+    def add_parameter(self, parameter: Mapping[str, Any]) -> None:
+        """Take a parameter of the path, the query or the headers."""
+        name, place, kind = parameter["name"], parameter["in"], parameter["schema"]
         about = parameter.get("description", "")
         sent = _query_type(kind, about)
         if states := _STATES.fullmatch(kind.get("pattern", "")):
-            sent = document.one_or_more(states[1].split("|"))
+            sent = self.document.one_or_more(states[1].split("|"))
             about = about.partition(", separated by commas")[0]
-        python = argument(name, kind, required=place == "path", sent=sent, about=about)
+        python = self.add(name, kind, required=place == "path", sent=sent, about=about)
         if place == "path":
-            path = path.replace(f"{{{name}}}", f"{{{python}}}")
+            self.path = self.path.replace(f"{{{name}}}", f"{{{python}}}")
         elif place == "query":
-            query.append(f'"{name}": {python}')
+            self.query.append(f'"{name}": {python}')
         elif name.lower() == "idempotency-key":
-            more.append("idempotency_key=idempotency_key")
+            self.sent.append("idempotency_key=idempotency_key")
         else:
-            headers.append(f'"{name}": {python}')
-    if any("run" in way for way in operation.get("security", ())):
-        positional.append("token: str")
-        told.append("`token`: the attempt's callback token")
-        more.append("token=token")
-    body = document.body(operation)
-    if body in DOCUMENTS:
-        positional.append(f"{DOCUMENTS[body]}: bodies.{body}")
-        more.append(f"body={DOCUMENTS[body]}")
-    elif body is not None:
-        schema = document.schemas[body]
+            self.headers.append(f'"{name}": {python}')
+
+    def add_token(self) -> None:
+        """Take the token of a run."""
+        self.positional.append("token: str")
+        self.told.append("`token`: the attempt's callback token")
+        self.sent.append("token=token")
+
+    def add_body(self, body: str) -> None:
+        """Take a body: a document as a whole, another one field by field."""
+        if body in DOCUMENTS:
+            self.positional.append(f"{DOCUMENTS[body]}: bodies.{body}")
+            self.sent.append(f"body={DOCUMENTS[body]}")
+            return
+        schema = self.document.schemas[body]
         required = schema.get("required", ())
-        names = []
-        for field, kind in schema["properties"].items():
-            names.append(f'"{field}": {argument(field, kind, required=field in required)}')
-        positional[:] = [re.sub(r"\b(JobRequest)\b", r"bodies.\1", each) for each in positional]
-        more.append(f"fields={{{', '.join(names)}}}")
-    if query:
-        more.append(f"query={{{', '.join(query)}}}")
-    if headers:
-        more.append(f"headers={{{', '.join(headers)}}}")
+        fields = schema["properties"].items()
+        names = [f'"{name}": {self.add(name, kind, required=name in required)}' for name, kind in fields]
+        self.positional = [re.sub(r"\b(JobRequest)\b", r"bodies.\1", each) for each in self.positional]
+        self.sent.append(f"fields={{{', '.join(names)}}}")
+
+    @property
+    def taken(self) -> str:
+        """As the method's head lists them."""
+        return ", ".join(("self", *self.positional, *(("*", *self.keywords) if self.keywords else ())))
+
+    @property
+    def passed(self) -> list[str]:
+        """As the call takes them."""
+        query = [f"query={{{', '.join(self.query)}}}"] if self.query else []
+        headers = [f"headers={{{', '.join(self.headers)}}}"] if self.headers else []
+        return [*self.sent, *query, *headers]
+
+
+def _arguments(document: Document, path: str, operation: Mapping[str, Any]) -> _Arguments:
+    arguments = _Arguments(document, path)
+    for reference in operation.get("parameters", ()):
+        parameter = document.parameters[reference["$ref"].rpartition("/")[2]] if "$ref" in reference else reference
+        if parameter["name"].lower() not in LEFT_OUT_PARAMETERS:
+            arguments.add_parameter(parameter)
+    if any("run" in way for way in operation.get("security", ())):
+        arguments.add_token()
+    if (body := document.body(operation)) is not None:
+        arguments.add_body(body)
+    return arguments
+
+
+def _method(document: Document, method: str, path: str, operation: Mapping[str, Any], *, asynchronous: bool) -> str:
+    arguments = _arguments(document, path, operation)
     answer = document.answer(operation)
     paged = answer is not None and answer.endswith("Page")
     item = document.named(document.schemas[answer]["properties"]["items"]["items"]) if paged and answer else answer
     model = f"models.{item}" if item else "Answer"
     page = "AsyncPage" if asynchronous else "Page"
-    kind = f"{page}[{model}]" if paged else model if item else "Answer"
-    arguments = ", ".join(("self", *positional, *(("*", *keywords) if keywords else ())))
-    target = re.sub(r"^/v1/", "", path)
+    kind = f"{page}[{model}]" if paged else model
+    target = re.sub(r"^/v1/", "", arguments.path)
     literal = f'"{target}"' if "{" not in target else f'Call.at("{target}", {_names(target)})'
     summary = operation["summary"].rstrip(".") + "."
-    description = "\n\n".join(part for part in (summary, operation.get("description", ""), _listed(told)) if part)
-    sending = f"self._{'page' if paged else 'send'}(Call({', '.join((repr(method), literal, *more))}), {model})"
-    head = f"def {snake(operation['operationId'])}({arguments}) -> {_awaited(kind, asynchronous)}:"
+    paragraphs = (summary, operation.get("description", ""), _listed(arguments.told))
+    description = "\n\n".join(part for part in paragraphs if part)
+    call = f"Call({', '.join((repr(method), literal, *arguments.passed))})"
+    sending = f"self._{'page' if paged else 'send'}({call}, {model})"
+    head = f"def {snake(operation['operationId'])}({arguments.taken}) -> {_awaited(kind, asynchronous)}:"
     return f"    {head}\n{docstring(description, 8)}\n        return {sending}\n"
 
 

@@ -17,7 +17,7 @@ from duecourse.messages import MessageKind
 from tests.support.examples import examples
 from tests.support.jobs import job
 from tests.support.run_promises import Promises
-from tests.support.run_world import World
+from tests.support.run_world import Letter, World
 
 CLOCKS_DIFFER = 5
 """By how many seconds a worker's clock may be wrong, to either side."""
@@ -106,11 +106,21 @@ BEGINNINGS = st.sampled_from(
 """What chance alone would seldom come to: one is played before the steps that are drawn."""
 
 
+WAITS = {"wait": (0, 1), "long wait": (115, 2), "very long wait": (0, 600)}
+"""Seconds: so many, and so many more for each `pick`."""
+
+COMMANDS = {
+    "complete": MessageKind.COMPLETE,
+    "fail": MessageKind.FAIL,
+    "cancel": MessageKind.CANCEL,
+    "redrive": MessageKind.REDRIVE,
+}
+
+
 def play(world: World, step: Step, original: Job) -> None:
     """One step."""
     letter = world.letters[step.pick % len(world.letters)]
     newest = world.letters[-1 - step.pick % min(len(world.letters), 3)]
-    attempt = 1 if world.record is None else max(world.record.attempt, 1)
     match step.do:
         case "deliver":
             world.deliver(newest, skew=step.skew, hold=False, crash=step.crash)
@@ -124,41 +134,46 @@ def play(world: World, step: Step, original: Job) -> None:
             world.end_call(step.pick, step.outcome, draw=step.pick / 12, crash=step.crash)
         case "crash":
             world.crash_call(step.pick)
-        case "wait":
-            world.time += step.pick
-        case "long wait":
-            world.time += 115 + step.pick * 2
-        case "very long wait":
-            world.time += 600 * step.pick
+        case wait if wait in WAITS:
+            least, each = WAITS[wait]
+            world.time += least + each * step.pick
         case "forge":
             nonce = letter.request.nonce if step.crash else None
             world.post(step.kind, step.attempt, nonce=nonce)
-        case "complete":
-            world.post(MessageKind.COMPLETE, attempt)
-        case "fail":
-            world.post(MessageKind.FAIL, attempt)
-        case "cancel":
-            world.post(MessageKind.CANCEL, attempt)
-        case "redrive":
-            world.post(MessageKind.REDRIVE, attempt)
+        case command if command in COMMANDS:
+            world.post(COMMANDS[command], 1 if world.record is None else max(world.record.attempt, 1))
         case "beat":
             world.beat()
-        case "strand":
-            world.strand(newest)
-        case "bring back":
-            world.bring_back(newest)
-        case "send afresh":
-            world.send_afresh(newest)
         case "reconcile":
             world.reconcile(letter, skew=step.skew)
+        case "strand" | "bring back" | "send afresh":
+            move(world, step.do, newest)
+        case "change" | "delete" | "recreate":
+            change(world, step, original)
+        case other:
+            raise AssertionError(f"{other} is no step")
+
+
+def move(world: World, do: str, letter: Letter) -> None:
+    """Between its lane and the dead letters."""
+    match do:
+        case "strand":
+            world.strand(letter)
+        case "bring back":
+            world.bring_back(letter)
+        case "send afresh":
+            world.send_afresh(letter)
+
+
+def change(world: World, step: Step, original: Job) -> None:
+    """The job."""
+    match step.do:
         case "change" if step.crash:
             world.change_job()
         case "delete" if step.crash:
             world.delete_job()
         case "recreate":
             world.recreate_job(original)
-        case _:
-            pass
 
 
 def drain(world: World) -> None:

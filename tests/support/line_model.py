@@ -109,26 +109,47 @@ class Shared:
 
     def answer(self, state: State, asked: Asked) -> tuple[Any, State]:
         """What a port answers, and the state after it."""
-        values, of = self.kept.values, self.kept.of
         match asked.what, asked.with_:
             case "get", (local,):
                 return self.record(state, local), state
             case "write", (run, previous):
                 return self._write(state, run, previous)
+            case (("lock" | "locked" | "unlock"), _):
+                return self._of_lock(state, asked)
+            case (("enter" | "leave" | "waiting" | "length"), _):
+                return self._of_line(state, asked)
+            case "watch", ():
+                return self.kept.values[state.watch], state
+            case "set_watch", (watch, previous):
+                if state.watch != self.kept.of(previous):  # told apart by the nonce, new each time, and the call
+                    return False, state
+                return True, state._replace(watch=self.kept.of(watch))
+            case "send", (message, delay):
+                return True, self.posted(state, message, delay)
+            case _:
+                raise AssertionError(f"nobody answers {asked}")
+
+    def _of_lock(self, state: State, asked: Asked) -> tuple[Any, State]:
+        held: Lock | None
+        match asked.what, asked.with_:
             case "lock", (lock, previous):
-                held: Lock | None = values[state.lock]
+                held = self.kept.values[state.lock]
                 own = held is not None and held.holder == lock.holder and held.rank <= lock.rank
                 own = own and held is not None and held.called_until is None
                 if held is None or own or held == previous:
-                    return None, state._replace(lock=of(lock))
+                    return None, state._replace(lock=self.kept.of(lock))
                 return held, state
-            case "locked", ():
-                return self.held(state), state
             case "unlock", (holder, through, free):
                 held = self.held(state)
                 if held is not None and held.holder == holder and held.rank <= through:
-                    return True, state._replace(lock=0 if free is None else of(free))
+                    return True, state._replace(lock=0 if free is None else self.kept.of(free))
                 return held is None, state
+            case _:
+                return self.held(state), state
+
+    def _of_line(self, state: State, asked: Asked) -> tuple[Any, State]:
+        values, of = self.kept.values, self.kept.of
+        match asked.what, asked.with_:
             case "enter", (message,):
                 place = of(position_of(message))
                 if any(standing == place for standing, _ in state.line):
@@ -146,18 +167,9 @@ class Shared:
                 if numbers not in self.lines:
                     self.lines[numbers] = tuple(values[number] for number in numbers)
                 return self.lines[numbers], state
-            case "length", (limit,):
-                return min(len(state.line), limit), state
-            case "watch", ():
-                return values[state.watch], state
-            case "set_watch", (watch, previous):
-                if state.watch != of(previous):  # told apart by the nonce, which is new each time, and the call
-                    return False, state
-                return True, state._replace(watch=of(watch))
-            case "send", (message, delay):
-                return True, self.posted(state, message, delay)
             case _:
-                raise AssertionError(f"nobody answers {asked}")
+                (limit,) = asked.with_
+                return min(len(state.line), limit), state
 
     def posted(self, state: State, message: RunMessage, delay: float = 0) -> State:
         """The state with a message in the lane."""
