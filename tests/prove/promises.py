@@ -319,7 +319,7 @@ class Promises:
                 for run, calls in self.calls.items():
                     parts = run.split(".")
                     due = at(parts[1])
-                    if calls[0].job == job and len(parts) == 2 and begin < due and due < calls[0].began < end - SLACK:
+                    if calls[0].job == job and len(parts) == 2 and begin < due < calls[0].began < end - SLACK:
                         yield (
                             "a paused job does not start",
                             f"{told(calls[0])}, paused at {reply.answered - START:.1f}",

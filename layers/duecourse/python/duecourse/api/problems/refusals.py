@@ -66,7 +66,13 @@ def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> I
     except Problem:
         raise
     except Exception as error:
-        problem = _of_job(error, path, job_quota) or _of_run(error) or _of_workflow(error)
+        problem = (
+            _of_job(error, path)
+            or _of_creation(error, job_quota)
+            or _of_schedule(error)
+            or _of_run(error)
+            or _of_workflow(error)
+        )
         if problem is None or (problem.kind == "invalid-job" and problem.kind not in kinds):
             raise
         raise problem from None
@@ -87,7 +93,7 @@ def bad_token() -> Problem:
     )
 
 
-def _of_job(error: Exception, path: Mapping[str, str], job_quota: int) -> Problem | None:
+def _of_job(error: Exception, path: Mapping[str, str]) -> Problem | None:
     match error:
         case JobUnknownError() if "workflow_id" in path:
             return unknown_workflow(unquote(path["workflow_id"]))
@@ -105,6 +111,19 @@ def _of_job(error: Exception, path: Mapping[str, str], job_quota: int) -> Proble
                 "The job's place in the schedule cannot be read, so it cannot be changed. "
                 "Delete it and create it anew, or ask the operator. Nothing was changed.",
             )
+        case StoreBusyError() if "workflow_id" in path:
+            detail = "Too much is written at this moment; some of its jobs may be written. Send the same request again"
+            return later("busy", f"{detail} in some seconds: it goes on where this one ended.")
+        case StoreBusyError():
+            return busy()
+        case TasksUnavailableError():
+            detail = "The registered tasks cannot be looked up just now; nothing was changed."
+            return later("tasks-unavailable", f"{detail} Try again in some seconds.")
+    return None
+
+
+def _of_creation(error: Exception, job_quota: int) -> Problem | None:
+    match error:
         case JobExistsError():
             fault = FieldFault("is taken; choose another id, or delete that job first", "/id")
             return Problem("job-exists", f'There is a job "{error}" already.', faults=[fault])
@@ -117,14 +136,11 @@ def _of_job(error: Exception, path: Mapping[str, str], job_quota: int) -> Proble
         case JobQuotaError():
             full = f"There are {job_quota} jobs, which is the quota (job_quota)"
             return Problem("job-quota", f"{full}; delete some, or ask the operator for more.")
-        case StoreBusyError() if "workflow_id" in path:
-            detail = "Too much is written at this moment; some of its jobs may be written. Send the same request again"
-            return later("busy", f"{detail} in some seconds: it goes on where this one ended.")
-        case StoreBusyError():
-            return busy()
-        case TasksUnavailableError():
-            detail = "The registered tasks cannot be looked up just now; nothing was changed."
-            return later("tasks-unavailable", f"{detail} Try again in some seconds.")
+    return None
+
+
+def _of_schedule(error: Exception) -> Problem | None:
+    match error:
         case ExclusionError():
             return invalid([FieldFault(error.detail, f"/exclude/{error.index}")])
         case ScheduleError():

@@ -146,7 +146,7 @@ def _matches(kind: str, name: str, pattern: str) -> bool:
     if kind == "task_definitions":
         family, _, revision = name.partition(":")
         families, _, revisions = pattern.partition(":")
-        return fnmatchcase(family, families) and (revisions == "*" or revision == revisions)
+        return fnmatchcase(family, families) and revisions in ("*", revision)
     return fnmatchcase(name, pattern)
 
 
