@@ -17,7 +17,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.ports import Claim, ClaimResult, JobStore
+from duecourse.ports import Claim, ClaimResult, JobFilter, JobStore
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.draft import Draft
@@ -79,7 +79,9 @@ def test_of_two_who_saw_the_same_version_one_is_refused(any_tables: Tables) -> N
     assert (found.revision, found.generation, standing) == (made.revision + 1, made.generation, cursor(made))
     store = any_tables.job_store(SystemClock())
     tags = ["old", *(f"t{number}" for number in range(8))]
-    assert [tag for tag in tags if store.page_tag("default", tag, limit=9, after=None).items] == [f"t{winner}"]
+    assert [tag for tag in tags if store.page("default", JobFilter(tag=tag), limit=9, after=None).items] == [
+        f"t{winner}"
+    ]
 
 
 def test_patches_of_different_fields_at_once_all_come_to_pass(any_tables: Tables) -> None:

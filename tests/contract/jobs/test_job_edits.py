@@ -11,7 +11,7 @@ from duecourse.adapters.dynamodb.jobs.tenant_limits import total
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
-from duecourse.ports import JobQuotaError, JobStore, KeyUsedError, UsedKey
+from duecourse.ports import JobFilter, JobQuotaError, JobStore, KeyUsedError, UsedKey
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
@@ -34,7 +34,7 @@ def count(tables: Tables) -> int:
 
 
 def tagged(store: JobStore, tag: str) -> list[str]:
-    return [of.id for of, _ in store.page_tag("default", tag, limit=10, after=None).items]
+    return [of.id for of, _ in store.page("default", JobFilter(tag=tag), limit=10, after=None).items]
 
 
 def test_an_edit_is_written_over_the_revision_that_was_read_and_no_other(any_tables: Tables) -> None:
@@ -98,9 +98,8 @@ def test_pages_by_prefix_and_by_tag_go_on_where_they_ended(any_tables: Tables) -
     def walk(**where: Any) -> list[str]:
         seen: list[str] = []
         after: str | None = None
-        read = store.page_tag if "tag" in where else store.page
         while True:
-            page = read("default", limit=3, after=after, **where)
+            page = store.page("default", JobFilter(**where), limit=3, after=after)
             seen += [of.id for of, standing in page.items if standing == cursor(of)]
             after = page.following
             if after is None:

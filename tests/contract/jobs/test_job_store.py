@@ -11,7 +11,7 @@ from duecourse.domain.jobs.policies import Completion, EventKind, JobState, Lane
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.targets.target_document import type_of
 from duecourse.domain.targets.targets import HttpTarget
-from duecourse.ports import StoreBusyError
+from duecourse.ports import JobFilter, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, cursor, job
@@ -180,11 +180,11 @@ def test_a_page_of_one_state_looks_at_many_jobs_for_those_in_it(any_tables: Tabl
     for number in range(12):
         made = job(id=f"job-{number:02}", state=JobState.PAUSED if number in {2, 9, 10} else JobState.ACTIVE)
         store.create(made, cursor(made))
-    page = store.page("default", limit=2, after=None, state=JobState.PAUSED)
+    page = store.page("default", JobFilter(state=JobState.PAUSED), limit=2, after=None)
     assert [(of.id, found == cursor(of)) for of, found in page.items] == [("job-02", True), ("job-09", True)]
-    rest = store.page("default", limit=2, after=page.following, state=JobState.PAUSED)
+    rest = store.page("default", JobFilter(state=JobState.PAUSED), limit=2, after=page.following)
     assert ([of.id for of, _ in rest.items], rest.following) == (["job-10"], None)
-    none = store.page("default", limit=2, after=None, prefix="job-0", state=JobState.COMPLETED)
+    none = store.page("default", JobFilter("job-0", state=JobState.COMPLETED), limit=2, after=None)
     assert (none.items, none.following) == ((), None)
 
 
@@ -195,7 +195,7 @@ def test_jobs_in_one_state_are_looked_at_with_one_query(dynamodb_tables: Tables)
         store.create(made, cursor(made))
     events = dynamodb_tables.client.meta.events
     events.register("before-call.dynamodb.*", lambda model, **_: asked.append(model.name), unique_id="count")
-    page = store.page("default", limit=2, after=None, state=JobState.ACTIVE)
+    page = store.page("default", JobFilter(state=JobState.ACTIVE), limit=2, after=None)
     events.unregister("before-call.dynamodb.*", unique_id="count")
     assert ([of.id for of, _ in page.items], page.following) == (["job-0", "job-2"], "job-2")
     assert asked == ["Query", "BatchGetItem"]
@@ -208,7 +208,7 @@ def test_only_the_jobs_of_a_page_have_their_large_payloads_read(dynamodb_tables:
         store.create(made, cursor(made))
     events = dynamodb_tables.client.meta.events
     events.register("before-call.dynamodb.*", lambda model, **_: asked.append(model.name), unique_id="count")
-    page = store.page("default", limit=2, after=None, passes=lambda job: job.owner == "ben")
+    page = store.page("default", JobFilter(owner="ben"), limit=2, after=None)
     events.unregister("before-call.dynamodb.*", unique_id="count")
     assert [(of.id, of.payload == "x" * 5000) for of, _ in page.items] == [("job-0", True), ("job-2", True)]
     assert page.following == "job-2"

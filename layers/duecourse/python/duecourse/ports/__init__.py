@@ -15,15 +15,16 @@ from duecourse.ports.cursors import (
     Timers,
 )
 from duecourse.ports.jobs import (
+    EVERY_JOB,
     ChangePage,
     CursorPage,
     IdPage,
     JobCursor,
+    JobFilter,
     JobPage,
     JobQuotaError,
     JobStore,
     KeyUsedError,
-    Passes,
     SeatsChangedError,
     SeatStore,
     StoreBusyError,

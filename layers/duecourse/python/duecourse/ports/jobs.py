@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
 from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.states import Run
+from duecourse.domain.targets.targets import WorkflowTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,35 @@ class SeatStore(Protocol):
         """Write them, unless they have changed since they were read."""
 
 
-Passes = Callable[[Job], bool]
-"""Whether a job is among those asked for."""
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Selects jobs of a tenant by the beginning of their id (`prefix`), a part of their name (in any case), tag, state
+    and owner; only `workflows`.
+    """
+
+    prefix: str = ""
+    name: str | None = None
+    tag: str | None = None
+    state: JobState | None = None
+    owner: str | None = None
+    workflows: bool = False
+
+    @property
+    def sifts(self) -> bool:
+        """Whether jobs are left out that an index finds by prefix and tag."""
+        return any(each is not None for each in (self.name, self.state, self.owner)) or self.workflows
+
+    def passes(self, job: Job) -> bool:
+        """Whether a job that has prefix and tag is asked for; its payload does not matter."""
+        return (
+            (self.name is None or self.name.casefold() in job.name.casefold())
+            and self.state in (None, job.state)
+            and self.owner in (None, job.owner)
+            and (isinstance(job.target, WorkflowTarget) or not self.workflows)
+        )
+
+
+EVERY_JOB = JobFilter()
 
 
 class JobStore(Protocol):
@@ -192,34 +220,12 @@ class JobStore(Protocol):
         """The changes under that id, newest first, also of a deleted job. Strongly consistent."""
 
     def page(
-        self,
-        tenant: str,
-        *,
-        limit: int,
-        after: str | None,
-        prefix: str = "",
-        state: JobState | None = None,
-        passes: Passes | None = None,
-        budget: Budget | None = None,
+        self, tenant: str, where: JobFilter = EVERY_JOB, *, limit: int, after: str | None, budget: Budget | None = None
     ) -> JobPage:
-        """Jobs of a tenant whose id begins with `prefix` and sorts after `after`. With `state` those alone that are in
-        it, with `passes` those that it says True to, which hears of a job without its payload: a bounded number of jobs
-        is looked at, so the page may be short or empty and still have a next page. It is short, too, where large
-        payloads have used up `budget`.
+        """Jobs of a tenant whose id sorts after `after`. If the filter sifts, a bounded number of jobs is looked at, so
+        the page may be short or empty and still have a next page. It is short, too, where large payloads have used up
+        `budget`.
         """
-
-    def page_tag(
-        self,
-        tenant: str,
-        tag: str,
-        *,
-        limit: int,
-        after: str | None,
-        prefix: str = "",
-        passes: Passes | None = None,
-        budget: Budget | None = None,
-    ) -> JobPage:
-        """The same for jobs with the tag."""
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
         """The ids alone, of all jobs or of those with the tag. May be stale."""

@@ -17,7 +17,8 @@ from duecourse.api.request import Request
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.jobs.job_limits import MAX_NAME, MAX_OWNER
 from duecourse.domain.jobs.policies import JobState
-from duecourse.usecases.jobs.job_view import JobFilter, JobView
+from duecourse.ports import JobFilter
+from duecourse.usecases.jobs.job_view import JobView
 
 
 def _prefix(text: str) -> str:

@@ -13,15 +13,16 @@ from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.states import Run
 from duecourse.ports import (
+    EVERY_JOB,
     ChangePage,
     Clock,
     CursorPage,
     IdPage,
     JobCursor,
+    JobFilter,
     JobPage,
     JobQuotaError,
     KeyUsedError,
-    Passes,
     SeatsChangedError,
     SeatStore,
     StoreBusyError,
@@ -182,65 +183,31 @@ class MemoryJobStore:
         return ChangePage(tuple(changes[place] for place in places[:limit]), following)
 
     def page(
-        self,
-        tenant: str,
-        *,
-        limit: int,
-        after: str | None,
-        prefix: str = "",
-        state: JobState | None = None,
-        passes: Passes | None = None,
-        budget: Budget | None = None,
+        self, tenant: str, where: JobFilter = EVERY_JOB, *, limit: int, after: str | None, budget: Budget | None = None
     ) -> JobPage:
-        return self._page(tenant, None, limit, after, prefix, state, passes)
-
-    def page_tag(
-        self,
-        tenant: str,
-        tag: str,
-        *,
-        limit: int,
-        after: str | None,
-        prefix: str = "",
-        passes: Passes | None = None,
-        budget: Budget | None = None,
-    ) -> JobPage:
-        return self._page(tenant, tag, limit, after, prefix, passes=passes)
+        with self._items.lock:
+            ids = sorted(
+                job.id
+                for (owner, _), job in self._items.jobs.items()
+                if owner == tenant and (where.tag is None or where.tag in job.tags) and where.passes(job)
+            )
+            ids = [job_id for job_id in ids if job_id.startswith(where.prefix) and (after is None or job_id > after)]
+            found = [self.get_both(tenant, job_id) for job_id in ids[:limit]]
+        following = ids[limit - 1] if len(ids) > limit else None
+        return JobPage(tuple((job, cursor) for job, cursor in found if job is not None), following)
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
-        page = self._page(tenant, tag, limit, after, "")
+        page = self.page(tenant, JobFilter(tag=tag), limit=limit, after=after)
         return IdPage([job.id for job, _ in page.items], page.following)
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
-        page = self._page(tenant, None, limit, after, "")
+        page = self.page(tenant, limit=limit, after=after)
         entries = tuple(JobCursor(job.id, job.state, cursor) for job, cursor in page.items)
         return CursorPage(entries, page.following)
 
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
         found = ((job_id, self.get(tenant, job_id)) for job_id in job_ids)
         return {job_id for job_id, job in found if job is not None and tag in job.tags}
-
-    def _page(
-        self,
-        tenant: str,
-        tag: str | None,
-        limit: int,
-        after: str | None,
-        prefix: str,
-        state: JobState | None = None,
-        passes: Passes | None = None,
-    ) -> JobPage:
-        with self._items.lock:
-            ids = sorted(
-                job.id
-                for (owner, _), job in self._items.jobs.items()
-                if owner == tenant and (tag is None or tag in job.tags) and state in (None, job.state)
-                if passes is None or passes(replace(job, payload=None))
-            )
-            ids = [job_id for job_id in ids if job_id.startswith(prefix) and (after is None or job_id > after)]
-            found = [self.get_both(tenant, job_id) for job_id in ids[:limit]]
-        following = ids[limit - 1] if len(ids) > limit else None
-        return JobPage(tuple((job, cursor) for job, cursor in found if job is not None), following)
 
     def _written(self, seats: Seats | None, record: ChangeRecord | None) -> None:
         """What is written with a job."""

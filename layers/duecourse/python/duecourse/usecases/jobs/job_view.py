@@ -10,7 +10,6 @@ from duecourse.domain.jobs.plan import MAX_FIRINGS, Row
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.occurrences import Occurrences
-from duecourse.domain.targets.targets import WorkflowTarget
 
 AT_ONCE_SECONDS = 120
 """Occurrences this close to a job's creation are sent at once: the next tick may come after them."""
@@ -31,34 +30,6 @@ class JobViewPage:
 
     items: tuple[JobView, ...]
     following: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """Selects jobs of a tenant by the beginning of their id (`prefix`), a part of their name (in any case), tag, state
-    and owner; only `workflows`.
-    """
-
-    prefix: str = ""
-    name: str | None = None
-    tag: str | None = None
-    state: JobState | None = None
-    owner: str | None = None
-    workflows: bool = False
-
-    @property
-    def sifts(self) -> bool:
-        """Whether jobs are left out that the store finds."""
-        return any(each is not None for each in (self.name, self.state, self.owner)) or self.workflows
-
-    def passes(self, job: Job) -> bool:
-        """Whether a job that the store has found is asked for."""
-        return (
-            (self.name is None or self.name.casefold() in job.name.casefold())
-            and self.state in (None, job.state)
-            and self.owner in (None, job.owner)
-            and (isinstance(job.target, WorkflowTarget) or not self.workflows)
-        )
 
 
 def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:

@@ -15,7 +15,7 @@ from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.interval import check_interval
 from duecourse.domain.schedules.occurrences import occurrences_of
-from duecourse.ports import Clock, JobStore, KeyUsedError, Lanes, Randomness, Tasks, UsedKey
+from duecourse.ports import EVERY_JOB, Clock, JobFilter, JobStore, KeyUsedError, Lanes, Randomness, Tasks, UsedKey
 from duecourse.usecases.dispatch.enqueue import outgoing
 from duecourse.usecases.jobs.draft import Draft, made_up_id
 from duecourse.usecases.jobs.job_errors import (
@@ -27,7 +27,7 @@ from duecourse.usecases.jobs.job_errors import (
     KeySpentError,
     Precondition,
 )
-from duecourse.usecases.jobs.job_view import AT_ONCE_SECONDS, JobFilter, JobView, JobViewPage, view_of
+from duecourse.usecases.jobs.job_view import AT_ONCE_SECONDS, JobView, JobViewPage, view_of
 from duecourse.usecases.jobs.membership import Membership
 from duecourse.usecases.jobs.reservations import unreserved
 from duecourse.usecases.jobs.seating import Seating
@@ -179,22 +179,13 @@ class Jobs:
         *,
         limit: int,
         after: str | None,
-        where: JobFilter | None = None,
+        where: JobFilter = EVERY_JOB,
         budget: Budget | None = None,
     ) -> JobViewPage:
         """Jobs whose id sorts after `after`. A page of jobs of one state, name or owner, or of workflows, reads a
         bounded number of jobs: it may be short or empty and still have a next page. It ends where `budget` is full.
         """
-        where = JobFilter() if where is None else where
-        passes = where.passes if where.sifts else None
-        if where.tag is None:
-            page = self.store.page(
-                tenant, limit=limit, after=after, prefix=where.prefix, state=where.state, passes=passes, budget=budget
-            )
-        else:
-            page = self.store.page_tag(
-                tenant, where.tag, limit=limit, after=after, prefix=where.prefix, passes=passes, budget=budget
-            )
+        page = self.store.page(tenant, where, limit=limit, after=after, budget=budget)
         return JobViewPage(self._views(page.items), page.following)
 
     def delete(

@@ -16,7 +16,7 @@ from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
-from duecourse.ports import CursorPage, IdPage, JobCursor, JobPage, Passes
+from duecourse.ports import CursorPage, IdPage, JobCursor, JobFilter, JobPage
 
 LOOKED_AT = 1000
 """Jobs that are looked at for a page of some of them, more than a page may have: a query of them reads 1 MB at most,
@@ -31,46 +31,28 @@ logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
 class JobPages:
-    """Reads pages (ports.JobStore.page and page_tag)."""
+    """Reads pages (ports.JobStore.page)."""
 
     def __init__(self, client: Any, table: str) -> None:
         self._client = client
         self._table = table
 
-    def of_tenant(
-        self,
-        tenant: str,
-        *,
-        limit: int,
-        after: str | None,
-        prefix: str,
-        state: JobState | None,
-        passes: Passes | None,
-        budget: Budget,
-    ) -> JobPage:
-        """See ports.JobStore.page."""
+    def of_tenant(self, tenant: str, where: JobFilter, limit: int, after: str | None, budget: Budget) -> JobPage:
+        """Those of the tenant index."""
         last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
-        size = limit if state is None and passes is None else LOOKED_AT
-        items, more = self._query("tenant", tenant, "job_id", prefix, size, last, state=state, IndexName="tenant")
-        return self._page(items, None if more is None else more["job_id"]["S"], limit, passes, budget)
+        size = LOOKED_AT if where.sifts else limit
+        items, more = self._query(
+            "tenant", tenant, "job_id", where.prefix, size, last, state=where.state, IndexName="tenant"
+        )
+        return self._page(items, None if more is None else more["job_id"]["S"], where, limit, budget)
 
-    def of_tag(
-        self,
-        tenant: str,
-        tag: str,
-        *,
-        limit: int,
-        after: str | None,
-        prefix: str,
-        passes: Passes | None,
-        budget: Budget,
-    ) -> JobPage:
-        """See ports.JobStore.page_tag."""
-        size = limit if passes is None else max(limit, TAGGED)
-        ids, following = self._marked(tenant, tag, prefix, size, after)
+    def of_tag(self, tenant: str, where: JobFilter, limit: int, after: str | None, budget: Budget) -> JobPage:
+        """Those of the markers of a tag."""
+        size = max(limit, TAGGED) if where.sifts else limit
+        ids, following = self._marked(tenant, where.tag or "", where.prefix, size, after)
         items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
         found = {item["job_id"]["S"]: item for item in items if "job_id" in item}  # others reserve an id
-        return self._page([found[job_id] for job_id in ids if job_id in found], following, limit, passes, budget)
+        return self._page([found[job_id] for job_id in ids if job_id in found], following, where, limit, budget)
 
     def ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
         """See ports.JobStore.page_ids."""
@@ -147,14 +129,12 @@ class JobPages:
         items: list[Item] = answer["Items"]
         return items, answer.get("LastEvaluatedKey")
 
-    def _page(
-        self, items: list[Item], following: str | None, limit: int, passes: Passes | None, budget: Budget
-    ) -> JobPage:
+    def _page(self, items: list[Item], following: str | None, where: JobFilter, limit: int, budget: Budget) -> JobPage:
         """Of the items those that pass, `limit` at most, and no further one once the budget is full. Only their
         payloads and cursors are read.
         """
-        if passes is not None:
-            items = [item for item in items if (job := readable(from_item, item)) is not None and passes(job)]
+        if where.sifts:
+            items = [item for item in items if (job := readable(from_item, item)) is not None and where.passes(job)]
         if len(items) > limit:
             following = items[limit - 1]["job_id"]["S"]
         jobs = list[Job]()

@@ -34,18 +34,18 @@ from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
-from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.states import Run
 from duecourse.ports import (
+    EVERY_JOB,
     ChangePage,
     Clock,
     CursorPage,
     IdPage,
+    JobFilter,
     JobPage,
     JobQuotaError,
     KeyUsedError,
-    Passes,
     SeatsChangedError,
     SeatStore,
     StoreBusyError,
@@ -248,34 +248,10 @@ class DynamoJobStore:
         return change_items.page(self._client, self._table, tenant, job_id, limit, before)
 
     def page(
-        self,
-        tenant: str,
-        *,
-        limit: int,
-        after: str | None,
-        prefix: str = "",
-        state: JobState | None = None,
-        passes: Passes | None = None,
-        budget: Budget | None = None,
+        self, tenant: str, where: JobFilter = EVERY_JOB, *, limit: int, after: str | None, budget: Budget | None = None
     ) -> JobPage:
-        return self._pages.of_tenant(
-            tenant, limit=limit, after=after, prefix=prefix, state=state, passes=passes, budget=budget or Budget()
-        )
-
-    def page_tag(
-        self,
-        tenant: str,
-        tag: str,
-        *,
-        limit: int,
-        after: str | None,
-        prefix: str = "",
-        passes: Passes | None = None,
-        budget: Budget | None = None,
-    ) -> JobPage:
-        return self._pages.of_tag(
-            tenant, tag, limit=limit, after=after, prefix=prefix, passes=passes, budget=budget or Budget()
-        )
+        read = self._pages.of_tenant if where.tag is None else self._pages.of_tag
+        return read(tenant, where, limit, after, budget or Budget())
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
         return self._pages.ids(tenant, tag, limit=limit, after=after)
