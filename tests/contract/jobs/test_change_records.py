@@ -8,7 +8,7 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.change_record import KEPT_DAYS, ChangeAction, ChangeRecord, asked, changed, created, deleted
-from duecourse.ports import JobQuotaError
+from duecourse.ports import CreationTerms, JobQuotaError
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
@@ -33,7 +33,7 @@ def cancelled(number: int, at: float = NOON) -> ChangeRecord:
 def test_a_record_comes_back_as_it_was_written(store: DynamoJobStore) -> None:
     made = job(id="nightly", revision=1)
     record = created(made, "anna")
-    assert store.create(made, cursor(made), record=record)
+    assert store.create(made, cursor(made), CreationTerms(record=record))
 
     assert store.history(*JOB, limit=1, before=None).items == (record,)
 
@@ -41,23 +41,25 @@ def test_a_record_comes_back_as_it_was_written(store: DynamoJobStore) -> None:
 def test_the_record_of_a_change_is_written_with_it_or_not_at_all(store: DynamoJobStore) -> None:
     made = job(id="nightly", revision=1)
     after = replace(made, revision=2, updated_at=NOON + 1, name="x")
-    assert store.create(made, cursor(made), record=created(made, "anna"))
+    assert store.create(made, cursor(made), CreationTerms(record=created(made, "anna")))
 
     record = changed(ChangeAction.EDITED, made, after, "bob")
     assert store.change(made, cursor(made), after, cursor(after), record=record)
     late = changed(ChangeAction.EDITED, made, replace(after, name="y", updated_at=NOON + 2), "carl")
     assert not store.change(made, cursor(made), replace(after, name="y"), cursor(after), record=late)
     assert not store.delete(made, deleted_at=NOON + 3, record=deleted(made, "carl", NOON + 3))
-    assert not store.create(made, cursor(made), record=created(replace(made, created_at=NOON + 4), "carl"))
+    assert not store.create(
+        made, cursor(made), CreationTerms(record=created(replace(made, created_at=NOON + 4), "carl"))
+    )
 
     assert actions(store) == [("edited", "bob"), ("created", "anna")]
 
 
 def test_a_creation_that_the_quota_refuses_leaves_no_record(store: DynamoJobStore) -> None:
     first, made = job(id="first", revision=1), job(id="nightly", revision=1)
-    assert store.create(first, cursor(first), quota=1)
+    assert store.create(first, cursor(first), CreationTerms(quota=1))
     with pytest.raises(JobQuotaError):
-        store.create(made, cursor(made), quota=1, record=created(made, "anna"))
+        store.create(made, cursor(made), CreationTerms(quota=1, record=created(made, "anna")))
 
     assert actions(store) == []
 
@@ -65,9 +67,9 @@ def test_a_creation_that_the_quota_refuses_leaves_no_record(store: DynamoJobStor
 def test_the_history_outlives_the_job_and_the_job_recreated_after_it_goes_on_with_it(store: DynamoJobStore) -> None:
     made = job(id="nightly", revision=1)
     again = replace(made, created_at=NOON + 9, generation=made.generation + 9, created_generation=made.generation + 9)
-    assert store.create(made, cursor(made), record=created(made, "anna"))
+    assert store.create(made, cursor(made), CreationTerms(record=created(made, "anna")))
     assert store.delete(made, deleted_at=NOON + 5, record=deleted(made, "bob", NOON + 5))
-    assert store.create(again, cursor(again), record=created(again, "carl"))
+    assert store.create(again, cursor(again), CreationTerms(record=created(again, "carl")))
 
     assert actions(store) == [("created", "carl"), ("deleted", "bob"), ("created", "anna")]
 

@@ -17,7 +17,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.ports import Claim, ClaimResult, JobFilter, JobStore
+from duecourse.ports import Claim, ClaimResult, CreationTerms, JobFilter, JobStore
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.draft import Draft
@@ -193,7 +193,7 @@ def test_creations_at_once_are_all_counted(dynamodb_tables: Tables) -> None:
         made = job(id=f"job-{number}")
         store = dynamodb_tables.job_store(SystemClock())
         barrier.wait(PATIENCE_SECONDS)
-        return store.create(made, cursor(made), quota=100)
+        return store.create(made, cursor(made), CreationTerms(quota=100))
 
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(act, range(6)))

@@ -11,7 +11,7 @@ from duecourse.adapters.dynamodb.jobs.tenant_limits import PARTS, PORTION, part_
 from duecourse.adapters.dynamodb.keys import tenant_key
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job
-from duecourse.ports import JobQuotaError, JobStore
+from duecourse.ports import CreationTerms, JobQuotaError, JobStore
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
@@ -24,7 +24,7 @@ def jobs(number: int) -> list[Job]:
 def create(store: JobStore, of: Job, quota: int | None = None) -> bool:
     """False where the quota refuses it."""
     try:
-        assert store.create(of, cursor(of), quota=quota)
+        assert store.create(of, cursor(of), CreationTerms(quota=quota))
     except JobQuotaError:
         return False
     return True

@@ -11,7 +11,7 @@ from duecourse.adapters.dynamodb.jobs.tenant_limits import total
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
-from duecourse.ports import JobFilter, JobQuotaError, JobStore, KeyUsedError, UsedKey
+from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, JobStore, KeyUsedError, UsedKey
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
@@ -115,14 +115,14 @@ def test_pages_by_prefix_and_by_tag_go_on_where_they_ended(any_tables: Tables) -
 def test_a_quota_is_kept_and_what_is_deleted_makes_room(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = [job(id=f"job-{number}") for number in range(3)]
-    assert store.create(made[0], cursor(made[0]), quota=2)
-    assert store.create(made[1], cursor(made[1]), quota=2)
+    assert store.create(made[0], cursor(made[0]), CreationTerms(quota=2))
+    assert store.create(made[1], cursor(made[1]), CreationTerms(quota=2))
     with pytest.raises(JobQuotaError):
-        store.create(made[2], cursor(made[2]), quota=2)
+        store.create(made[2], cursor(made[2]), CreationTerms(quota=2))
     assert store.get("default", "job-2") is None
-    assert not store.create(made[1], cursor(made[1]), quota=2), "a taken id is the better answer"
+    assert not store.create(made[1], cursor(made[1]), CreationTerms(quota=2)), "a taken id is the better answer"
     assert store.delete(made[0], deleted_at=NOON)
-    assert store.create(made[2], cursor(made[2]), quota=2)
+    assert store.create(made[2], cursor(made[2]), CreationTerms(quota=2))
 
 
 def test_a_key_creates_one_job_until_it_has_expired(dynamodb_tables: Tables) -> None:
@@ -130,15 +130,15 @@ def test_a_key_creates_one_job_until_it_has_expired(dynamodb_tables: Tables) -> 
     first, second = job(id="first"), job(id="second")
     used = replace(KEY, job_id="first")
     assert store.used_key("default", "digest", now=NOON) is None
-    assert store.create(first, cursor(first), now=NOON, key=used)
+    assert store.create(first, cursor(first), CreationTerms(now=NOON, key=used))
     assert store.used_key("default", "digest", now=NOON + 99) == used
     assert store.used_key("somebody", "digest", now=NOON) is None
     with pytest.raises(KeyUsedError):
-        store.create(second, cursor(second), now=NOON + 99, key=replace(KEY, job_id="second"))
+        store.create(second, cursor(second), CreationTerms(now=NOON + 99, key=replace(KEY, job_id="second")))
     assert (store.get("default", "second"), count(dynamodb_tables)) == (None, 1)
     assert store.used_key("default", "digest", now=NOON + 100) is None
     later = replace(KEY, job_id="second", expires_at=int(NOON) + 300)
-    assert store.create(second, cursor(second), now=NOON + 100, key=later)
+    assert store.create(second, cursor(second), CreationTerms(now=NOON + 100, key=later))
     assert store.used_key("default", "digest", now=NOON + 100) == later
 
 
@@ -146,7 +146,7 @@ def test_a_job_that_is_refused_uses_up_no_key(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job()
     added(store, made)
-    assert not store.create(made, cursor(made), now=NOON, key=KEY)
+    assert not store.create(made, cursor(made), CreationTerms(now=NOON, key=KEY))
     assert store.used_key("default", "digest", now=NOON) is None
 
 

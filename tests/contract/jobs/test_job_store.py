@@ -11,7 +11,7 @@ from duecourse.domain.jobs.policies import Completion, EventKind, JobState, Lane
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.targets.target_document import type_of
 from duecourse.domain.targets.targets import HttpTarget
-from duecourse.ports import JobFilter, StoreBusyError
+from duecourse.ports import CreationTerms, JobFilter, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, cursor, job
@@ -120,12 +120,12 @@ def test_a_job_created_anew_comes_after_the_very_deletion_that_it_was_told_of(an
     store.delete(made, deleted_at=NOON + 5)
     gone = store.gone("default", made.id)
     assert gone == Gone(NOON + 5, made.generation)
-    store.create(made, cursor(made), after=gone)
+    store.create(made, cursor(made), CreationTerms(after=gone))
     store.delete(made, deleted_at=NOON + 6)
     with pytest.raises(StoreBusyError):
-        store.create(made, cursor(made), after=gone)
+        store.create(made, cursor(made), CreationTerms(after=gone))
     assert store.get("default", made.id) is None
-    assert store.create(made, cursor(made), after=store.gone("default", made.id))
+    assert store.create(made, cursor(made), CreationTerms(after=store.gone("default", made.id)))
 
 
 def test_a_job_that_changed_meanwhile_is_not_deleted(any_tables: Tables) -> None:

@@ -12,7 +12,7 @@ from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Lane, Overlap
 from duecourse.domain.jobs.seats import Seats
-from duecourse.ports import SeatsChangedError
+from duecourse.ports import CreationTerms, SeatsChangedError
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.draft import Draft
@@ -149,9 +149,9 @@ def test_seats_that_somebody_else_has_taken_meanwhile_are_not_taken_twice(any_ta
     store = any_tables.job_store(SettableClock(NOON))
     read = store.seats.seats("default", Lane.NORMAL)
     first, second = job(id="first", seated=True), job(id="second", seated=True)
-    assert store.create(first, cursor(first), seats=read.given_to("first"))
+    assert store.create(first, cursor(first), CreationTerms(seats=read.given_to("first")))
     with pytest.raises(SeatsChangedError):
-        store.create(second, cursor(second), seats=read.given_to("second"))
+        store.create(second, cursor(second), CreationTerms(seats=read.given_to("second")))
     assert store.get("default", "second") is None
     changed = replace(first, revision=2)
     assert not store.change(first, cursor(first), changed, cursor(first), seats=read.given_to("first"))
@@ -162,7 +162,7 @@ def test_a_note_of_a_look_gives_way_to_who_took_a_seat_meanwhile(any_tables: Tab
     store = any_tables.job_store(SettableClock(NOON))
     read = store.seats.seats("default", Lane.NORMAL)
     made = job(id="first", seated=True)
-    assert store.create(made, cursor(made), seats=read.given_to("first"))
+    assert store.create(made, cursor(made), CreationTerms(seats=read.given_to("first")))
     store.seats.note(replace(read, looked_at=NOON))
     assert store.seats.seats("default", Lane.NORMAL) == Seats("default", Lane.NORMAL, ("first",), 0.0, 1)
 

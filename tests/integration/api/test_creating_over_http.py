@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
-from duecourse.ports import JobStore, KeyUsedError, StoreBusyError
+from duecourse.ports import CreationTerms, JobStore, KeyUsedError, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.api_events import json_event
@@ -117,10 +117,10 @@ class Overtaken:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def create(self, job: Job, cursor: Cursor, **also: Any) -> bool:
+    def create(self, job: Job, cursor: Cursor, terms: CreationTerms) -> bool:
         if self.busy:
             raise StoreBusyError
-        assert self.store.create(job, cursor, **also)
+        assert self.store.create(job, cursor, terms)
         raise KeyUsedError
 
 
@@ -170,9 +170,9 @@ class Slow:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def create(self, job: Job, cursor: Cursor, **also: Any) -> bool:
+    def create(self, job: Job, cursor: Cursor, terms: CreationTerms) -> bool:
         self.clock.advance(6)
-        return self.store.create(job, cursor, **also)
+        return self.store.create(job, cursor, terms)
 
 
 def test_a_batch_answers_before_the_gateway_gives_up_and_goes_on_when_sent_again(tables: Tables) -> None:

@@ -16,7 +16,9 @@ from duecourse.ports.cursors import (
 )
 from duecourse.ports.jobs import (
     EVERY_JOB,
+    NO_TERMS,
     ChangePage,
+    CreationTerms,
     CursorPage,
     IdPage,
     JobCursor,

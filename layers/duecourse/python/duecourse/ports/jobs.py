@@ -69,6 +69,24 @@ class UsedKey:
     expires_at: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreationTerms:
+    """What a job is created under. `quota`: how many jobs the tenant may have. `key` is used up; whether it was used is
+    decided at `now` (UTC seconds; None: the present). `after` is the last deletion under that id. `record` says who
+    created it. `seats` are those of its lane with its own.
+    """
+
+    now: float | None = None
+    quota: int | None = None
+    key: UsedKey | None = None
+    after: Gone | None = None
+    record: ChangeRecord | None = None
+    seats: Seats | None = None
+
+
+NO_TERMS = CreationTerms()
+
+
 class KeyUsedError(Exception):
     """The caller's key has already created a job."""
 
@@ -141,24 +159,11 @@ class JobStore(Protocol):
 
     seats: SeatStore
 
-    def create(
-        self,
-        job: Job,
-        cursor: Cursor,
-        *,
-        now: float | None = None,
-        quota: int | None = None,
-        key: UsedKey | None = None,
-        after: Gone | None = None,
-        record: ChangeRecord | None = None,
-        seats: Seats | None = None,
-    ) -> bool:
+    def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         """Write both; False, and nothing written, if the id is taken or reserved by another request than `job` is.
 
-        `quota`: how many jobs the tenant may have. `key` is used up; whether it was used is decided at `now` (UTC
-        seconds). `after` is the last deletion under that id. `seats` are those of its lane with its own. Raises
-        JobQuotaError, KeyUsedError, SeatsChangedError, StoreBusyError (also if another job of that id was created and
-        deleted meanwhile); nothing is written then.
+        Raises JobQuotaError, KeyUsedError, SeatsChangedError, StoreBusyError (also if another job of that id was
+        created and deleted meanwhile); nothing is written then.
         """
 
     def gone(self, tenant: str, job_id: str) -> Gone | None:

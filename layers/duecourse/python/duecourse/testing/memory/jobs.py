@@ -14,8 +14,10 @@ from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.states import Run
 from duecourse.ports import (
     EVERY_JOB,
+    NO_TERMS,
     ChangePage,
     Clock,
+    CreationTerms,
     CursorPage,
     IdPage,
     JobCursor,
@@ -41,38 +43,28 @@ class MemoryJobStore:
         self._shards = shards
         self.seats: SeatStore = MemorySeats(items)
 
-    def create(
-        self,
-        job: Job,
-        cursor: Cursor,
-        *,
-        now: float | None = None,
-        quota: int | None = None,
-        key: UsedKey | None = None,
-        after: Gone | None = None,
-        record: ChangeRecord | None = None,
-        seats: Seats | None = None,
-    ) -> bool:
+    def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         items, where = self._items, (job.tenant, job.id)
-        at = self._clock.now() if now is None else now
+        at = self._clock.now() if terms.now is None else terms.now
+        key, seats = terms.key, terms.seats
         with items.lock:
+            gone = items.gone.get(where)
             if key is not None and self.used_key(job.tenant, key.digest, now=at) is not None:
                 raise KeyUsedError
             if where in items.jobs or not self._is_vacant(where, job.reserved):
                 return False
-            gone = items.gone.get(where)
-            if after is not None and gone is not None and gone.deleted_at != after.deleted_at:
+            if terms.after is not None and gone is not None and gone.deleted_at != terms.after.deleted_at:
                 raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
             if seats is not None and not _stand(items, seats):
                 raise SeatsChangedError
-            if quota is not None and job_count(items, job.tenant) >= quota:
+            if terms.quota is not None and job_count(items, job.tenant) >= terms.quota:
                 raise JobQuotaError
             items.jobs[where] = job
             items.reserved_ids.pop(where, None)
             items.put_cursor(cursor, self._shards, self._clock.now())
             if key is not None:
                 items.used_keys[job.tenant, key.digest] = key
-            self._written(seats, record)
+            self._written(seats, terms.record)
             return True
 
     def gone(self, tenant: str, job_id: str) -> Gone | None:

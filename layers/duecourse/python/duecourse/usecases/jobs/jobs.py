@@ -15,7 +15,18 @@ from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.interval import check_interval
 from duecourse.domain.schedules.occurrences import occurrences_of
-from duecourse.ports import EVERY_JOB, Clock, JobFilter, JobStore, KeyUsedError, Lanes, Randomness, Tasks, UsedKey
+from duecourse.ports import (
+    EVERY_JOB,
+    Clock,
+    CreationTerms,
+    JobFilter,
+    JobStore,
+    KeyUsedError,
+    Lanes,
+    Randomness,
+    Tasks,
+    UsedKey,
+)
 from duecourse.usecases.dispatch.enqueue import outgoing
 from duecourse.usecases.jobs.draft import Draft, made_up_id
 from duecourse.usecases.jobs.job_errors import (
@@ -126,10 +137,10 @@ class Jobs:
             cursor = cursor_for(job, now)
             check_to_come(cursor.occurrence, job.schedule, job.exclude, now)
             used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
-            quota, record = self.limits.quota, created(job, by)
-            made = self.seating.create(
-                self.store, job, cursor, quota=quota, key=used, after=gone, record=record, member=member
+            terms = CreationTerms(
+                now=job.created_at, quota=self.limits.quota, key=used, after=gone, record=created(job, by)
             )
+            made = self.seating.create(self.store, job, cursor, terms, member=member)
             if made is not None:
                 return self.send_soon(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
             if draft.id is not None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.seats import LOOK_SECONDS, Seats, keeps_seat, loses_seat, may_have_seat
-from duecourse.ports import Clock, JobStore, SeatsChangedError, SeatStore, UsedKey
+from duecourse.ports import Clock, CreationTerms, JobStore, SeatsChangedError, SeatStore
 
 TRIES = 4
 """Tries of a creation whose seat other jobs take at the same moment; the last try asks for no seat."""
@@ -28,16 +27,7 @@ class Seating:
     most: Mapping[Lane, int]
 
     def create(
-        self,
-        store: JobStore,
-        job: Job,
-        cursor: Cursor,
-        *,
-        quota: int | None,
-        key: UsedKey | None,
-        after: Gone | None,
-        record: ChangeRecord,
-        member: bool = False,
+        self, store: JobStore, job: Job, cursor: Cursor, terms: CreationTerms, *, member: bool = False
     ) -> PauseChange | None:
         """Write a new job, with a seat if one is free; None if its id is taken. `member`: it will be one of a workflow.
         Raises as JobStore.create.
@@ -46,16 +36,7 @@ class Seating:
             seats = self._with(job) if left and may_have_seat(job, member=member) else None
             made = _placed(PauseChange(job, cursor), seated=seats is not None)
             try:
-                written = store.create(
-                    made.job,
-                    made.cursor,
-                    now=job.created_at,
-                    quota=quota,
-                    key=key,
-                    after=after,
-                    record=record,
-                    seats=seats,
-                )
+                written = store.create(made.job, made.cursor, replace(terms, seats=seats))
             except SeatsChangedError:
                 continue
             return made if written else None

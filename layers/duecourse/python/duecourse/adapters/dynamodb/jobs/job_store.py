@@ -38,8 +38,10 @@ from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.states import Run
 from duecourse.ports import (
     EVERY_JOB,
+    NO_TERMS,
     ChangePage,
     Clock,
+    CreationTerms,
     CursorPage,
     IdPage,
     JobFilter,
@@ -71,18 +73,8 @@ class DynamoJobStore:
         self._pages = JobPages(client, table)
         self.seats: SeatStore = DynamoSeats(client, table)
 
-    def create(
-        self,
-        job: Job,
-        cursor: Cursor,
-        *,
-        now: float | None = None,
-        quota: int | None = None,
-        key: UsedKey | None = None,
-        after: Gone | None = None,
-        record: ChangeRecord | None = None,
-        seats: Seats | None = None,
-    ) -> bool:
+    def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
+        key, after, seats = terms.key, terms.after, terms.seats
         item, payload = job_item.to_item(job)
         part = part_of(job)
         writes = [
@@ -92,10 +84,11 @@ class DynamoJobStore:
             self._put_cursor(cursor),
             *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
             *tags_added(job, job.tags, self._table),
-            *self._noted(record),
+            *self._noted(terms.record),
         ]
         if key is not None:
-            writes.append(use_key(job.tenant, key, self._clock.now() if now is None else now, self._table))
+            now = self._clock.now() if terms.now is None else terms.now
+            writes.append(use_key(job.tenant, key, now, self._table))
         if after is not None:
             writes.append({"ConditionCheck": self._key(job, GONE) | conditions.still(after)})
         used = len(writes) - 1 - (after is not None)
@@ -113,7 +106,7 @@ class DynamoJobStore:
                 return not failed
             if seats is not None and failed == [2]:
                 raise SeatsChangedError
-            if (stocked := self._count.stocked(job.tenant, part, quota)) is None:
+            if (stocked := self._count.stocked(job.tenant, part, terms.quota)) is None:
                 raise JobQuotaError
             part, writes[1] = stocked, self._count.take(job.tenant, stocked)
         raise StoreBusyError(f"the count of {job.tenant}'s jobs")
