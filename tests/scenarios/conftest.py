@@ -13,7 +13,8 @@ import pytest
 
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support import in_process
-from tests.support.tables import Stores, create_tables
+from tests.support.tables import Stores, Tables, create_tables
+from tests.support.world import Office, World
 
 OVER_BOTH = {
     "dispatch": ("catch_ups",),
@@ -51,3 +52,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def tables(request: pytest.FixtureRequest) -> Stores:
     """Fresh tables of MiniStack's DynamoDB, which answers within this process, or stores in memory."""
     return MemoryTables() if getattr(request, "param", "dynamodb") == "memory" else create_tables(in_process.dynamodb())
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    """A world on these tables, at NOON."""
+    return World(tables)
+
+
+@pytest.fixture
+def office(world: World) -> Office:
+    """What people ask for in it."""
+    return world.office

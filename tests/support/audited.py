@@ -6,27 +6,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
-from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.maintenance.audit import Turn
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import AuditStore, Claim, ClaimResult, Depth, Undecided
-from duecourse.usecases.dispatch.skipping import Skipping
-from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.edit_jobs import EditJobs
-from duecourse.usecases.jobs.jobs import Jobs
-from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.maintenance.audit import Audit
 from duecourse.usecases.maintenance.audit_members import AuditMembers
 from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
 from duecourse.usecases.maintenance.compare_window import CompareWindow
 from duecourse.usecases.report import Report
-from duecourse.usecases.workflows.view import WorkflowRuns
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
-from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
-from tests.support.workflows import no_members
 from tests.support.world import World
 
 HOUR = 3600
@@ -54,16 +44,11 @@ class AuditedWorld(World):
         super().__init__(tables)
         self.audits: AuditStore = DynamoAuditStore(tables.client, tables.jobs, limit=limit)
         self.depths = WheelDepths(self.wheel)
-        service = Jobs(self.jobs, self.wheel, self.clock, self.randomness, 840, Registered(), no_members(self.jobs))
-        skipping = Skipping(self.run_store, self.clock, 90)
-        self.editing = EditJobs(service, self.jobs, skipping, self.clock)
-        self.pausing = Pausing(service, self.jobs, skipping, self.lines, self.clock)
         assert self.audits.save(Turn(0, 1, int(NOON) - HOUR, int(NOON), done=True), now=NOON)
 
     def auditor(self, segments: int = 1) -> Audit:
         classify = ClassifyGaps(self.jobs, self.run_store, self.depths, self.clock, 300, 840, 90)
-        look = WorkflowRuns(self.workflows)
-        members = AuditMembers(self.jobs, self.run_store, look, self.depths, self.clock)
+        members = AuditMembers(self.jobs, self.run_store, self.api.workflow_runs, self.depths, self.clock)
         return Audit(self.audits, CompareWindow(self.run_store), classify, members, self.clock, segments, 90)
 
     def audit(self, *, hour: int | None = None, segments: int = 1, seconds: float = 600) -> Report:
@@ -73,15 +58,6 @@ class AuditedWorld(World):
         report = self.auditor(segments)(self.clock.now() + seconds)
         self.reports.append(report)
         return report
-
-    def edit(self, job_id: str, expression: str | None = None, **changes: Any) -> None:
-        def draft_for(found: Job) -> Draft:
-            asked = {name: getattr(found, name) for name in Draft.__dataclass_fields__} | changes
-            if expression is not None:
-                asked["schedule"] = ScheduleSpec(expression)
-            return Draft(**asked)
-
-        self.editing.patch("default", job_id, draft_for)
 
     def lose(self, job_id: str, second: int) -> None:
         """Delete the record of the occurrence that many seconds after NOON."""

@@ -9,15 +9,9 @@ from random import Random
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.job import Job
 from duecourse.usecases.dispatch.dispatch import DispatchRules
-from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.dispatch.tick import Tick
-from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.edit_jobs import EditJobs
-from duecourse.usecases.jobs.jobs import Jobs
 from tests.support.limits import MemoryMark
 from tests.support.tables import Tables
-from tests.support.tasks import Registered
-from tests.support.workflows import no_members
 from tests.support.world import World
 
 FUNCTIONS = ("tick", "api", "dispatch", "execute")
@@ -64,17 +58,11 @@ class RaisedWorld(World):
 
     def rename(self, job_id: str, name: str) -> None:
         """An edit that writes the cursor and leaves the schedule as it is."""
-        store = self._store("api")
-        jobs = Jobs(store, self.wheel, self.clock, self.randomness, LOOKAHEAD_SECONDS, Registered(), no_members(store))
-        skipping = Skipping(self.run_store, self.clock, 90)
+        self.jobs = self._store("api")
+        self.office.edit(job_id, name=name)
 
-        def renamed(found: Job) -> Draft:
-            return Draft(**{each: getattr(found, each) for each in Draft.__dataclass_fields__} | {"name": name})
-
-        EditJobs(jobs, store, skipping, self.clock).patch("default", job_id, renamed)
-
-    def tick(self) -> None:
-        """The minute's tick by a function of either count, then every shard's round, in any order, by either."""
+    def tick(self, minute: int) -> None:
+        """A minute's tick by a function of either count, then every shard's round, in any order, by either."""
         queue = AskedShards()
         Tick(self.cursors, queue, MemoryMark(), self.clock, self._count("tick"))()
         self.ticked.append(queue.shards)
@@ -89,20 +77,6 @@ class RaisedWorld(World):
         count = self._count("execute")
         self.jobs, self.timers = self._store("execute", count), self.tables.timers(count)
         super().work()
-
-    def until(self, instant: float, *, ticking: bool = True) -> None:
-        """Let time pass, as in any world; the tick comes at full minutes."""
-        self.work()
-        while True:
-            tick = (int(self.clock.now()) // 60 + 1) * 60
-            visible = self.wheel.next_visible
-            following = min(tick, instant, *([] if visible is None else [visible]))
-            self.clock.set(max(following, self.clock.now()))
-            if ticking and following == tick:
-                self.tick()
-            self.work()
-            if following >= instant:
-                return
 
     def _count(self, function: str) -> int:
         return self.chance.choice(self.running[function])

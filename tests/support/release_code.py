@@ -15,10 +15,8 @@ from tests.support.waiting import PATIENCE_SECONDS
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = ROOT / "tests" / "fixtures" / "releases"
 PACKAGE = Path("layers/duecourse/python/duecourse")
-LEFT_OUT = {"api", "__pycache__"}
-"""The API's models play no part in what lies in tables and queues."""
 SUPPORT = (
-    "world", "wheel", "workers", "told", "inputs", "by_hand", "tables", "template", "emulators", "clock", "jobs",
+    "world", "wheel", "workers", "told", "inputs", "tables", "template", "emulators", "clock", "jobs",
     "shared", "varied", "waiting",
 )  # fmt: skip
 """The parts of tests/support that make a world, of the same release as the code."""
@@ -43,7 +41,7 @@ def pack(tree: Path, archive: Path) -> None:
     files = {
         path.relative_to(tree / PACKAGE.parent): path
         for path in sorted((tree / PACKAGE).rglob("*"))
-        if path.is_file() and not LEFT_OUT & set(path.relative_to(tree).parts)
+        if path.is_file() and "__pycache__" not in path.parts
     }
     support = [tree / "tests/support" / f"{name}.py" for name in SUPPORT]
     files |= {path.relative_to(tree): path for path in support if path.exists()}  # older worlds have fewer parts

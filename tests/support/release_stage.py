@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from tests.support.deployed import STACK, asset_keys, put_asset, send, upload
-from tests.support.release_code import EPOCH, LEFT_OUT, RELEASES
+from tests.support.release_code import EPOCH, RELEASES
 
 TEMPLATE = "template.json"
 DEPENDENCIES, CORE = "Python/Dependencies/Code", "Python/Core/Code"
@@ -27,7 +27,7 @@ build(outdir=sys.argv[1], context={**context, "stage": "local", "aws:cdk:bundlin
 
 def pack_stage(tree: Path, archive: Path) -> None:
     """The template of a release's stage `local`, and of its assets what its code.zip does not have: the functions'
-    handlers and the API. Dependencies are not packed: the older code runs with the present ones, as it does beside the
+    handlers. Dependencies are not packed: the older code runs with the present ones, as it does beside the
     present code while a deployment lasts.
     """
     with TemporaryDirectory(prefix="duecourse-stage-") as scratch:
@@ -38,8 +38,7 @@ def pack_stage(tree: Path, archive: Path) -> None:
                 template = template.replace(key, name)
                 for path in sorted(source.rglob("*")) if name != DEPENDENCIES else ():
                     inside = path.relative_to(source)
-                    wanted = name != CORE or LEFT_OUT & set(inside.parts)
-                    if wanted and path.is_file() and "__pycache__" not in inside.parts:
+                    if name != CORE and path.is_file() and "__pycache__" not in inside.parts:
                         packed.writestr(ZipInfo(f"{name}/{inside.as_posix()}", EPOCH), path.read_bytes(), ZIP_DEFLATED)
             packed.writestr(ZipInfo(TEMPLATE, EPOCH), template, ZIP_DEFLATED)
 

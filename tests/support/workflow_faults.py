@@ -12,8 +12,6 @@ from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from duecourse.usecases.runs.commands import CommandSender, NotDeadError
 from duecourse.usecases.runs.requests import RunRequest
-from duecourse.usecases.runs.rerun import Reruns
-from tests.support.by_hand import ByHand
 from tests.support.fault_table.danger import Aim, Danger
 from tests.support.fault_table.direct import dynamodb
 from tests.support.fault_table.points import Point
@@ -70,18 +68,8 @@ class WorkflowStage(Stage):
         self.ask(send, NotDeadError)
 
     def rerun(self, begin: Sequence[str]) -> None:
-        reruns = Reruns(
-            ByHand(self).runs,
-            self.run_store,
-            self.jobs,
-            self.workflows,
-            self.inputs,
-            self.wheel,
-            self.clock,
-            self.randomness,
-            90,
-        )
-        self.ask(lambda: reruns.rerun("default", f"nightly.{INSTANT}", begin, RunRequest("anna", "again")))
+        asked = RunRequest("anna", "again")
+        self.ask(lambda: self.api.reruns.rerun("default", f"nightly.{INSTANT}", begin, asked))
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,10 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.graph import Graph
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.ports import Call
-from duecourse.usecases.runs.commands import Commands, CommandSender
 from duecourse.usecases.runs.requests import RunRequest
-from duecourse.usecases.runs.rerun import Reruns
-from duecourse.usecases.workflows.view import WorkflowRuns
-from tests.support.by_hand import ANNA, ByHand
-from tests.support.office import Office
 from tests.support.tables import Tables
 from tests.support.workflows import add_workflow
-from tests.support.world import World
+from tests.support.world import ANNA, World
 
 INSTANT = "20261121T120100Z"
 """Of the run that `add_workflow` makes due."""
@@ -55,8 +50,6 @@ class WorkflowWorld(World):
         super().__init__(tables)
         self.answers = Answers()
         self.caller.answer = self.answers
-        self.by_hand = ByHand(self)
-        self.office = Office(self)
 
     def begin(self, graph: Graph, until: float, **fields: Any) -> Job:
         """Write the workflow, and let time pass until that instant (UTC seconds)."""
@@ -81,37 +74,19 @@ class WorkflowWorld(World):
         """The jobs that were called, in order."""
         return [run.partition(".")[0] for run in self.caller.runs]
 
-    @property
-    def commands(self) -> Commands:
-        return Commands(self.by_hand.runs, self.jobs, CommandSender(self.wheel, self.clock, self.randomness))
-
-    @property
-    def reruns(self) -> Reruns:
-        return Reruns(
-            self.by_hand.runs,
-            self.run_store,
-            self.jobs,
-            self.workflows,
-            self.inputs,
-            self.wheel,
-            self.clock,
-            self.randomness,
-            90,
-        )
-
     def redrive(self, job_id: str) -> None:
-        self.commands.redrive("default", f"{job_id}.{INSTANT}")
+        self.api.commands.redrive("default", f"{job_id}.{INSTANT}")
         self.work()
 
     def cancel(self, job_id: str) -> None:
-        self.commands.cancel("default", f"{job_id}.{INSTANT}")
+        self.api.commands.cancel("default", f"{job_id}.{INSTANT}")
         self.work()
 
     def run_now(self, job_id: str) -> Run:
-        return self.by_hand.manual.run(self.by_hand.job(job_id), ANNA)
+        return self.office.run(job_id=job_id)
 
     def rerun(self, begin: Sequence[str], local: str = INSTANT, key: str | None = None) -> Run:
-        return self.reruns.rerun("default", f"nightly.{local}", begin, RunRequest(ANNA.by, key))
+        return self.api.reruns.rerun("default", f"nightly.{local}", begin, RunRequest(ANNA.by, key))
 
     def view(self, local: str = INSTANT) -> WorkflowRunView:
-        return WorkflowRuns(self.workflows).look(self.by_hand.runs.get("default", f"nightly.{local}"))
+        return self.api.workflow_runs.look(self.api.runs.get("default", f"nightly.{local}"))

@@ -1,23 +1,27 @@
-"""A whole scheduler on a settable clock: real tables on an emulator, real use cases, lanes as a timing wheel."""
+"""A whole scheduler on a settable clock: the published stage over any tables, and what people, the reconciler and index
+repair do in it.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock as ThreadLock
 from typing import Any
 
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+from duecourse.api.api import Api
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import plan
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.targets.targets import Outcome, Returned
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import (
     Call,
@@ -26,35 +30,31 @@ from duecourse.ports import (
     Clock,
     CursorStore,
     DeadLetterQueue,
-    Lines,
     Outgoing,
     RepairStore,
-    RunStore,
-    WorkflowStore,
 )
-from duecourse.testing.clock import Numbered, SettableClock
-from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
-from duecourse.usecases.announce import Announcements
-from duecourse.usecases.dispatch.claiming import Claiming
-from duecourse.usecases.dispatch.dispatch import Dispatch, DispatchRules
+from duecourse.testing.clock import SettableClock
+from duecourse.testing.stage import Stage, settings_of_a_test
+from duecourse.usecases.dispatch.dispatch import DispatchRules
 from duecourse.usecases.dispatch.enqueue import outgoing
-from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.edit_jobs import Edited
 from duecourse.usecases.maintenance.clean_up import CleanUp
 from duecourse.usecases.maintenance.index_check import IndexCheck
 from duecourse.usecases.maintenance.index_repair import IndexRepair
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
+from duecourse.usecases.runs.requests import BackfillStarted, OwnPayload, RunRequest
 from duecourse.usecases.worker.attempt import LaneWorker
-from duecourse.usecases.worker.work_item import WorkerRules
-from duecourse.wiring import Wiring
 from tests.support.jobs import NOON, cursor
 from tests.support.tables import Tables
 from tests.support.varied import varied
-from tests.support.wheel import Wheel
+from tests.support.wheel import Held, Wheel
 
 RULES = DispatchRules(shards=1, lookahead=300, horizon=840)
 FUNCTION_SECONDS = 120
+ANNA = RunRequest("anna")
 
 
 class Killed(BaseException):
@@ -100,32 +100,27 @@ class RecordedCalls:
         return [run for run, _, _ in self.calls]
 
 
-class World:
+class World(Stage):
     """Time is `clock`; `until` lets minutes pass: ticks at each full minute, workers whenever a message is visible."""
 
     def __init__(self, tables: Tables, *, at: float = NOON, rules: DispatchRules = RULES) -> None:
+        clock = SettableClock(at)
+        settings = replace(
+            settings_of_a_test(),
+            shards=rules.shards,
+            lookahead_seconds=rules.lookahead,
+            horizon_seconds=rules.horizon,
+        )
+        super().__init__(clock, RecordedCalls(clock), settings, tables)
         self.tables = tables
-        self.rules = rules
-        self.clock = SettableClock(at)
-        self.worker_clock: Clock = self.clock
+        self.caller: RecordedCalls
+        self.wheel: Wheel = Wheel(clock)
+        self.worker_clock: Clock = clock
         self.lease_seconds: int = FUNCTION_SECONDS
-        self.wheel = Wheel(self.clock)
-        self.randomness = Numbered()
-        self.caller = RecordedCalls(self.clock)
-        self.notices = Announced()
-        self.bus = RecordedEvents()
-        self.results = StoredResults()
-        self.jobs = tables.job_store(self.clock, rules.shards)
-        self.cursors: CursorStore = tables.cursor_store(self.clock)
-        self.run_store: RunStore = tables.run_store()
-        self.lines: Lines = tables.lines()
-        self.timers = tables.timers(rules.shards)
-        self.inputs = tables.inputs()
-        self.workflows: WorkflowStore = tables.workflows(self.clock)
         self.round_id: str | None = None
         """What the dispatcher's invocations are called."""
         self.reports: list[Report] = []
-        for shard in range(rules.shards):  # a system that has been running; a first round looks back further
+        for shard in range(rules.shards):
             self.cursors.advance_watermark(shard, bucket_of(at - 2 * 3600))
 
     def add(self, job: Job) -> Job:
@@ -136,24 +131,44 @@ class World:
         self.wheel.send(outgoing(standing, made, now=self.clock.now(), nonce=self.randomness.nonce))
         return job
 
+    @property
+    def office(self) -> Office:
+        """What people ask for over the API."""
+        return Office(self)
+
     def dispatch(self, cursors: CursorStore | None = None, shard: int = 0) -> Report:
         """One round, on this world's cursor store unless another one is given."""
-        store = self.cursors if cursors is None else cursors
-        skipping = Skipping(self.run_store, self.clock, 90)
-        claiming = Claiming(self.jobs, skipping, self.clock, Announcements(self.bus, self.clock))
-        round_ = Dispatch(store, self.wheel, self.clock, self.randomness, claiming, self.rules)
-        report = round_(shard, self.clock.now() + 45, self.round_id)
-        self.reports.append(report)
+        report = self.round_of_dispatch(cursors)(shard, self.clock.now() + 45, self.round_id)
+        self.note(report)
         return report
 
-    def worker(self, lane: Lane = Lane.NORMAL) -> LaneWorker:
+    def tick(self, minute: int) -> None:
+        """A round for each shard."""
+        for shard in range(self.rules.shards):
+            self.dispatch(shard=shard)
+
+    def next_tick(self) -> int:
+        """Each full minute."""
+        return (int(self.clock.now()) // 60 + 1) * 60
+
+    def worker(self, lane: Lane = Lane.NORMAL, clock: Clock | None = None) -> LaneWorker:
         """A worker of a lane."""
-        rules = WorkerRules(lane, self.wheel.max_receive_count, 90)
-        return self.wiring(self.worker_clock).worker(rules, self.wheel, self.caller)
+        return super().worker(lane, self.worker_clock if clock is None else clock)
+
+    def handle(self, held: Held) -> None:
+        """Hand a received message to a worker of its lane."""
+        batch = self.worker(held.lane)([self.wheel.received(held)], self.clock.now() + self.lease_seconds)
+        self.note(batch.report)
+        if batch.retained:
+            self.wheel.put_back(held)
+
+    def note(self, report: Report) -> None:
+        """Keep it."""
+        self.reports.append(report)
 
     def reconcile(self, queue: DeadLetterQueue | None = None) -> Report:
         """A call of the dead-letter reconciler, on this world's queue unless another one is given."""
-        wiring = self.wiring(self.clock)
+        wiring = self.wiring()
         effects = wiring.effects(wiring.forwarder(self.wheel, None))
         reconciler = ReconcileDeadLetters(
             queue=queue or self.wheel.dead_letter_queue,
@@ -167,7 +182,7 @@ class World:
             run_retention_days=90,
         )
         report = reconciler(self.clock.now() + 60)
-        self.reports.append(report)
+        self.note(report)
         return report
 
     def repair(
@@ -181,17 +196,8 @@ class World:
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, retention_days=90)
         repair = IndexRepair(store, (index, clean_up), self.clock, every_seconds)
         report = repair(self.clock.now() + seconds)
-        self.reports.append(report)
+        self.note(report)
         return report
-
-    def wiring(self, clock: Clock) -> Wiring[Any]:
-        """The product's own, over this world's present objects."""
-        wiring = Wiring[Any](None)
-        wiring.clock, wiring.randomness = clock, self.randomness
-        wiring.jobs, wiring.runs, wiring.workflows = self.jobs, self.run_store, self.workflows
-        wiring.timers, wiring.lines, wiring.inputs = self.timers, self.lines, self.inputs
-        wiring.lanes, wiring.notices, wiring.bus, wiring.results = self.wheel, self.notices, self.bus, self.results
-        return wiring
 
     def tell(self, message: RunMessage) -> None:
         """Put a message into its lane, as the API does, and let a worker have it."""
@@ -201,15 +207,6 @@ class World:
     def about(self, run: Run, kind: MessageKind, **fields: Any) -> RunMessage:
         """The message that the API sends about a run's present attempt."""
         return CommandSender(self.wheel, self.clock, self.randomness).message(kind, run, **fields)
-
-    def work(self) -> None:
-        """Hand every visible message to a worker of its lane, one at a time."""
-        while (held := self.wheel.receive()) is not None:
-            lane = Lane(json.loads(held.body)["lane"])  # read so, since a worker may be unable to read the message
-            batch = self.worker(lane)([self.wheel.received(held)], self.clock.now() + self.lease_seconds)
-            self.reports.append(batch.report)
-            if batch.retained:
-                self.wheel.put_back(held)
 
     def moved_to(self, message: RunMessage, second: int) -> RunMessage:
         """The same message about the occurrence that many seconds after NOON."""
@@ -229,21 +226,6 @@ class World:
             **fields,
         )
 
-    def until(self, instant: float, *, ticking: bool = True) -> None:
-        """Let time pass; nothing happens between a tick, a visible message and the end."""
-        self.work()
-        while True:
-            tick = (int(self.clock.now()) // 60 + 1) * 60
-            visible = self.wheel.next_visible
-            following = min(tick, instant, *([] if visible is None else [visible]))
-            self.clock.set(max(following, self.clock.now()))
-            if ticking and following == tick:
-                for shard in range(self.rules.shards):
-                    self.dispatch(shard=shard)
-            self.work()
-            if following >= instant:
-                return
-
     def runs(self, job_id: str) -> list[Run]:
         """The job's records, oldest first."""
         return self.run_store.page("default", job_id, limit=1000, before=None)[::-1]
@@ -255,3 +237,91 @@ class World:
     def count(self, metric: str) -> int:
         """A metric over all reports so far."""
         return sum(report.counts[metric] for report in self.reports)
+
+
+@dataclass(frozen=True)
+class Office:
+    """What people ask for over the API of a world; `clock` is that of the API's machine, the world's own unless given.
+
+    A job is `tick-tock` unless another one is named.
+    """
+
+    world: World
+    clock: Clock | None = None
+
+    @property
+    def api(self) -> Api:
+        """The API."""
+        return self.world.api_at(self.world.clock if self.clock is None else self.clock)
+
+    def create(self, expression: str, job_id: str = "tick-tock", **asked: Any) -> Job:
+        """Create a job, and send its first runs at once."""
+        target = HttpTarget("http://127.0.0.1:9/hook")
+        draft = Draft(
+            tenant="default",
+            id=job_id,
+            schedule=ScheduleSpec(expression),
+            target=target,
+            precision=Precision.SECOND,
+            **asked,
+        )
+        return self.api.jobs.create(draft).view.job
+
+    def edit(self, job_id: str = "tick-tock", expression: str | None = None, **changes: Any) -> Edited:
+        """Change a job."""
+
+        def draft_for(found: Job) -> Draft:
+            asked = {name: getattr(found, name) for name in Draft.__dataclass_fields__} | changes
+            if expression is not None:
+                asked["schedule"] = ScheduleSpec(expression)
+            return Draft(**asked)
+
+        return self.api.editing.patch("default", job_id, draft_for)
+
+    def pause(self, job_id: str = "tick-tock") -> None:
+        """Pause a job."""
+        self.api.pausing.pause("default", job_id)
+
+    def resume(self, job_id: str = "tick-tock", *, catch_up: bool = False) -> None:
+        """Resume a job."""
+        self.api.pausing.resume("default", job_id, catch_up=catch_up)
+
+    def delete(self, job_id: str = "tick-tock") -> Job:
+        """Delete a job; what it was."""
+        return self.api.jobs.delete("default", job_id)
+
+    def job(self, job_id: str = "tick-tock") -> Job:
+        """A job as it is now."""
+        return self.api.manual.job("default", job_id)
+
+    def run(self, payload: OwnPayload | None = None, *, key: str | None = None, job_id: str = "tick-tock") -> Run:
+        """Run a job now."""
+        return self.api.manual.run(self.job(job_id), RunRequest("anna", key), payload)
+
+    def backfill(self, asked: Backfill, *, key: str | None = None) -> BackfillStarted:
+        """Start a backfill."""
+        return self.api.backfills.start(self.job(), asked, RunRequest("anna", key))
+
+    def skip(self, count: int = 1, *, key: str | None = None) -> list[Run]:
+        """Skip what comes next."""
+        return self.api.skip_next.skip(self.job(), count, RunRequest("anna", key))
+
+    def record(self, run: Run) -> Run:
+        """A run as it is now."""
+        return self.api.runs.get("default", str(run.name))
+
+    def seconds(self, state: RunState = RunState.SUCCEEDED, job_id: str = "tick-tock") -> list[int]:
+        """Seconds after NOON of the occurrences that the records in a state cover."""
+        return [second for second, found in self.world.states(job_id) if found is state]
+
+
+@dataclass
+class Payloads:
+    """What the target was given, call by call; the first `failing` of them fail as told."""
+
+    failing: list[Outcome] = field(default_factory=list)
+    given: list[Any] = field(default_factory=list)
+
+    def __call__(self, call: Call) -> Outcome:
+        self.given.append(call.job.payload)
+        return self.failing.pop(0) if self.failing else Returned("fine")

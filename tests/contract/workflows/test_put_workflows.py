@@ -37,9 +37,8 @@ from duecourse.usecases.workflows.workflow_draft import (
     WorkflowPut,
 )
 from tests.support.jobs import NOON
-from tests.support.office import Office
 from tests.support.tables import Stores, Tables
-from tests.support.world import World
+from tests.support.world import Office, World
 
 
 class Lost(Exception):
@@ -82,7 +81,7 @@ class Desk:
     def managing(self, store: WorkflowStore | None = None) -> ManageWorkflows:
         world, workflows = self.world, self.world.workflows if store is None else store
         return ManageWorkflows(
-            *(self.office.editing, workflows),
+            *(self.office.api.editing, workflows),
             CancelRuns(world.run_store, world.wheel, world.clock, world.randomness),
             *(self.tables.limits(), world.clock, InlineExecutor()),
         )
@@ -111,7 +110,7 @@ class Desk:
         return found
 
     def create(self, name: str) -> None:
-        self.office.jobs.create(plain(name))
+        self.office.api.jobs.create(plain(name))
 
     def expiry(self, graph: Graph) -> int | None:
         """When the graph's item may be removed."""
@@ -192,7 +191,7 @@ def test_nothing_is_deleted_or_replaced_under_a_request_that_expects_it(desk: De
 
     def other() -> None:
         with pytest.raises(JobChangedError):
-            desk.office.jobs.delete("default", "nightly") if what == "delete" else desk.put("extract", name="Other")
+            desk.office.delete("nightly") if what == "delete" else desk.put("extract", name="Other")
 
     between = Interrupted(desk.world.workflows, "put_graph", other)
     assert desk.put("extract", "load", "mail", store=between, expected=read).changed
@@ -262,7 +261,7 @@ def test_the_same_request_with_an_expectation_goes_on_after_a_crash(desk: Desk, 
 
 def test_a_deletion_frees_the_members_though_the_id_is_reserved_again(desk: Desk) -> None:
     desk.put("extract")
-    gone = desk.office.jobs.delete("default", "nightly")
+    gone = desk.office.delete("nightly")
     assert desk.world.jobs.reserve("default", "nightly", None, Reservation("a", NOON + RESERVED_SECONDS))
     desk.managing().deleted(gone)
     assert desk.job("extract").workflow is None
@@ -338,7 +337,7 @@ def test_the_same_request_goes_on_where_one_ended(desk: Desk, at: str) -> None:
     assert names == {"extract": "nightly", "mail": "nightly"}
     assert list(desk.managing().get("default", "nightly").graph.numbers) == ["extract", "mail"]
     desk.world.clock.set(NOON + CLAIM_SECONDS)
-    assert desk.office.jobs.delete("default", "load").id == "load"
+    assert desk.office.delete("load").id == "load"
 
 
 @pytest.mark.parametrize("at", ["claim", "put_graph"])
@@ -349,8 +348,8 @@ def test_until_it_is_switched_the_workflow_is_as_it_was(desk: Desk, at: str) -> 
         desk.put("extract", "mail", store=Interrupted(desk.world.workflows, at, lost))
     assert desk.job("nightly") == before
     with pytest.raises(MemberError):
-        desk.office.jobs.delete("default", "load")
-    assert desk.office.jobs.delete("default", "mail").id == "mail"  # it is free again
+        desk.office.delete("load")
+    assert desk.office.delete("mail").id == "mail"  # it is free again
 
 
 def test_a_job_that_is_edited_meanwhile_becomes_a_member_as_it_is_now(desk: Desk) -> None:
@@ -372,8 +371,8 @@ def test_a_job_that_gets_out_of_reach_meanwhile_becomes_no_member(desk: Desk) ->
             raise OutOfReachError
 
     def another() -> None:
-        desk.office.jobs.delete("default", "extract")
-        desk.office.jobs.create(replace(plain("extract"), name="Theirs"))
+        desk.office.delete("extract")
+        desk.office.api.jobs.create(replace(plain("extract"), name="Theirs"))
 
     desk.create("extract")
     with pytest.raises(OutOfReachError):
@@ -386,7 +385,7 @@ def test_a_job_cannot_be_deleted_between_its_claim_and_the_switch(desk: Desk) ->
 
     def delete() -> None:
         with pytest.raises(MemberError):
-            desk.office.jobs.delete("default", "mail")
+            desk.office.delete("mail")
 
     desk.put("extract", "mail", store=Interrupted(desk.world.workflows, "put_graph", delete))
     assert desk.job("mail").workflow == "nightly"
@@ -441,7 +440,7 @@ def test_a_job_that_is_deleted_meanwhile_leaves_the_workflow_as_it_was(desk: Des
     desk.create("extract")
 
     def delete() -> None:
-        desk.office.jobs.delete("default", "extract")
+        desk.office.delete("extract")
 
     with pytest.raises(WorkflowInvalidError, match="there is no job extract"):
         desk.put("extract", inline=(), store=Interrupted(desk.world.workflows, "claim", delete))
@@ -525,7 +524,7 @@ def test_a_graph_that_expires_just_before_the_switch_to_it_is_kept(dynamodb_desk
 
 def test_a_deletion_that_ends_late_leaves_what_was_created_anew(dynamodb_desk: Desk) -> None:
     first = dynamodb_desk.put("extract", "load").graph
-    gone = dynamodb_desk.office.jobs.delete("default", "nightly")
+    gone = dynamodb_desk.office.delete("nightly")
     late = Interrupted(dynamodb_desk.world.workflows, "expire_graph", lambda: dynamodb_desk.put("extract", "load"))
     dynamodb_desk.managing(late).deleted(gone)
     assert dynamodb_desk.expiry(first) is None

@@ -8,7 +8,8 @@ import pytest
 
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support import in_process
-from tests.support.tables import Stores, create_tables
+from tests.support.tables import Stores, Tables, create_tables
+from tests.support.world import World
 
 IN_MEMORY = {
     f"test_{name}_over_http"
@@ -36,3 +37,9 @@ among them.
 def tables(request: pytest.FixtureRequest) -> Stores:
     """Fresh tables of MiniStack's DynamoDB, which answers within this process, or stores in memory."""
     return MemoryTables() if request.path.stem in IN_MEMORY else create_tables(in_process.dynamodb())
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    """A world on these tables, at NOON."""
+    return World(tables)

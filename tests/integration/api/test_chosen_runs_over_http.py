@@ -12,15 +12,9 @@ from tests.support.api import BODY, ApiClient
 from tests.support.jobs import NOON
 from tests.support.jobs import job as made_job
 from tests.support.runs import run
-from tests.support.tables import Tables
 from tests.support.world import World
 
 States = list[tuple[int, str]]
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 @pytest.fixture

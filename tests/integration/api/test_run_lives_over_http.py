@@ -9,16 +9,10 @@ import pytest
 from duecourse.domain.targets.targets import Failed
 from tests.support.api import BODY, Answered, ApiClient
 from tests.support.jobs import NOON
-from tests.support.tables import Tables
 from tests.support.world import World
 
 NAME = "steady.20261121T120100Z"
 CALLBACK = {"completion": "callback", "completion_seconds": 3600}
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 @pytest.fixture

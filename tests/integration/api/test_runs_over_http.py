@@ -15,17 +15,11 @@ from duecourse.domain.targets.targets import Failed
 from duecourse.ports import Claim
 from tests.support.api import BODY, ApiClient
 from tests.support.jobs import NOON, moved
-from tests.support.tables import Tables
 from tests.support.varied import record as recorded
 from tests.support.varied import varied
 from tests.support.world import World
 
 States = list[tuple[int, str]]
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 @pytest.fixture

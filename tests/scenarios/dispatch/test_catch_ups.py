@@ -8,15 +8,9 @@ from duecourse.domain.jobs.policies import MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import World
 
 S, K = RunState.SUCCEEDED, RunState.SKIPPED
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def covered(world: World) -> list[tuple[int, int, RunState]]:

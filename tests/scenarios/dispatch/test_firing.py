@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def test_a_job_every_ten_seconds_fires_each_occurrence_once_and_on_its_second(world: World) -> None:

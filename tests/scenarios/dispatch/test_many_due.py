@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 from duecourse.domain.jobs.plan import SkippedRange
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.states import RunState
@@ -16,13 +14,7 @@ from duecourse.usecases.dispatch.planning import MAX_GROUP, MIN_GROUP, GroupSize
 from duecourse.usecases.dispatch.skipping import Skipping
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run
-from tests.support.tables import Tables
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 @dataclass

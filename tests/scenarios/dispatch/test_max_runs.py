@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import read_run_message
 from duecourse.ports import Call
-from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def test_a_catch_up_behind_runs_sent_at_once_is_not_lost_where_the_schedule_ends_with_it(world: World) -> None:
@@ -73,9 +64,9 @@ def test_many_runs_by_hand_do_not_hide_the_last_of_the_schedule(world: World) ->
     world.until(NOON + 65)
     for _ in range(51):
         world.clock.advance(1)
-        ByHand(world).run()
+        world.office.run()
         world.work()
-    assert ByHand(world).job().state is JobState.ACTIVE
+    assert world.office.job().state is JobState.ACTIVE
     world.until(NOON + 600)
     assert {run.state for run in world.runs("tick-tock")} == {RunState.SUCCEEDED}
-    assert ByHand(world).job().state is JobState.COMPLETED
+    assert world.office.job().state is JobState.COMPLETED

@@ -9,13 +9,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.ports import StoreBusyError
 from tests.support.faulty import FailingStore
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def test_a_cursor_that_an_older_version_put_back_with_its_error_is_quarantined_again(world: World) -> None:

@@ -6,20 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
-
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import Claimed, ClaimResult, CursorStore, Timer
 from tests.support.jobs import NOON, cursor, job
-from tests.support.tables import Tables
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 @dataclass

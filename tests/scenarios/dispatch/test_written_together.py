@@ -17,7 +17,6 @@ from duecourse.ports import Call
 from tests.support.client_faults import READS, Fault, FaultyClient, Request
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
-from tests.support.office import Office
 from tests.support.tables import Tables
 from tests.support.world import Killed, World
 
@@ -71,7 +70,7 @@ def test_a_job_whose_schedule_ends_with_what_was_skipped_is_completed_though_its
         world.dispatch()
     client.fault_of = lambda _: None
     world.until(NOON + 1030)
-    assert Office(world).job().state is JobState.COMPLETED
+    assert world.office.job().state is JobState.COMPLETED
     assert ranges(world.runs("tick-tock")) == [(300, 300, "missed")]
 
 
@@ -96,7 +95,7 @@ def dies_with_the_change(request: Request) -> Fault | None:
 def test_an_api_that_dies_right_after_a_change_leaves_the_record_of_what_it_skips(
     world: World, client: FaultyClient, act: str, reason: str
 ) -> None:
-    office = Office(world)
+    office = world.office
     world.add(job("* * * * *", overlap=Overlap.ALLOW))
     world.until(NOON + 121)
     if act == "resume":
@@ -113,7 +112,7 @@ def test_an_api_that_dies_right_after_a_change_leaves_the_record_of_what_it_skip
 def test_a_change_whose_skipped_range_has_a_run_that_starts_meanwhile_is_made_around_it(
     world: World, client: FaultyClient
 ) -> None:
-    office = Office(world)
+    office = world.office
     world.add(job("* * * * *", overlap=Overlap.ALLOW))
     world.until(NOON + 121, ticking=False)
     world.cursors = ThrottledStore(world.cursors, "claim", times=1)  # type: ignore[assignment]
@@ -163,7 +162,7 @@ def test_a_short_job_is_completed_whatever_read_is_refused_while_its_last_occurr
     world.until(NOON + 60)
     client.fault_of = lambda _: None
     world.until(NOON + 190)
-    assert Office(world).job().state is JobState.COMPLETED
+    assert world.office.job().state is JobState.COMPLETED
     assert world.jobs.get_cursor("default", "tick-tock").ending is False  # type: ignore[union-attr]
 
 
@@ -184,7 +183,7 @@ def test_a_short_job_whose_run_ends_while_its_last_occurrence_is_claimed_is_comp
     world.dispatch()
     world.until(NOON + 190)
     assert ends
-    assert Office(world).job().state is JobState.COMPLETED
+    assert world.office.job().state is JobState.COMPLETED
 
 
 def test_a_short_job_whose_run_is_alive_when_it_is_claimed_is_completed_by_its_worker(
@@ -198,7 +197,7 @@ def test_a_short_job_whose_run_is_alive_when_it_is_claimed_is_completed_by_its_w
     world.caller.answer = claim_meanwhile
     short(world)
     world.until(NOON + 40)
-    assert Office(world).job().state is JobState.COMPLETED
+    assert world.office.job().state is JobState.COMPLETED
     cursor = world.jobs.get_cursor("default", "tick-tock")
     assert cursor is not None
     assert (cursor.occurrence, cursor.due, cursor.ending) == (None, None, False)
@@ -210,13 +209,13 @@ def test_a_job_that_ends_while_its_dispatchers_clock_is_slow_is_completed(world:
     world.clock.set(NOON + 26)  # by the dispatcher's clock the run is still to come
     world.dispatch()
     world.until(NOON + 130)
-    assert Office(world).job().state is JobState.COMPLETED
+    assert world.office.job().state is JobState.COMPLETED
 
 
 def test_a_job_that_ended_in_its_pause_is_completed_though_the_api_dies_after_the_resume(
     world: World, client: FaultyClient
 ) -> None:
-    office = Office(world)
+    office = world.office
     world.add(job("at(2026-11-21T12:03:00)"))
     world.until(NOON + 100)
     office.pause()

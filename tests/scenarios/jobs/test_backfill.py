@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -12,29 +13,17 @@ from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.lists import RunUnknownError
-from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
-from tests.support.world import World
+from tests.support.world import Office, World
 
 N = int(NOON)
 S = RunState.SUCCEEDED
 
 
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
-
-
-@pytest.fixture
-def by_hand(world: World) -> ByHand:
-    return ByHand(world)
-
-
-def test_a_thousand_runs_paced_over_hours_happen_once_each_and_never_early(world: World, by_hand: ByHand) -> None:
+def test_a_thousand_runs_paced_over_hours_happen_once_each_and_never_early(world: World, office: Office) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW))
-    by_hand.pause()
-    started = by_hand.backfill(Backfill(N - 1000 * 60, N, pace_seconds=10))
+    office.pause()
+    started = office.backfill(Backfill(N - 1000 * 60, N, pace_seconds=10))
     made = started.look.plan
     assert made.count == 1000
     assert made.ends_at == N + 999 * 10
@@ -49,53 +38,53 @@ def test_a_thousand_runs_paced_over_hours_happen_once_each_and_never_early(world
     assert all(0 <= (run.lateness or 0.0) < 1 for run in records)
 
 
-def test_runs_show_as_queued_until_they_start(world: World, by_hand: ByHand) -> None:
+def test_runs_show_as_queued_until_they_start(world: World, office: Office) -> None:
     world.add(job("0 * * * *"))
-    started = by_hand.backfill(Backfill(N - 7200, N, pace_seconds=3600))
-    second = by_hand.runs.get("default", f"tick-tock.20261121T110000Z{started.suffix}")
+    started = office.backfill(Backfill(N - 7200, N, pace_seconds=3600))
+    second = office.api.runs.get("default", f"tick-tock.20261121T110000Z{started.suffix}")
     assert (second.state, second.due, second.requested_by) == (RunState.QUEUED, N + 3600, "anna")
     with pytest.raises(RunUnknownError):
-        by_hand.runs.get("default", f"tick-tock.20261121T120000Z{started.suffix}")
+        office.api.runs.get("default", f"tick-tock.20261121T120000Z{started.suffix}")
     world.until(NOON + 3600)
-    assert by_hand.runs.get("default", str(second.name)).state is S
+    assert office.api.runs.get("default", str(second.name)).state is S
 
 
-def test_one_of_them_can_be_cancelled_before_it_starts(world: World, by_hand: ByHand) -> None:
+def test_one_of_them_can_be_cancelled_before_it_starts(world: World, office: Office) -> None:
     world.add(job("0 * * * *", overlap=Overlap.ALLOW, max_runs=1))
-    started = by_hand.backfill(Backfill(N - 7200, N, pace_seconds=3600))
-    second = by_hand.runs.get("default", f"tick-tock.20261121T110000Z{started.suffix}")
+    started = office.backfill(Backfill(N - 7200, N, pace_seconds=3600))
+    second = office.api.runs.get("default", f"tick-tock.20261121T110000Z{started.suffix}")
     world.tell(world.about(second, MessageKind.CANCEL, reason="cancelled"))
     world.until(NOON + 3700)
-    assert by_hand.runs.get("default", str(second.name)).state is RunState.CANCELLED
+    assert office.api.runs.get("default", str(second.name)).state is RunState.CANCELLED
     assert f"tick-tock.20261121T110000Z{started.suffix}" not in world.caller.runs
 
 
-def test_a_paused_job_is_backfilled_too_and_so_is_a_completed_one(world: World, by_hand: ByHand) -> None:
+def test_a_paused_job_is_backfilled_too_and_so_is_a_completed_one(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=1))
     world.until(NOON + 120)
-    assert by_hand.job().state is JobState.COMPLETED
+    assert office.job().state is JobState.COMPLETED
     world.caller.calls.clear()
-    by_hand.backfill(Backfill(N - 180, N, newest_first=True))
+    office.backfill(Backfill(N - 180, N, newest_first=True))
     world.until(NOON + 130)
     assert [run.rpartition(".")[0] for run in world.caller.runs] == [
         "tick-tock.20261121T115900Z", "tick-tock.20261121T115800Z", "tick-tock.20261121T115700Z",
     ]  # fmt: skip
-    assert by_hand.job().state is JobState.COMPLETED
+    assert office.job().state is JobState.COMPLETED
 
 
-def test_the_same_key_starts_nothing_again(world: World, by_hand: ByHand) -> None:
+def test_the_same_key_starts_nothing_again(world: World, office: Office) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW, max_runs=1))
-    first = by_hand.backfill(Backfill(N - 1800, N, pace_seconds=60), key="k-1")
+    first = office.backfill(Backfill(N - 1800, N, pace_seconds=60), key="k-1")
     sent = len(world.wheel.sent)
     world.clock.advance(30)
-    again = by_hand.backfill(Backfill(N - 1800, N, pace_seconds=60), key="k-1")
+    again = office.backfill(Backfill(N - 1800, N, pace_seconds=60), key="k-1")
     assert (again.suffix, again.look, again.repeated) == (first.suffix, first.look, True)
     assert len(world.wheel.sent) == sent
     with pytest.raises(KeyReusedError):
-        by_hand.backfill(Backfill(N - 1800, N, pace_seconds=61), key="k-1")
+        office.backfill(Backfill(N - 1800, N, pace_seconds=61), key="k-1")
 
 
-def test_one_that_was_cut_short_is_finished_by_its_repetition_and_runs_each_once(world: World, by_hand: ByHand) -> None:
+def test_one_that_was_cut_short_is_finished_by_its_repetition_and_runs_each_once(world: World, office: Office) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW, max_runs=1))
     asked = Backfill(N - 1800, N, pace_seconds=60)
 
@@ -107,22 +96,22 @@ def test_one_that_was_cut_short_is_finished_by_its_repetition_and_runs_each_once
 
     world.wheel.refuse = cut
     with pytest.raises(Cut):
-        by_hand.backfill(asked, key="k-1")
+        office.backfill(asked, key="k-1")
     world.wheel.refuse = lambda _: False
     world.clock.advance(10)
-    started = by_hand.backfill(asked, key="k-1")
+    started = office.backfill(asked, key="k-1")
     assert (started.look.plan.starts_at, started.repeated) == (N, False)
     world.until(NOON + 2000)
     backfilled = [name for name in world.caller.runs if name.endswith(started.suffix)]
     assert len(backfilled) == len(set(backfilled)) == 30
 
 
-def test_what_its_lane_refuses_waits_in_the_due_index(world: World, by_hand: ByHand) -> None:
+def test_what_its_lane_refuses_waits_in_the_due_index(world: World, office: Office) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW, max_runs=1))
     world.until(NOON + 70)
     world.caller.calls.clear()
     world.wheel.refuse = lambda message: message.occurrence % 120 == 0
-    by_hand.backfill(Backfill(N - 600, N))
+    office.backfill(Backfill(N - 600, N))
     world.wheel.refuse = lambda _: False
     world.until(NOON + 80)
     assert len(world.caller.calls) == 5
@@ -130,16 +119,17 @@ def test_what_its_lane_refuses_waits_in_the_due_index(world: World, by_hand: ByH
     assert len(set(world.caller.runs)) == len(world.caller.runs) == 10
 
 
-def test_a_range_that_is_too_large_starts_nothing(world: World) -> None:
+def test_a_range_that_is_too_large_starts_nothing(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
+    world.settings = replace(world.settings, backfill_limit=3)
     with pytest.raises(BackfillTooLargeError):
-        ByHand(world, limit=3).backfill(Backfill(N - 10 * 365 * 86_400, N))
+        office.backfill(Backfill(N - 10 * 365 * 86_400, N))
     assert world.wheel.sent == []
 
 
-def test_runs_of_a_job_that_forbids_overlap_do_not_run_side_by_side(world: World, by_hand: ByHand) -> None:
+def test_runs_of_a_job_that_forbids_overlap_do_not_run_side_by_side(world: World, office: Office) -> None:
     world.add(job("0 * * * *", overlap=Overlap.QUEUE))
-    started = by_hand.backfill(Backfill(N - 10 * 3600, N))
+    started = office.backfill(Backfill(N - 10 * 3600, N))
     world.until(NOON + 60)
     states = [run.state for run in world.runs("tick-tock") if run.suffix == started.suffix]
     assert states == [S] * 10

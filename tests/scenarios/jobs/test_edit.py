@@ -9,16 +9,9 @@ import pytest
 from duecourse.domain.jobs.policies import JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.runs.states import RunState
 from tests.support.jobs import NOON, cursor, job
-from tests.support.office import Office
-from tests.support.tables import Tables
-from tests.support.world import World
+from tests.support.world import Office
 
 SUCCEEDED, SKIPPED = RunState.SUCCEEDED, RunState.SKIPPED
-
-
-@pytest.fixture
-def office(tables: Tables) -> Office:
-    return Office(World(tables))
 
 
 @pytest.mark.parametrize(
@@ -130,12 +123,12 @@ def test_what_could_not_be_sent_at_the_jobs_creation_is_sent_when_its_schedule_i
 def test_a_paused_job_that_is_edited_stays_paused_and_follows_its_new_schedule_afterwards(office: Office) -> None:
     office.world.add(job("* * * * *"))
     office.world.until(NOON + 150)
-    office.pausing.pause("default", "tick-tock")
+    office.api.pausing.pause("default", "tick-tock")
     office.world.until(NOON + 250)
     assert office.edit(expression="*/5 * * * *").view.job.state is JobState.PAUSED
     office.world.until(NOON + 400)
     assert office.seconds() == [60, 120]
-    office.pausing.resume("default", "tick-tock", catch_up=False)
+    office.api.pausing.resume("default", "tick-tock", catch_up=False)
     office.world.until(NOON + 1300)
     assert office.seconds() == [60, 120, 600, 900, 1200]
     paused = [(run.occurrence - NOON, run.count) for run in office.world.runs("tick-tock") if run.state is SKIPPED]
@@ -145,8 +138,8 @@ def test_a_paused_job_that_is_edited_stays_paused_and_follows_its_new_schedule_a
 def test_runs_between_a_pause_and_an_edit_are_not_taken_for_paused(office: Office) -> None:
     office.world.add(job("* * * * *", overlap=Overlap.ALLOW))
     office.world.until(NOON + 150)
-    office.pausing.pause("default", "tick-tock")
-    office.pausing.resume("default", "tick-tock", catch_up=False)
+    office.api.pausing.pause("default", "tick-tock")
+    office.api.pausing.resume("default", "tick-tock", catch_up=False)
     office.world.dispatch()
     office.world.clock.set(NOON + 185)  # the run of 12:03 waits in its lane
     office.edit(expression="0 * * * *")
@@ -199,7 +192,7 @@ def test_more_jitter_does_not_count_an_occurrence_twice(office: Office) -> None:
 def test_what_came_due_in_a_pause_is_recorded_once_though_the_schedule_was_changed_in_it(office: Office) -> None:
     office.world.add(job("* * * * *", overlap=Overlap.ALLOW))
     office.world.until(NOON + 90)
-    office.pausing.pause("default", "tick-tock")
+    office.api.pausing.pause("default", "tick-tock")
     office.world.clock.set(NOON + 400)  # no worker has looked at what was enqueued since
     assert office.edit(expression="*/2 * * * *").skipped == 5
     office.world.until(NOON + 500)

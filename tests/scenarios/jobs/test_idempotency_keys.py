@@ -16,7 +16,6 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Conflict
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import World
 
 HOURLY = "30 * * * *"
@@ -49,11 +48,6 @@ class OfBefore:
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
         answer: Conflict | None = self.store.write(replace(run, idempotency_key=None), previous)
         return answer
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 @pytest.fixture

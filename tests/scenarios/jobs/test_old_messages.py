@@ -8,16 +8,9 @@ from duecourse.domain.jobs.policies import MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import Run, RunState
 from tests.support.faulty import Skewed
 from tests.support.jobs import NOON, job
-from tests.support.office import Office
-from tests.support.tables import Tables
-from tests.support.world import World
+from tests.support.world import Office, World
 
 SUCCEEDED, SKIPPED = RunState.SUCCEEDED, RunState.SKIPPED
-
-
-@pytest.fixture
-def office(tables: Tables) -> Office:
-    return Office(World(tables))
 
 
 def covered(runs: list[Run]) -> list[tuple[int, int, RunState]]:
@@ -25,8 +18,9 @@ def covered(runs: list[Run]) -> list[tuple[int, int, RunState]]:
     return [(run.occurrence - int(NOON), (run.through or run.occurrence) - int(NOON), run.state) for run in runs]
 
 
-def test_a_catch_up_after_a_pause_runs_though_the_schedule_is_changed_before_it_starts(office: Office) -> None:
-    world = office.world
+def test_a_catch_up_after_a_pause_runs_though_the_schedule_is_changed_before_it_starts(
+    world: World, office: Office
+) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW))
     world.until(NOON + 150)
     office.pause()
@@ -41,8 +35,9 @@ def test_a_catch_up_after_a_pause_runs_though_the_schedule_is_changed_before_it_
     assert covered(world.runs("tick-tock"))[2] == (180, 540, SUCCEEDED)
 
 
-def test_the_rest_of_a_catch_up_whose_first_run_has_begun_already_survives_an_edit(office: Office) -> None:
-    world = office.world
+def test_the_rest_of_a_catch_up_whose_first_run_has_begun_already_survives_an_edit(
+    world: World, office: Office
+) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW))  # the API sends the first two at once
     world.until(NOON + 800, ticking=False)
     world.dispatch()
@@ -58,8 +53,9 @@ def test_the_rest_of_a_catch_up_whose_first_run_has_begun_already_survives_an_ed
     ]
 
 
-def test_a_late_run_is_not_superseded_by_an_occurrence_that_only_the_new_schedule_names(office: Office) -> None:
-    world = office.world
+def test_a_late_run_is_not_superseded_by_an_occurrence_that_only_the_new_schedule_names(
+    world: World, office: Office
+) -> None:
     world.add(job("5 12 * * *", id="daily"))
     world.dispatch()
     world.clock.set(NOON + 305)
@@ -69,8 +65,7 @@ def test_a_late_run_is_not_superseded_by_an_occurrence_that_only_the_new_schedul
     assert covered(world.runs("daily"))[0] == (300, 300, SUCCEEDED)
 
 
-def test_a_late_run_is_not_superseded_by_an_occurrence_that_a_pause_took_back(office: Office) -> None:
-    world = office.world
+def test_a_late_run_is_not_superseded_by_an_occurrence_that_a_pause_took_back(world: World, office: Office) -> None:
     world.add(job("*/5 * * * *"))
     world.dispatch()
     late = world.wheel.hold_back(300)
@@ -85,9 +80,9 @@ def test_a_late_run_is_not_superseded_by_an_occurrence_that_a_pause_took_back(of
 
 
 def test_a_late_run_is_superseded_by_the_next_one_of_its_own_schedule_though_that_was_replaced_since(
+    world: World,
     office: Office,
 ) -> None:
-    world = office.world
     world.add(job("* * * * *"))
     world.until(NOON + 70)
     late = world.wheel.hold_back(120)
@@ -98,8 +93,7 @@ def test_a_late_run_is_superseded_by_the_next_one_of_its_own_schedule_though_tha
     assert (120, 120, SKIPPED) in covered(world.runs("tick-tock"))
 
 
-def test_what_an_edit_took_back_does_not_run_though_the_job_was_edited_once_more(office: Office) -> None:
-    world = office.world
+def test_what_an_edit_took_back_does_not_run_though_the_job_was_edited_once_more(world: World, office: Office) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 70)
     late = world.wheel.hold_back(120)
@@ -112,8 +106,7 @@ def test_what_an_edit_took_back_does_not_run_though_the_job_was_edited_once_more
     assert covered(world.runs("tick-tock")) == [(60, 60, SUCCEEDED)]
 
 
-def test_what_a_pause_took_back_does_not_run_though_the_job_was_paused_once_more(office: Office) -> None:
-    world = office.world
+def test_what_a_pause_took_back_does_not_run_though_the_job_was_paused_once_more(world: World, office: Office) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 70)
     late = world.wheel.hold_back(120)
@@ -130,21 +123,21 @@ def test_what_a_pause_took_back_does_not_run_though_the_job_was_paused_once_more
     assert covered(world.runs("tick-tock")) == [(60, 60, SUCCEEDED), (120, 120, SKIPPED)]
 
 
-def test_a_pause_by_a_fast_clock_and_a_resume_by_a_slow_one_lose_nothing(office: Office) -> None:
-    world = office.world
+def test_a_pause_by_a_fast_clock_and_a_resume_by_a_slow_one_lose_nothing(world: World) -> None:
     world.add(job("rate(2 seconds)", overlap=Overlap.ALLOW))
     world.until(NOON + 80)
-    Office(world, clock=Skewed(world.clock, 5)).pause()
+    Office(world, Skewed(world.clock, 5)).pause()
     world.clock.set(NOON + 81)
-    Office(world, clock=Skewed(world.clock, -5)).resume()
+    Office(world, Skewed(world.clock, -5)).resume()
     world.until(NOON + 130)
     assert [run.occurrence - NOON for run in world.runs("tick-tock")] == list(range(2, 131, 2))
     assert len(world.caller.runs) == 65
 
 
-def test_a_job_created_anew_by_a_slow_clock_is_not_taken_for_the_one_that_a_fast_clock_deleted(office: Office) -> None:
-    world = office.world
-    fast = Office(world, clock=Skewed(world.clock, 5))
+def test_a_job_created_anew_by_a_slow_clock_is_not_taken_for_the_one_that_a_fast_clock_deleted(
+    world: World, office: Office
+) -> None:
+    fast = Office(world, Skewed(world.clock, 5))
     world.add(job("* * * * *"))
     world.until(NOON + 70)
     fast.edit(expression="*/2 * * * *")
@@ -158,9 +151,8 @@ def test_a_job_created_anew_by_a_slow_clock_is_not_taken_for_the_one_that_a_fast
 
 @pytest.mark.parametrize("mode", [MissedMode.RUN_ONCE, MissedMode.RUN_ALL])
 def test_a_start_deadline_is_counted_from_the_newest_occurrence_that_a_catch_up_stands_for(
-    office: Office, mode: MissedMode
+    world: World, mode: MissedMode
 ) -> None:
-    world = office.world
     world.add(job("* * * * *", missed=MissedPolicy(mode), start_deadline_seconds=600, overlap=Overlap.ALLOW))
     world.until(NOON + 1860, ticking=False)
     world.until(NOON + 1950)

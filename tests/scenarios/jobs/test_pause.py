@@ -12,15 +12,9 @@ from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.jobs import Jobs
 from duecourse.usecases.jobs.pausing import Pausing
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.tasks import Registered
 from tests.support.workflows import no_members
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 @pytest.fixture

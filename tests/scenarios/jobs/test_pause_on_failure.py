@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
-
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.states import Run, RunState
@@ -14,13 +12,7 @@ from duecourse.ports import RunStore
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, fail, the_run
-from tests.support.tables import Tables
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def test_runs_that_die_are_counted_however_many_were_skipped_between_them(world: World) -> None:

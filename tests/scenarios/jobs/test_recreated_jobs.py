@@ -7,27 +7,18 @@ import pytest
 from duecourse.domain.jobs.policies import Completion, JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
-from duecourse.usecases.runs.commands import Commands, CommandSender
 from duecourse.usecases.runs.skip_next import SKIPPED
-from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
-from tests.support.office import Office
 from tests.support.one_run import AT
-from tests.support.tables import Tables
-from tests.support.world import World
+from tests.support.world import Office, World
 
 S, K = RunState.SUCCEEDED, RunState.SKIPPED
 
 
-@pytest.fixture
-def office(tables: Tables) -> Office:
-    return Office(World(tables))
-
-
 def test_what_was_skipped_of_a_job_that_was_deleted_runs_for_the_job_recreated_after_it(office: Office) -> None:
     office.world.add(job("* * * * *"))
-    assert len(ByHand(office.world).skip(3)) == 3
-    office.jobs.delete("default", "tick-tock")
+    assert len(office.skip(3)) == 3
+    office.delete()
     office.world.clock.advance(1)
     office.world.add(job("* * * * *", at=NOON + 1))
     office.world.until(NOON + 300)
@@ -36,26 +27,27 @@ def test_what_was_skipped_of_a_job_that_was_deleted_runs_for_the_job_recreated_a
 
 def test_a_recreated_job_can_be_asked_to_skip_the_same_occurrence(office: Office) -> None:
     office.world.add(job("* * * * *"))
-    ByHand(office.world).skip()
-    office.jobs.delete("default", "tick-tock")
+    office.skip()
+    office.delete()
     office.world.clock.advance(1)
     office.world.add(job("* * * * *", at=NOON + 1))
-    (skipped,) = ByHand(office.world).skip()
+    (skipped,) = office.skip()
     assert (skipped.occurrence, skipped.reason) == (int(NOON) + 60, SKIPPED)
     office.world.until(NOON + 120)
     assert office.world.states("tick-tock") == [(60, K), (120, S)]
 
 
 @pytest.mark.parametrize("by", ["cancelled", "skipped"])
-def test_what_was_called_off_of_a_deleted_job_runs_for_the_job_recreated_after_it(office: Office, by: str) -> None:
-    world = office.world
+def test_what_was_called_off_of_a_deleted_job_runs_for_the_job_recreated_after_it(
+    world: World, office: Office, by: str
+) -> None:
     made = world.add(job(AT))
     world.until(NOON + 1)
     if by == "cancelled":
         world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
     else:
-        ByHand(world).skip()
-    office.jobs.delete("default", made.id)
+        world.office.skip()
+    office.delete(made.id)
     world.clock.advance(1)
     world.add(job(AT, at=NOON + 2))
     world.until(NOON + 300)
@@ -63,21 +55,19 @@ def test_what_was_called_off_of_a_deleted_job_runs_for_the_job_recreated_after_i
     assert office.job().state is JobState.COMPLETED
 
 
-def called_off_before(office: Office) -> World:
+def called_off_before(world: World) -> None:
     """A one-off was cancelled and deleted; the job re-created after it's run of the same name waits in the lane."""
-    world = office.world
     made = world.add(job(AT))
     world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
-    office.jobs.delete("default", made.id)
+    world.office.delete(made.id)
     world.clock.advance(1)
     world.add(job(AT, at=NOON + 1))
-    return world
 
 
 def test_a_recreated_jobs_run_that_waits_under_a_called_off_name_can_be_called_off_again(
-    office: Office,
+    world: World, office: Office
 ) -> None:
-    world = called_off_before(office)
+    called_off_before(world)
     world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
     world.until(NOON + 300)
     assert (world.states("tick-tock"), world.caller.calls) == ([(120, RunState.CANCELLED)], [])
@@ -85,38 +75,36 @@ def test_a_recreated_jobs_run_that_waits_under_a_called_off_name_can_be_called_o
     assert office.job().state is JobState.COMPLETED
 
 
-def test_the_api_shows_it_as_queued_and_lets_it_be_cancelled(office: Office) -> None:
-    world = called_off_before(office)
-    runs = ByHand(world).runs
+def test_the_api_shows_it_as_queued_and_lets_it_be_cancelled(world: World) -> None:
+    called_off_before(world)
+    runs = world.api.runs
     (shown,) = runs.history.page("default", "tick-tock", limit=10, before=None).items
-    commands = Commands(runs, world.jobs, CommandSender(world.wheel, world.clock, world.randomness))
-    asked = commands.cancel("default", str(shown.name))
+    asked = world.api.commands.cancel("default", str(shown.name))
     assert (shown.state, asked.state) == (RunState.QUEUED, RunState.QUEUED)
     world.until(NOON + 300)
     assert (runs.get("default", str(shown.name)).state, world.caller.calls) == (RunState.CANCELLED, [])
 
 
 def test_a_called_off_run_of_a_deleted_job_is_shown_where_the_recreated_job_has_no_such_run(
-    office: Office,
+    world: World, office: Office
 ) -> None:
-    world = office.world
     made = world.add(job(AT))
     world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
-    office.jobs.delete("default", made.id)
+    office.delete(made.id)
     world.clock.advance(1)
     world.add(job("0 * * * *", at=NOON + 1))
-    runs = ByHand(world).runs
+    runs = world.office.api.runs
     (shown,) = runs.history.page("default", "tick-tock", limit=10, before=None).items
     assert (shown.state, runs.get("default", str(shown.name)).state) == (RunState.CANCELLED, RunState.CANCELLED)
 
 
 def test_a_run_of_a_recreated_job_that_never_began_is_found_dead_though_its_name_was_called_off_before(
+    world: World,
     office: Office,
 ) -> None:
-    world = office.world
     made = world.add(job(AT))
     world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
-    office.jobs.delete("default", made.id)
+    office.delete(made.id)
     world.clock.advance(1)
     world.add(job(AT, at=NOON + 1))
     world.wheel.dead_letters += world.wheel.hold_back(120)
@@ -127,8 +115,7 @@ def test_a_run_of_a_recreated_job_that_never_began_is_found_dead_though_its_name
     assert len(world.notices.deaths) == 1
 
 
-def test_a_job_created_anew_is_not_held_up_by_a_run_of_the_job_recreated_after_it(office: Office) -> None:
-    world = office.world
+def test_a_job_created_anew_is_not_held_up_by_a_run_of_the_job_recreated_after_it(world: World) -> None:
     world.add(job("* * * * *", completion=Completion.CALLBACK))
     world.until(NOON + 70)
     found = world.jobs.get("default", "tick-tock")

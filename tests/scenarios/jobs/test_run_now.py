@@ -14,264 +14,252 @@ from duecourse.messages import MessageKind
 from duecourse.usecases.jobs.job_errors import JobUnknownError, KeyReusedError
 from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.runs.requests import LaneUnavailableError, OwnPayload
-from tests.support.by_hand import ByHand, Payloads
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.varied import varied
-from tests.support.world import World
+from tests.support.world import Office, Payloads, World
 
 S, K, C = RunState.SUCCEEDED, RunState.SKIPPED, RunState.CANCELLED
 TRIED_AGAIN = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=30, max_seconds=30)
 FAILED = Failed("it answered 503", code="http.503")
 
 
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
-
-
-@pytest.fixture
-def by_hand(world: World) -> ByHand:
-    return ByHand(world)
-
-
-def test_it_is_queued_then_runs_and_names_who_asked(world: World, by_hand: ByHand) -> None:
+def test_it_is_queued_then_runs_and_names_who_asked(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     world.until(NOON + 30)
-    asked = by_hand.run()
-    queued = by_hand.record(asked)
+    asked = office.run()
+    queued = office.record(asked)
     assert (queued.state, queued.due, queued.requested_by) == (RunState.QUEUED, int(NOON) + 30, "anna")
     world.work()
-    done = by_hand.record(asked)
+    done = office.record(asked)
     assert (done.state, done.requested_by, done.attempt) == (S, "anna", 1)
     assert world.caller.runs == [str(asked.name)]
 
 
-def test_a_paused_job_runs_when_it_is_told_to_and_stays_paused(world: World, by_hand: ByHand) -> None:
+def test_a_paused_job_runs_when_it_is_told_to_and_stays_paused(world: World, office: Office) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 10)
-    by_hand.pause()
-    asked = by_hand.run()
+    office.pause()
+    asked = office.run()
     world.until(NOON + 300)
-    assert by_hand.record(asked).state is S
-    assert by_hand.job().state is JobState.PAUSED
+    assert office.record(asked).state is S
+    assert office.job().state is JobState.PAUSED
     assert world.caller.runs == [str(asked.name)]
 
 
-def test_a_run_that_was_asked_for_before_the_pause_starts_in_it(world: World, by_hand: ByHand) -> None:
+def test_a_run_that_was_asked_for_before_the_pause_starts_in_it(world: World, office: Office) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 10)
-    asked = by_hand.run()
-    by_hand.pause()
+    asked = office.run()
+    office.pause()
     world.until(NOON + 60)
-    assert by_hand.record(asked).state is S
+    assert office.record(asked).state is S
 
 
-def test_a_completed_job_runs_when_it_is_told_to_and_stays_completed(world: World, by_hand: ByHand) -> None:
+def test_a_completed_job_runs_when_it_is_told_to_and_stays_completed(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=1))
     world.until(NOON + 120)
-    assert by_hand.job().state is JobState.COMPLETED
-    asked = by_hand.run()
+    assert office.job().state is JobState.COMPLETED
+    asked = office.run()
     world.work()
-    assert by_hand.record(asked).state is S
-    assert by_hand.job().state is JobState.COMPLETED
+    assert office.record(asked).state is S
+    assert office.job().state is JobState.COMPLETED
 
 
-def test_it_does_not_stand_for_the_last_occurrence_of_its_job(world: World, by_hand: ByHand) -> None:
+def test_it_does_not_stand_for_the_last_occurrence_of_its_job(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=1, overlap=Overlap.ALLOW))
     world.dispatch()
     late = world.wheel.hold_back(60)
     world.until(NOON + 60)
-    by_hand.run()
+    office.run()
     world.work()
-    assert by_hand.job().state is JobState.ACTIVE
+    assert office.job().state is JobState.ACTIVE
     world.wheel.give_back(late)
     world.until(NOON + 70)
-    assert by_hand.job().state is JobState.COMPLETED
+    assert office.job().state is JobState.COMPLETED
 
 
 @pytest.mark.parametrize("mode", list(MissedMode))
-def test_it_is_never_too_late(world: World, by_hand: ByHand, mode: MissedMode) -> None:
+def test_it_is_never_too_late(world: World, office: Office, mode: MissedMode) -> None:
     world.add(job("0 0 1 1 *", missed=MissedPolicy(mode, grace_seconds=5)))
-    asked = by_hand.run()
+    asked = office.run()
     late = world.wheel.hold_back(0)
     world.until(NOON + 7200)
     world.wheel.give_back(late)
     world.work()
-    assert by_hand.record(asked).state is S
+    assert office.record(asked).state is S
 
 
-def test_its_own_payload_holds_for_every_attempt(world: World, by_hand: ByHand) -> None:
+def test_its_own_payload_holds_for_every_attempt(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED])
     world.caller.answer = payloads
-    asked = by_hand.run(OwnPayload({"of": "anna"}))
+    asked = office.run(OwnPayload({"of": "anna"}))
     world.until(NOON + 120)
-    assert by_hand.record(asked).state is S
+    assert office.record(asked).state is S
     assert payloads.given == [{"of": "anna"}] * 2
 
 
-def test_its_own_payload_may_be_null(world: World, by_hand: ByHand) -> None:
+def test_its_own_payload_may_be_null(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}))
     payloads = Payloads()
     world.caller.answer = payloads
-    by_hand.run(OwnPayload(None))
-    by_hand.run()
+    office.run(OwnPayload(None))
+    office.run()
     world.work()
     assert payloads.given == [None, {"of": "the job"}]
 
 
-def test_its_own_payload_holds_after_a_redrive(world: World, by_hand: ByHand) -> None:
+def test_its_own_payload_holds_after_a_redrive(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED, FAILED])
     world.caller.answer = payloads
-    asked = by_hand.run(OwnPayload({"of": "anna"}))
+    asked = office.run(OwnPayload({"of": "anna"}))
     world.until(NOON + 120)
-    dead = by_hand.record(asked)
+    dead = office.record(asked)
     assert dead.state is RunState.DEAD
     world.tell(world.about(dead, MessageKind.REDRIVE))
-    assert by_hand.record(asked).state is S
+    assert office.record(asked).state is S
     assert payloads.given == [{"of": "anna"}] * 3
 
 
-def test_its_own_payload_holds_when_another_worker_takes_it_over(world: World, by_hand: ByHand) -> None:
+def test_its_own_payload_holds_when_another_worker_takes_it_over(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}))
     payloads = Payloads()
     world.caller.answer = payloads
-    asked = by_hand.run(OwnPayload({"of": "anna"}))
+    asked = office.run(OwnPayload({"of": "anna"}))
     world.work()
-    done = by_hand.record(asked)
+    done = office.record(asked)
     # As a worker leaves it that vanished in the middle of the call; its message comes again.
     lost = varied(done, state=RunState.RUNNING, lease_until=NOON + 120, finished_at=None, result=None)
     assert world.run_store.write(lost, done) is None
     world.clock.set(NOON + 200)
     again = world.about(lost, MessageKind.START)
     world.tell(replace(again, nonce=lost.nonce))
-    assert by_hand.record(asked).state is S
+    assert office.record(asked).state is S
     assert payloads.given == [{"of": "anna"}] * 2
 
 
-def test_a_payload_that_is_not_kept_any_more_fails_the_run_without_a_call(world: World, by_hand: ByHand) -> None:
+def test_a_payload_that_is_not_kept_any_more_fails_the_run_without_a_call(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     payloads = Payloads([replace(FAILED, retryable=False)])
     world.caller.answer = payloads
-    asked = by_hand.run(OwnPayload({"of": "anna"}))
+    asked = office.run(OwnPayload({"of": "anna"}))
     world.work()
     key = {"PK": {"S": "JOB#default#tick-tock"}, "SK": {"S": f"INPUT#{asked.suffix}"}}
     world.tables.client.delete_item(TableName=world.tables.runs, Key=key)
-    world.tell(world.about(by_hand.record(asked), MessageKind.REDRIVE))
-    dead = by_hand.record(asked)
+    world.tell(world.about(office.record(asked), MessageKind.REDRIVE))
+    dead = office.record(asked)
     assert (dead.state, dead.code, dead.attempt) == (RunState.DEAD, "payload_gone", 2)
     assert len(payloads.given) == 1
 
 
-def test_it_does_not_start_beside_another_run_where_that_is_forbidden(world: World, by_hand: ByHand) -> None:
+def test_it_does_not_start_beside_another_run_where_that_is_forbidden(world: World, office: Office) -> None:
     world.add(job("* * * * *", overlap=Overlap.SKIP, completion=Completion.CALLBACK))
     world.until(NOON + 65)
-    asked = by_hand.run()
+    asked = office.run()
     world.work()
-    refused = by_hand.record(asked)
+    refused = office.record(asked)
     assert (refused.state, refused.reason) == (K, "overlap")
 
 
-def test_it_waits_for_its_turn_where_runs_queue(world: World, by_hand: ByHand) -> None:
+def test_it_waits_for_its_turn_where_runs_queue(world: World, office: Office) -> None:
     world.add(job("0 * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK))
     world.until(NOON + 3605)
-    asked = by_hand.run()
+    asked = office.run()
     world.until(NOON + 3700)
-    assert by_hand.record(asked).state is RunState.QUEUED
+    assert office.record(asked).state is RunState.QUEUED
     (first,) = [run for run in world.runs("tick-tock") if run.state is RunState.WAITING]
     world.tell(world.about(first, MessageKind.COMPLETE))
     world.until(NOON + 3800)
-    assert by_hand.record(asked).state is RunState.WAITING
+    assert office.record(asked).state is RunState.WAITING
 
 
-def test_it_is_tried_once_where_the_job_says_so(world: World, by_hand: ByHand) -> None:
+def test_it_is_tried_once_where_the_job_says_so(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", delivery=Delivery.AT_MOST_ONCE, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED])
     world.caller.answer = payloads
-    asked = by_hand.run(OwnPayload(1))
+    asked = office.run(OwnPayload(1))
     world.until(NOON + 300)
-    assert by_hand.record(asked).state is RunState.DEAD
+    assert office.record(asked).state is RunState.DEAD
     assert payloads.given == [1]
 
 
-def test_the_same_key_names_the_same_run_whatever_became_of_it(world: World, by_hand: ByHand) -> None:
+def test_the_same_key_names_the_same_run_whatever_became_of_it(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
-    first = by_hand.run(OwnPayload({"n": 1}), key="k-1")
+    first = office.run(OwnPayload({"n": 1}), key="k-1")
     world.clock.advance(5)
-    assert by_hand.run(OwnPayload({"n": 1}), key="k-1").name == first.name
+    assert office.run(OwnPayload({"n": 1}), key="k-1").name == first.name
     assert len(world.wheel.sent) == 1
     world.work()
-    again = by_hand.run(OwnPayload({"n": 1}), key="k-1")
+    again = office.run(OwnPayload({"n": 1}), key="k-1")
     assert (again.name, again.state) == (first.name, S)
     assert len(world.runs("tick-tock")) == 1
-    assert by_hand.run(key="k-2").name != first.name
+    assert office.run(key="k-2").name != first.name
 
 
-def test_the_same_key_for_another_request_is_refused(world: World, by_hand: ByHand) -> None:
+def test_the_same_key_for_another_request_is_refused(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
-    by_hand.run(OwnPayload({"n": 1}), key="k-1")
+    office.run(OwnPayload({"n": 1}), key="k-1")
     with pytest.raises(KeyReusedError):
-        by_hand.run(OwnPayload({"n": 2}), key="k-1")
+        office.run(OwnPayload({"n": 2}), key="k-1")
     with pytest.raises(KeyReusedError):
-        by_hand.run(key="k-1")
+        office.run(key="k-1")
     assert len(world.wheel.sent) == 1
 
 
-def test_a_request_that_its_lane_refused_can_be_sent_again(world: World, by_hand: ByHand) -> None:
+def test_a_request_that_its_lane_refused_can_be_sent_again(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     world.wheel.refuse = lambda _: True
     with pytest.raises(LaneUnavailableError):
-        by_hand.run(key="k-1")
+        office.run(key="k-1")
     world.wheel.refuse = lambda _: False
-    asked = by_hand.run(key="k-1")
+    asked = office.run(key="k-1")
     world.work()
-    assert by_hand.record(asked).state is S
+    assert office.record(asked).state is S
 
 
-def test_requests_without_a_key_are_runs_of_their_own(world: World, by_hand: ByHand) -> None:
+def test_requests_without_a_key_are_runs_of_their_own(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", overlap=Overlap.ALLOW))
-    names = {by_hand.run().name for _ in range(5)}
+    names = {office.run().name for _ in range(5)}
     world.work()
     assert len(names) == 5
     assert sorted(world.caller.runs) == sorted(map(str, names))
 
 
-def test_a_queued_one_can_be_cancelled(world: World, by_hand: ByHand) -> None:
+def test_a_queued_one_can_be_cancelled(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
-    asked = by_hand.run()
+    asked = office.run()
     late = world.wheel.hold_back(0)
-    world.tell(world.about(by_hand.record(asked), MessageKind.CANCEL, reason="cancelled"))
+    world.tell(world.about(office.record(asked), MessageKind.CANCEL, reason="cancelled"))
     world.wheel.give_back(late)
     world.work()
-    assert by_hand.record(asked).state is C
+    assert office.record(asked).state is C
     assert world.caller.calls == []
 
 
-def test_what_nobody_asked_for_is_no_run(world: World, by_hand: ByHand) -> None:
+def test_what_nobody_asked_for_is_no_run(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
-    asked = by_hand.run()
+    asked = office.run()
     late = world.wheel.hold_back(0)
     other = varied(asked, occurrence=asked.occurrence - 60)
     for run in (other, varied(asked, suffix=".m12345678"), varied(asked, suffix=".b12345678")):
         with pytest.raises(RunUnknownError):
-            by_hand.record(run)
+            office.record(run)
     world.clock.advance(15 * 86_400)
     with pytest.raises(RunUnknownError):
-        by_hand.record(asked)  # no queue keeps a message for that long
+        office.record(asked)  # no queue keeps a message for that long
     assert late
 
 
-def test_a_recreated_job_does_not_run_it(world: World, by_hand: ByHand) -> None:
+def test_a_recreated_job_does_not_run_it(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
-    asked = by_hand.run(key="k-1")
-    assert world.jobs.delete(by_hand.job(), deleted_at=NOON - 1)
+    asked = office.run(key="k-1")
+    assert world.jobs.delete(office.job(), deleted_at=NOON - 1)
     with pytest.raises(JobUnknownError):
-        by_hand.run(key="k-1")
+        office.run(key="k-1")
     world.add(job("0 0 1 1 *", at=NOON + 5))
     with pytest.raises(RunUnknownError):
-        by_hand.record(asked)
+        office.record(asked)
     world.until(NOON + 10)
     assert world.caller.calls == []
-    assert by_hand.run(key="k-1").name.suffix != asked.suffix
+    assert office.run(key="k-1").name.suffix != asked.suffix

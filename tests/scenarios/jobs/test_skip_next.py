@@ -11,91 +11,80 @@ from duecourse.domain.runs.states import RunState
 from duecourse.usecases.jobs.job_errors import JobChangedError, KeyReusedError
 from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.runs.skip_next import SKIPPED, NothingToSkipError
-from tests.support.by_hand import ByHand
 from tests.support.faulty import FaultyRuns
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
-from tests.support.world import Killed, World
+from tests.support.world import Killed, Office, World
 
 N = int(NOON)
 S, K = RunState.SUCCEEDED, RunState.SKIPPED
 
 
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
-
-
-@pytest.fixture
-def by_hand(world: World) -> ByHand:
-    return ByHand(world)
-
-
-def test_what_is_skipped_does_not_run_while_fourteen_minutes_are_enqueued(world: World, by_hand: ByHand) -> None:
+def test_what_is_skipped_does_not_run_while_fourteen_minutes_are_enqueued(world: World, office: Office) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 130)
-    (skipped,) = by_hand.skip()
+    (skipped,) = office.skip()
     assert (skipped.occurrence, skipped.state, skipped.reason, skipped.requested_by) == (N + 180, K, SKIPPED, "anna")
     world.until(NOON + 300)
     assert world.states("tick-tock") == [(60, S), (120, S), (180, K), (240, S), (300, S)]
 
 
-def test_the_next_ones_are_skipped_one_after_the_other(world: World, by_hand: ByHand) -> None:
+def test_the_next_ones_are_skipped_one_after_the_other(world: World, office: Office) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 130)
-    assert [run.occurrence - N for run in by_hand.skip(2)] == [180, 240]
-    assert [run.occurrence - N for run in by_hand.skip(1)] == [300]
+    assert [run.occurrence - N for run in office.skip(2)] == [180, 240]
+    assert [run.occurrence - N for run in office.skip(1)] == [300]
     world.until(NOON + 360)
     assert world.states("tick-tock") == [(60, S), (120, S), (180, K), (240, K), (300, K), (360, S)]
 
 
-def test_what_nobody_has_enqueued_yet_is_skipped_too(world: World, by_hand: ByHand) -> None:
+def test_what_nobody_has_enqueued_yet_is_skipped_too(world: World, office: Office) -> None:
     world.add(job("0 * * * *"))
-    assert [run.occurrence - N for run in by_hand.skip(2)] == [3600, 7200]
+    assert [run.occurrence - N for run in office.skip(2)] == [3600, 7200]
     world.until(NOON + 3 * 3600)
     assert world.states("tick-tock") == [(3600, K), (7200, K), (10_800, S)]
 
 
-def test_no_more_is_skipped_than_comes_due(world: World, by_hand: ByHand) -> None:
+def test_no_more_is_skipped_than_comes_due(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=3, overlap=Overlap.ALLOW))
     world.until(NOON + 70)
-    assert [run.occurrence - N for run in by_hand.skip(100)] == [120, 180]
+    assert [run.occurrence - N for run in office.skip(100)] == [120, 180]
     with pytest.raises(NothingToSkipError):
-        by_hand.skip()
+        office.skip()
     world.until(NOON + 300)
-    assert by_hand.job().state is JobState.COMPLETED
+    assert office.job().state is JobState.COMPLETED
     assert world.states("tick-tock") == [(60, S), (120, K), (180, K)]
 
 
-def test_a_completed_job_has_nothing_to_skip(world: World, by_hand: ByHand) -> None:
+def test_a_completed_job_has_nothing_to_skip(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=1))
     world.until(NOON + 120)
     with pytest.raises(NothingToSkipError):
-        by_hand.skip()
+        office.skip()
 
 
-def test_an_occurrence_that_is_due_later_for_its_jitter_can_still_be_skipped(world: World, by_hand: ByHand) -> None:
+def test_an_occurrence_that_is_due_later_for_its_jitter_can_still_be_skipped(world: World, office: Office) -> None:
     jittery = world.add(job("* * * * *", jitter_seconds=50))
     due = jittery.occurrences().due(N + 60)
     world.until(due - 1)
-    assert [run.occurrence - N for run in by_hand.skip()] == [60]
+    assert [run.occurrence - N for run in office.skip()] == [60]
     world.until(NOON + 180)
     assert world.states("tick-tock")[0] == (60, K)
 
 
-def test_a_skip_is_remembered_for_as_long_as_it_has_to_wait(world: World, by_hand: ByHand) -> None:
+def test_a_skip_is_remembered_for_as_long_as_it_has_to_wait(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
-    (skipped,) = by_hand.skip()
+    (skipped,) = office.skip()
     assert skipped.expires_at == skipped.due + 90 * 86_400
 
 
 @pytest.fixture
-def anywhere(any_tables: Tables) -> ByHand:
+def anywhere(any_tables: Tables) -> Office:
     """On each emulator of the tables."""
-    return ByHand(World(any_tables))
+    return Office(World(any_tables))
 
 
-def test_a_skip_that_is_asked_for_again_with_its_key_skips_nothing_further(anywhere: ByHand) -> None:
+def test_a_skip_that_is_asked_for_again_with_its_key_skips_nothing_further(anywhere: Office) -> None:
     world = anywhere.world
     world.add(job("* * * * *"))
     assert [run.occurrence - N for run in anywhere.skip(2, key="order-7")] == [60, 120]
@@ -107,11 +96,11 @@ def test_a_skip_that_is_asked_for_again_with_its_key_skips_nothing_further(anywh
         anywhere.skip(3, key="order-7")
 
 
-def test_a_skip_that_was_interrupted_is_completed_by_its_repetition(anywhere: ByHand) -> None:
+def test_a_skip_that_was_interrupted_is_completed_by_its_repetition(anywhere: Office) -> None:
     world = anywhere.world
     world.add(job("* * * * *", max_runs=5))
     interrupted = FaultyRuns(world.run_store, dies_after=lambda run: run.occurrence == N + 120)
-    dying = replace(anywhere.skipper, runs=interrupted)
+    dying = replace(anywhere.api.skip_next, runs=interrupted)
     with pytest.raises(Killed):
         dying.skip(anywhere.job(), 3, RunRequest("anna", "order-7"))
     world.until(NOON + 130)
@@ -120,9 +109,9 @@ def test_a_skip_that_was_interrupted_is_completed_by_its_repetition(anywhere: By
     assert world.states("tick-tock") == [(60, K), (120, K), (180, K), (240, S), (300, S)]
 
 
-def test_a_skip_is_not_repeated_for_another_schedule(world: World, by_hand: ByHand) -> None:
+def test_a_skip_is_not_repeated_for_another_schedule(world: World, office: Office) -> None:
     world.add(job("0 * * * *"))
-    by_hand.skip(key="order-7")
-    by_hand.pause()
+    office.skip(key="order-7")
+    office.pause()
     with pytest.raises(JobChangedError):
-        by_hand.skip(key="order-7")
+        office.skip(key="order-7")

@@ -18,9 +18,9 @@ from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.skip_next import NothingToSkipError
 from duecourse.usecases.workflows.view import WorkflowRuns
 from tests.support.audited import AuditedWorld
-from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
+from tests.support.world import Office
 
 N = int(NOON)
 S, K, C, Q, W = RunState.SUCCEEDED, RunState.SKIPPED, RunState.CANCELLED, RunState.QUEUED, RunState.WAITING
@@ -34,22 +34,17 @@ def world(tables: Tables) -> AuditedWorld:
     return made
 
 
-@pytest.fixture
-def by_hand(world: AuditedWorld) -> ByHand:
-    return ByHand(world)
-
-
 def alarms(reports: list[Report]) -> list[str]:
     return [event.action for report in reports for event in report.events if event.alarming]
 
 
-def test_it_runs_each_time_it_is_asked_and_at_no_other(world: AuditedWorld, by_hand: ByHand) -> None:
+def test_it_runs_each_time_it_is_asked_and_at_no_other(world: AuditedWorld, office: Office) -> None:
     world.add(when_asked())
     world.until(NOON + 600)
     assert world.runs("tick-tock") == []
-    first = by_hand.run()
+    first = office.run()
     world.until(NOON + 1200)
-    second = by_hand.run()
+    second = office.run()
     world.until(NOON + 1800)
     assert world.caller.runs == [str(first.name), str(second.name)]
     assert world.states("tick-tock") == [(600, S), (1200, S)]
@@ -66,35 +61,35 @@ def test_it_runs_each_time_it_is_asked_and_at_no_other(world: AuditedWorld, by_h
     ],
 )
 def test_a_second_run_asked_for_while_the_first_is_alive_is_treated_as_its_job_says(
-    world: AuditedWorld, by_hand: ByHand, overlap: Overlap, beside: list[RunState], after: list[RunState]
+    world: AuditedWorld, office: Office, overlap: Overlap, beside: list[RunState], after: list[RunState]
 ) -> None:
     world.add(when_asked(overlap=overlap, completion=Completion.CALLBACK))
-    first = by_hand.run()
+    first = office.run()
     world.until(NOON + 10)
-    second = by_hand.run()
+    second = office.run()
     world.until(NOON + 20)
 
     def states() -> list[RunState]:
-        return [by_hand.record(run).state for run in (first, second)]
+        return [office.record(run).state for run in (first, second)]
 
     assert states() == beside
-    world.tell(world.about(by_hand.record(first), MessageKind.COMPLETE))
+    world.tell(world.about(office.record(first), MessageKind.COMPLETE))
     world.until(NOON + 40)
     assert states() == after
 
 
 def test_it_is_never_completed_and_neither_repair_nor_audit_nor_clean_up_touches_it(
-    world: AuditedWorld, by_hand: ByHand
+    world: AuditedWorld, office: Office
 ) -> None:
     made = world.add(when_asked())
-    by_hand.run()
+    office.run()
     world.until(NOON + 60)
     cursor = world.jobs.get_cursor("default", made.id)
     for day in (1, 2, 200):
         world.clock.set(NOON + day * DAY_SECONDS)
         world.repair()
         world.audit()
-    assert by_hand.job() == made
+    assert office.job() == made
     assert world.jobs.get_cursor("default", made.id) == cursor
     assert alarms(world.reports) == []
     assert world.count("EntriesPatrolled") == 3
@@ -102,102 +97,102 @@ def test_it_is_never_completed_and_neither_repair_nor_audit_nor_clean_up_touches
         assert world.count(metric) == 0
 
 
-def test_it_runs_in_a_pause_and_is_active_after_it_with_nothing_skipped(world: AuditedWorld, by_hand: ByHand) -> None:
+def test_it_runs_in_a_pause_and_is_active_after_it_with_nothing_skipped(world: AuditedWorld, office: Office) -> None:
     world.add(when_asked())
-    world.pausing.pause("default", "tick-tock", by="anna")
-    asked = by_hand.run()
+    world.api.pausing.pause("default", "tick-tock", by="anna")
+    asked = office.run()
     world.until(NOON + 300)
-    assert (by_hand.record(asked).state, by_hand.job().state) == (S, JobState.PAUSED)
+    assert (office.record(asked).state, office.job().state) == (S, JobState.PAUSED)
     for catch_up in (False, True):
-        world.pausing.pause("default", "tick-tock")
-        view = world.pausing.resume("default", "tick-tock", catch_up=catch_up)
+        world.api.pausing.pause("default", "tick-tock")
+        view = world.api.pausing.resume("default", "tick-tock", catch_up=catch_up)
         assert (view.job.state, view.next_occurrence) == (JobState.ACTIVE, None)
     world.until(NOON + 600)
-    assert by_hand.job().state is JobState.ACTIVE
+    assert office.job().state is JobState.ACTIVE
     assert world.states("tick-tock") == [(0, S)]
 
 
 def test_what_was_due_when_the_schedule_was_taken_away_runs_and_what_was_to_come_does_not(
-    world: AuditedWorld, by_hand: ByHand
+    world: AuditedWorld, office: Office
 ) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 150)
     world.clock.set(NOON + 181)  # that of 180 s is in its lane, and so are those of the next minutes
-    world.edit("tick-tock", "")
+    world.office.edit("tick-tock", "")
     world.until(NOON + 1200)
     assert world.states("tick-tock") == [(60, S), (120, S), (180, S)]
-    assert by_hand.job().state is JobState.ACTIVE
+    assert office.job().state is JobState.ACTIVE
     assert len(world.wheel) == 0
 
 
 def test_a_run_asked_for_goes_on_while_the_job_is_given_a_schedule_and_loses_it_again(
-    world: AuditedWorld, by_hand: ByHand
+    world: AuditedWorld, office: Office
 ) -> None:
     world.add(when_asked(completion=Completion.CALLBACK, overlap=Overlap.QUEUE))
-    first, second = by_hand.run(), by_hand.run()
+    first, second = office.run(), office.run()
     world.until(NOON + 10)
-    world.edit("tick-tock", "0 * * * *")
-    third = by_hand.run()  # its message is in the lane when the job is edited again
-    world.edit("tick-tock", "")
+    world.office.edit("tick-tock", "0 * * * *")
+    third = office.run()  # its message is in the lane when the job is edited again
+    world.office.edit("tick-tock", "")
     for run in (first, second, third):
         world.until(world.clock.now() + 30)
-        world.tell(world.about(by_hand.record(run), MessageKind.COMPLETE))
+        world.tell(world.about(office.record(run), MessageKind.COMPLETE))
     world.until(NOON + 7200)
-    assert [by_hand.record(run).state for run in (first, second, third)] == [S, S, S]
-    assert (by_hand.job().state, len(world.runs("tick-tock"))) == (JobState.ACTIVE, 3)
+    assert [office.record(run).state for run in (first, second, third)] == [S, S, S]
+    assert (office.job().state, len(world.runs("tick-tock"))) == (JobState.ACTIVE, 3)
 
 
 def test_it_comes_due_as_soon_as_it_is_given_a_schedule(world: AuditedWorld) -> None:
     world.add(when_asked())
     world.until(NOON + 90)
-    world.edit("tick-tock", "* * * * *")
+    world.office.edit("tick-tock", "* * * * *")
     world.until(NOON + 240)
     assert world.states("tick-tock") == [(120, S), (180, S), (240, S)]
 
 
 @pytest.mark.parametrize("expression", ["at(2026-11-21T12:01:00)", "R2/2026-11-21T12:00:30Z/PT30S"])
 def test_a_job_whose_schedule_is_over_is_active_again_once_it_is_taken_away(
-    world: AuditedWorld, by_hand: ByHand, expression: str
+    world: AuditedWorld, office: Office, expression: str
 ) -> None:
     world.add(job(expression))
     world.until(NOON + 120)
-    assert by_hand.job().state is JobState.COMPLETED
-    world.edit("tick-tock", "")
-    by_hand.run()
+    assert office.job().state is JobState.COMPLETED
+    world.office.edit("tick-tock", "")
+    office.run()
     world.until(NOON + 300)
     world.clock.set(NOON + DAY_SECONDS)
     world.repair()
-    assert by_hand.job().state is JobState.ACTIVE
+    assert office.job().state is JobState.ACTIVE
 
 
 def test_its_last_run_does_not_complete_a_job_that_lost_its_schedule_meanwhile(
-    world: AuditedWorld, by_hand: ByHand
+    world: AuditedWorld, office: Office
 ) -> None:
     world.add(job("at(2026-11-21T12:01:00)", completion=Completion.CALLBACK))
     world.until(NOON + 90)
-    world.edit("tick-tock", "")
+    world.office.edit("tick-tock", "")
     (run,) = world.runs("tick-tock")
     world.tell(world.about(run, MessageKind.COMPLETE))
     world.until(NOON + 300)
     assert world.states("tick-tock") == [(60, S)]
-    assert by_hand.job().state is JobState.ACTIVE
+    assert office.job().state is JobState.ACTIVE
 
 
-def test_nothing_of_it_can_be_skipped_or_backfilled(world: AuditedWorld, by_hand: ByHand) -> None:
+def test_nothing_of_it_can_be_skipped_or_backfilled(world: AuditedWorld, office: Office) -> None:
     world.add(when_asked())
     with pytest.raises(NothingToSkipError):
-        by_hand.skip()
+        office.skip()
     with pytest.raises(ScheduleError, match="is null, so the job has no occurrences to backfill"):
-        by_hand.backfill(Backfill(N - 3600, N))
+        office.backfill(Backfill(N - 3600, N))
     assert world.jobs.history("default", "tick-tock", limit=10, before=None).items == ()
 
 
 def test_a_run_asked_for_explains_its_second_and_any_other_names_the_reason(
-    world: AuditedWorld, by_hand: ByHand
+    world: AuditedWorld, office: Office
 ) -> None:
     world.add(when_asked())
     world.until(NOON + 30)
-    asked = by_hand.run()
+    asked = office.run()
     world.until(NOON + 60)
     look = WorkflowRuns(world.workflows)
     explain = Explain(world.jobs, world.run_store, world.lines, world.depths, look, world.clock, 300, 840, 90)

@@ -19,11 +19,10 @@ from duecourse.usecases.jobs.job_errors import JobChangedError
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.skip_next import NothingToSkipError
 from tests.support.audited import HOUR, AuditedWorld, Failing, Slow
-from tests.support.by_hand import ANNA, ByHand
 from tests.support.jobs import NOON, job
 from tests.support.runs import run
 from tests.support.tables import Tables
-from tests.support.world import Dying, Killed
+from tests.support.world import ANNA, Dying, Killed
 
 BUSY = Depth(waiting=3, in_flight=1, delayed=20)
 
@@ -149,7 +148,7 @@ def test_what_dispatch_has_not_handed_over_yet_is_late_and_not_lost(world: Audit
 def test_what_came_due_before_the_last_change_of_a_schedule_is_not_judged(world: AuditedWorld) -> None:
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + 1510)
-    world.edit("tick-tock", "rate(7 minutes)")
+    world.office.edit("tick-tock", "rate(7 minutes)")
     world.until(NOON + HOUR + 300)
     world.lose("tick-tock", 1200)
     report = world.audit(hour=4)
@@ -278,23 +277,23 @@ def flaky(call: Call, chance: Random) -> Outcome:
 
 def happen(world: AuditedWorld, job_id: str, chance: Random) -> None:
     """One thing that people do, or that fails."""
-    hand, found = ByHand(world), world.jobs.get("default", job_id)
+    hand, found = world.office, world.jobs.get("default", job_id)
     if found is None:
         return
     try:
         match chance.randrange(9):
             case 0 | 1 if found.state is JobState.ACTIVE:
-                world.pausing.pause("default", job_id)
+                world.api.pausing.pause("default", job_id)
             case 0 | 1 | 2 if found.state is JobState.PAUSED:
-                world.pausing.resume("default", job_id, catch_up=chance.random() < 0.5)
+                world.api.pausing.resume("default", job_id, catch_up=chance.random() < 0.5)
             case 3:
-                world.edit(job_id, chance.choice(EXPRESSIONS))
+                world.office.edit(job_id, chance.choice(EXPRESSIONS))
             case 4:
-                world.edit(job_id, payload={"n": chance.random()})
+                world.office.edit(job_id, payload={"n": chance.random()})
             case 5:
-                hand.manual.run(found, ANNA, None)
+                hand.api.manual.run(found, ANNA, None)
             case 6:
-                hand.skipper.skip(found, chance.randint(1, 3), ANNA)
+                hand.api.skip_next.skip(found, chance.randint(1, 3), ANNA)
             case 7:
                 with suppress(Killed):
                     world.dispatch(Dying(world.cursors, after=chance.random() < 0.3))

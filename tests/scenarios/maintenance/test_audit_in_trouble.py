@@ -126,7 +126,7 @@ def test_a_job_that_used_up_its_runs_is_not_audited_beyond_its_end(world: Audite
 def test_after_an_edit_a_loss_is_believed_only_when_every_lane_is_empty(world: AuditedWorld) -> None:
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + HOUR + 300)
-    world.edit("tick-tock", priority=Lane.HIGH)
+    world.office.edit("tick-tock", priority=Lane.HIGH)
     world.lose("tick-tock", 1500)
     world.until(NOON + 2 * HOUR + 300)
     world.depths.full.add(Lane.NORMAL)

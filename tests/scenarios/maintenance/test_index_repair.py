@@ -18,7 +18,6 @@ from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import IndexPage, Timer
 from duecourse.usecases.report import Report
-from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
 from tests.support.tables import Tables
@@ -327,7 +326,7 @@ def test_a_line_that_nobody_looks_after_any_more_is_called_once_its_schedule_is_
 def test_a_line_of_a_job_without_a_schedule_that_nobody_looks_after_any_more_is_called(world: World) -> None:
     made = add(world, "", overlap=Overlap.QUEUE, completion=Completion.CALLBACK)
     for _ in range(3):
-        ByHand(world).run()
+        world.office.run()
         world.until(world.clock.now() + 10)
     assert states(world) == [RunState.WAITING, RunState.QUEUED, RunState.QUEUED]
     assert alarms(world.repair()) == []

@@ -13,13 +13,7 @@ from duecourse.ports import Death
 from tests.support.faulty import FaultyRuns
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, SOON, fail, hand_over, receive, the_run
-from tests.support.tables import Tables
 from tests.support.world import Killed, World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def test_the_reconciler_keeps_the_message_of_a_run_whose_next_attempt_it_could_not_send(world: World) -> None:

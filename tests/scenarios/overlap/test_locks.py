@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
@@ -12,13 +10,7 @@ from duecourse.messages import MessageKind
 from duecourse.usecases.worker.overlap import WATCH_SECONDS
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, SOON
-from tests.support.tables import Tables
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def test_a_job_is_not_blocked_for_ever_by_a_run_whose_next_attempt_got_lost(world: World) -> None:

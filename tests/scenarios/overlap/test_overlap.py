@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pytest
-
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
@@ -14,15 +12,9 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import World
 
 S, K, C = RunState.SUCCEEDED, RunState.SKIPPED, RunState.CANCELLED
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def slow_job(overlap: Overlap, **changes: object) -> Job:

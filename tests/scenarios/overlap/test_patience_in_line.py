@@ -11,15 +11,9 @@ from duecourse.messages import MessageKind
 from duecourse.ports import Outgoing
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import World
 
 STRICT = MissedPolicy(MissedMode.SKIP, grace_seconds=30)
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def lateness(world: World) -> list[float]:

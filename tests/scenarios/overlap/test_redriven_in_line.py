@@ -14,16 +14,9 @@ from duecourse.messages import MessageKind
 from duecourse.usecases.worker.overlap import WATCH_SECONDS
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
-from tests.support.office import Office
 from tests.support.one_run import ONCE, the_run
-from tests.support.tables import Tables
 from tests.support.varied import varied
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def test_a_redriven_run_that_has_to_wait_for_another_one_of_its_job_is_not_lost(world: World) -> None:
@@ -135,7 +128,7 @@ def test_a_redriven_run_whose_job_is_deleted_leaves_the_line_at_its_call(world: 
     dead = died_after_it_waited(world)
     world.tell(world.about(dead, MessageKind.REDRIVE))
     assert in_line(world) == [dead.name.local]
-    office = Office(world)
+    office = world.office
     office.delete()
     if anew:
         world.clock.advance(1)

@@ -17,14 +17,8 @@ from duecourse.messages import MessageKind
 from duecourse.ports import RunStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, fail, hand_over, receive, the_run
-from tests.support.tables import Tables
 from tests.support.wheel import Held
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 @dataclass

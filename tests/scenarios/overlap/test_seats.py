@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from duecourse.domain.jobs.policies import Lane, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
-from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
-from tests.support.office import Office
-from tests.support.tables import Tables
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def queues(world: World) -> list[bool]:
@@ -45,7 +35,7 @@ def test_what_a_job_in_bulk_enqueues_goes_there_at_once_and_its_retries_too(worl
 
 
 def test_runs_that_were_enqueued_before_their_job_lost_its_seat_are_sent_on_before_they_call(world: World) -> None:
-    office = Office(world)
+    office = world.office
     world.add(job(seated=True))
     office.edit(overlap=Overlap.ALLOW)
     world.wheel.sent.clear()
@@ -73,13 +63,13 @@ def test_runs_that_were_enqueued_for_another_lane_are_sent_on_to_bulk(world: Wor
 def test_a_one_off_that_is_run_by_hand_goes_through_bulk_and_a_recurring_job_does_not(world: World) -> None:
     world.add(job("at(2026-11-21T18:00:00)", id="tick-tock", seated=True))
     world.wheel.sent.clear()
-    ByHand(world).run()
+    world.office.run()
     assert queues(world) == [True]
 
 
 def test_a_recurring_job_that_is_run_by_hand_keeps_its_seat(world: World) -> None:
     world.add(job("0 0 1 1 *", seated=True))
-    ByHand(world).run()
+    world.office.run()
     assert queues(world) == [False]
 
 

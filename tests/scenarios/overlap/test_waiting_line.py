@@ -19,9 +19,7 @@ from duecourse.ports import Call, Outgoing
 from duecourse.usecases.worker.overlap import WATCH_SECONDS
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
-from tests.support.office import Office
 from tests.support.one_run import ONCE
-from tests.support.tables import Tables
 from tests.support.varied import varied
 from tests.support.world import World
 
@@ -29,11 +27,6 @@ S, K, Q, W = RunState.SUCCEEDED, RunState.SKIPPED, RunState.QUEUED, RunState.WAI
 
 
 PATIENT = MissedPolicy(grace_seconds=3600)
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def by_hand(overlap: Overlap = Overlap.QUEUE, **changes: Any) -> Job:
@@ -178,7 +171,7 @@ def test_an_older_run_that_comes_late_gives_way_to_the_newest_that_waits(world: 
 def test_a_paused_jobs_waiting_runs_are_skipped_when_their_turn_would_come(world: World) -> None:
     world.add(by_hand(max_runs=4))
     world.until(NOON + 250)
-    Office(world).pause()
+    world.office.pause()
     complete(world)
     assert told(world) == [(60, S, None), (120, K, "paused"), (180, K, "paused"), (240, K, "paused")]
     assert line(world) == []
@@ -187,14 +180,14 @@ def test_a_paused_jobs_waiting_runs_are_skipped_when_their_turn_would_come(world
 def test_a_deleted_jobs_waiting_runs_are_skipped(world: World) -> None:
     world.add(by_hand(max_runs=3))
     world.until(NOON + 200)
-    Office(world).delete()
+    world.office.delete()
     world.until(NOON + 200 + WATCH_SECONDS)
     assert told(world)[1:] == [(120, K, "deleted"), (180, K, "deleted")]
     assert line(world) == []
 
 
 def test_a_job_created_anew_does_not_wait_behind_the_runs_of_the_one_before(world: World) -> None:
-    office = Office(world)
+    office = world.office
     world.add(by_hand())
     world.until(NOON + 250)
     office.delete()
@@ -218,7 +211,7 @@ def test_a_start_deadline_ends_the_waiting_when_it_comes(world: World, deadline:
 def test_when_overlap_is_allowed_meanwhile_all_that_wait_start(world: World) -> None:
     world.add(by_hand(max_runs=4))
     world.until(NOON + 250)
-    Office(world).edit(overlap=Overlap.ALLOW)
+    world.office.edit(overlap=Overlap.ALLOW)
     world.until(NOON + 250 + WATCH_SECONDS)
     assert [state for _, state, _ in told(world)] == [W, W, W, W]
     assert line(world) == []
@@ -227,13 +220,13 @@ def test_when_overlap_is_allowed_meanwhile_all_that_wait_start(world: World) -> 
 def test_when_overlap_is_forbidden_meanwhile_those_that_wait_are_skipped_while_one_runs(world: World) -> None:
     world.add(by_hand(max_runs=4))
     world.until(NOON + 250)
-    Office(world).edit(overlap=Overlap.SKIP)
+    world.office.edit(overlap=Overlap.SKIP)
     world.until(NOON + 250 + WATCH_SECONDS)
     assert told(world) == [(60, W, None), (120, K, "overlap"), (180, K, "overlap"), (240, K, "overlap")]
 
 
 def test_a_job_is_not_completed_while_a_run_waits(world: World) -> None:
-    office = Office(world)
+    office = world.office
     world.add(by_hand(max_runs=2))
     world.until(NOON + 200)
     complete(world)

@@ -12,13 +12,7 @@ from duecourse.domain.runs.states import RunState
 from tests.support.faulty import FaultyRuns
 from tests.support.jobs import NOON, job
 from tests.support.one_run import begins, ends, hand_over, receive, the_run
-from tests.support.tables import Tables
 from tests.support.world import Killed, World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,9 @@ from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing, RunStore
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import World
 
 SOON = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def waiting_job(**changes: object) -> Job:

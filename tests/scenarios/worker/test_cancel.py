@@ -11,16 +11,10 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import World
 
 SOON = RetryPolicy(max_attempts=3, backoff=Backoff.FIXED, min_seconds=60, max_seconds=60)
 AT = "at(2026-11-21T12:02:00)"
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def test_a_queued_run_that_is_cancelled_never_starts(world: World) -> None:

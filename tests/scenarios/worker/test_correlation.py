@@ -18,7 +18,6 @@ from duecourse.ports import Call, Outgoing
 from duecourse.usecases.report import Event
 from duecourse.usecases.runs.commands import CommandSender
 from duecourse.usecases.runs.requests import RunRequest
-from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import World
@@ -51,8 +50,8 @@ def seen(call: Call) -> str | None:
 
 
 def asks(world: World, job_id: str = "tick-tock") -> None:
-    by_hand = ByHand(world)
-    by_hand.manual.run(by_hand.job(job_id), RunRequest("anna", correlation_id=ORDER))
+    office = world.office
+    office.api.manual.run(office.job(job_id), RunRequest("anna", correlation_id=ORDER))
 
 
 def test_a_scheduled_run_is_part_of_the_round_that_enqueued_it(world: World) -> None:
@@ -106,9 +105,9 @@ def test_a_redriven_run_is_still_part_of_the_same(world: World) -> None:
 
 def test_what_waits_in_the_due_index_comes_back_as_part_of_the_same(world: World) -> None:
     world.add(job("*/5 * * * *"))
-    by_hand = ByHand(world)
+    office = world.office
     an_hour = Backfill(N - 3600, N, 600)  # twelve runs, ten minutes apart: most of them wait as timers
-    by_hand.backfills.start(by_hand.job(), an_hour, RunRequest("anna", correlation_id=ORDER))
+    office.api.backfills.start(office.job(), an_hour, RunRequest("anna", correlation_id=ORDER))
     world.until(NOON + 7200)
     runs = [run for run in world.runs("tick-tock") if run.suffix]
     assert [run.correlation_id for run in runs] == [ORDER] * 12
@@ -127,8 +126,8 @@ def test_who_replaces_a_run_asks_it_to_end_in_its_own_name(world: World) -> None
     world.add(job("0 0 1 1 *", completion=Completion.CALLBACK, overlap=Overlap.REPLACE))
     asks(world)
     world.until(NOON + 5)
-    by_hand = ByHand(world)
-    by_hand.manual.run(by_hand.job(), RunRequest("bert", correlation_id="order-4712"))
+    office = world.office
+    office.api.manual.run(office.job(), RunRequest("bert", correlation_id="order-4712"))
     world.until(NOON + 60)
     (cancel,) = [one.message for one in world.wheel.sent if one.message.kind is MessageKind.CANCEL]
     assert cancel.correlation_id == ORDER
@@ -137,11 +136,11 @@ def test_who_replaces_a_run_asks_it_to_end_in_its_own_name(world: World) -> None
 
 def test_a_request_that_is_repeated_names_the_first_one(world: World) -> None:
     world.add(job("0 0 1 1 *"))
-    by_hand = ByHand(world)
-    first = by_hand.manual.run(by_hand.job(), RunRequest("anna", "a key", ORDER))
-    again = by_hand.manual.run(by_hand.job(), RunRequest("anna", "a key", "order-4712"))
+    office = world.office
+    first = office.api.manual.run(office.job(), RunRequest("anna", "a key", ORDER))
+    again = office.api.manual.run(office.job(), RunRequest("anna", "a key", "order-4712"))
     assert (first.correlation_id, again.correlation_id, borne(world)) == (ORDER, ORDER, {ORDER})
-    assert by_hand.record(first).correlation_id == ORDER
+    assert office.record(first).correlation_id == ORDER
 
 
 def test_a_dead_letter_is_told_of_as_part_of_the_same(world: World) -> None:

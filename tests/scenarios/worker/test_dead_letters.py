@@ -14,13 +14,7 @@ from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, the_run
-from tests.support.tables import Tables
 from tests.support.world import FUNCTION_SECONDS, Killed, World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def dead_run(world: World) -> Run:

@@ -13,15 +13,9 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import Dying, Killed, World
 
 TWICE = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before the claim", "after the claim"])

@@ -17,18 +17,12 @@ from duecourse.usecases.dispatch.dispatch import Dispatch
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
-from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import FUNCTION_SECONDS, Killed, World
 
 TWICE = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=30, max_seconds=30)
 FAILED = Failed("it answered 503", code="http.503")
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def counted(world: World, *metrics: str) -> tuple[int, ...]:
@@ -87,12 +81,12 @@ def test_an_attempt_that_misses_its_callback_has_failed(world: World) -> None:
 
 def test_runs_that_are_not_made_and_runs_that_are_cancelled_are_counted(world: World) -> None:
     world.add(job("0 0 1 1 *", completion=Completion.CALLBACK, overlap=Overlap.SKIP))
-    by_hand = ByHand(world)
-    first = by_hand.run()
+    office = world.office
+    first = office.run()
     world.work()
-    by_hand.run()
+    office.run()
     world.work()
-    CommandSender(world.wheel, world.clock, world.randomness).send_one(MessageKind.CANCEL, by_hand.record(first))
+    CommandSender(world.wheel, world.clock, world.randomness).send_one(MessageKind.CANCEL, office.record(first))
     world.work()
     assert counted(world, "AttemptsStarted", "RunsSkipped", "RunsCancelled", "AttemptsFailed") == (1, 1, 1, 0)
     assert by_target(world) == Counter(AttemptsStarted=1, RunsSkipped=1, RunsCancelled=1)
@@ -111,11 +105,11 @@ def test_a_run_that_stands_for_missed_ones_is_counted_once_and_no_other_is(world
 
 def test_a_run_that_waited_for_its_turn_caught_nothing_up(world: World) -> None:
     world.add(job("0 0 1 1 *", completion=Completion.CALLBACK, completion_seconds=60, overlap=Overlap.QUEUE))
-    by_hand = ByHand(world)
-    by_hand.run()
+    office = world.office
+    office.run()
     world.work()
     world.clock.advance(1)
-    by_hand.run()
+    office.run()
     world.until(NOON + 300)
     assert counted(world, "AttemptsStarted", "CaughtUp")[0] >= 2
     assert world.count("CaughtUp") == 0

@@ -5,22 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pytest
-
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed
 from duecourse.ports import Death
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, the_run
-from tests.support.tables import Tables
 from tests.support.varied import record
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def _running(serial: int) -> Run:

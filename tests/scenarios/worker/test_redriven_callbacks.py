@@ -10,14 +10,8 @@ from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, SOON, crash, hand_over, receive, the_run
-from tests.support.tables import Tables
 from tests.support.wheel import Held
 from tests.support.world import Killed, World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def killed(world: World) -> Held:

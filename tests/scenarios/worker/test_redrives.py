@@ -18,13 +18,7 @@ from duecourse.messages import MessageKind
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, fail, receive, the_run
-from tests.support.tables import Tables
 from tests.support.world import World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def never_begun(world: World, of: Job) -> None:

@@ -15,14 +15,8 @@ from duecourse.messages import MessageKind
 from tests.support.faulty import FaultyRuns, Skewed, ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, begins, fail, hand_over, the_run
-from tests.support.tables import Tables
 from tests.support.wheel import Held
 from tests.support.world import Killed, World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def received(world: World, second: float = 120) -> Held:

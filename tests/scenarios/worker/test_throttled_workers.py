@@ -16,7 +16,6 @@ from duecourse.messages import MessageKind
 from duecourse.ports import Conflict
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import FUNCTION_SECONDS, World
 
 AT = "at(2026-11-21T12:02:00)"
@@ -50,11 +49,6 @@ class Silent:
             raise OSError("InternalServerError")
         found: Run | None = self.store.get(*whose)
         return found
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def the_run(world: World) -> Run:

@@ -16,15 +16,9 @@ from duecourse.domain.targets.targets import Returned
 from tests.support.faulty import FaultyRuns, Judge, Skewed, ThrottledClient
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, begins, ends, hand_over, receive
-from tests.support.tables import Tables
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.wheel import Held
 from tests.support.world import FUNCTION_SECONDS, Killed, World
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def received(world: World, second: float = 120) -> Held:

@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 from duecourse.domain.ids import RunName
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, WorkflowRead, WorkflowStore
 from tests.support.jobs import NOON
-from tests.support.tables import Tables
 from tests.support.workflows import add_workflow, graph_of
 from tests.support.world import World
 
@@ -40,11 +37,6 @@ class Slow:
             if not happen():
                 self.happens.append(happen)
         return found
-
-
-@pytest.fixture
-def world(tables: Tables) -> World:
-    return World(tables)
 
 
 def cancelled(world: World) -> None:

@@ -13,10 +13,10 @@ from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.rerun import NoMemberError, NoWorkflowRunError, RunNotEndedError
-from tests.support.by_hand import ANNA
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld
 from tests.support.workflows import graph_of
+from tests.support.world import ANNA
 
 S, D, K = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED
 
@@ -185,7 +185,7 @@ def test_what_cannot_be_run_again_is_said(world: WorkflowWorld) -> None:
         world.rerun(["load", "lode"])
     assert unknown.value.names == {1: "lode"}
     with pytest.raises(NoWorkflowRunError):
-        world.reruns.rerun("default", f"load.{INSTANT}", ["load"], ANNA)
+        world.api.reruns.rerun("default", f"load.{INSTANT}", ["load"], ANNA)
 
 
 def test_a_rerun_does_what_its_day_allows_as_the_first_run_did(world: WorkflowWorld) -> None:

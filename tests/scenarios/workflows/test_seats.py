@@ -35,7 +35,7 @@ def in_bulk(world: WorkflowWorld, job_id: str) -> list[int]:
 
 def cancel(world: WorkflowWorld, minute: int) -> None:
     """Cancel the workflow's run of that minute after NOON."""
-    world.commands.cancel("default", f"nightly.20261121T120{minute}00Z")
+    world.api.commands.cancel("default", f"nightly.20261121T120{minute}00Z")
     world.work()
 
 

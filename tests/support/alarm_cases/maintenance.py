@@ -46,7 +46,7 @@ def a_death_that_the_reconciler_records(observed: Observed, **changes: Any) -> N
 
 
 def a_death_that_the_reconciler_cannot_count(observed: Observed) -> None:
-    observed.world.jobs = Broken(observed.world.jobs, "get_cursor")  # type: ignore[assignment]
+    observed.world.jobs = Broken(observed.world.jobs, "get_cursor")
     a_death_that_the_reconciler_records(observed)
 
 

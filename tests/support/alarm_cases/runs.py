@@ -49,14 +49,14 @@ def workers_that_take_nothing(observed: Observed) -> None:
 
 def workers_that_fail(observed: Observed) -> None:
     observed.world.add(job("rate(60 seconds)"))
-    observed.world.jobs = Broken(observed.world.jobs, "snapshot")  # type: ignore[assignment]
+    observed.world.jobs = Broken(observed.world.jobs, "snapshot")
     observed.minutes(12)
 
 
 def a_table_of_runs_that_does_not_answer(observed: Observed) -> None:
     observed.world.add(job(SOON))
     observed.world.run_store = Broken(observed.world.run_store, "get")
-    observed.world.jobs = Broken(observed.world.jobs, "snapshot")  # type: ignore[assignment]
+    observed.world.jobs = Broken(observed.world.jobs, "snapshot")
     observed.minutes(20)
 
 
@@ -86,5 +86,5 @@ def deaths_in_a_row(observed: Observed) -> None:
 
 
 def deaths_that_cannot_be_counted(observed: Observed) -> None:
-    observed.world.jobs = Broken(observed.world.jobs, "get_cursor")  # type: ignore[assignment]
+    observed.world.jobs = Broken(observed.world.jobs, "get_cursor")
     deaths_in_a_row(observed)

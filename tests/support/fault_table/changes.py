@@ -7,7 +7,6 @@ from collections.abc import Callable
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.runs.requests import RunRequest
-from tests.support.by_hand import ByHand
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Story
 from tests.support.jobs import NOON
@@ -53,9 +52,9 @@ def _deleted(stage: Stage) -> None:
 def _backfilled(stage: Stage) -> None:
     stage.put("0 6 * * *")
     asked = Backfill(since=int(NOON) - 3 * DAY, until=int(NOON), pace_seconds=600)
-    by_hand = ByHand(stage)
+    office = stage.office
     job = stage.office.job()
-    stage.ask(lambda: by_hand.backfills.start(job, asked, RunRequest("anna", "the key of the request")))
+    stage.ask(lambda: office.api.backfills.start(job, asked, RunRequest("anna", "the key of the request")))
     stage.at(1270)
 
 

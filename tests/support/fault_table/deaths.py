@@ -12,13 +12,9 @@ from duecourse.domain.targets.targets import Failed
 from duecourse.usecases.runs.commands import (
     AttemptOverError,
     BadTokenError,
-    Callbacks,
-    Commands,
-    CommandSender,
     NotDeadError,
     RunEndedError,
 )
-from tests.support.by_hand import ByHand
 from tests.support.fault_table.ending import ending
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import RAN, Fate, Story
@@ -61,17 +57,13 @@ def _by_the_console(stage: Stage) -> None:
 
 
 def _by_the_api(stage: Stage) -> None:
-    orders = CommandSender(stage.wheel, stage.clock, stage.randomness)
-    commands = Commands(ByHand(stage).runs, stage.jobs, orders)
-    stage.ask(lambda: commands.redrive("default", RUN_ID), NotDeadError)
+    stage.ask(lambda: stage.api.commands.redrive("default", RUN_ID), NotDeadError)
 
 
 def _called_back(stage: Stage) -> None:
     """Whoever works on the run gives a sign of life after a minute and completes it half a minute later."""
     stage.put("4 12 * * *", max_runs=1, completion=Completion.CALLBACK, completion_seconds=1200, heartbeat_seconds=300)
-    callbacks = Callbacks(
-        stage.run_store, stage.jobs, stage.clock, CommandSender(stage.wheel, stage.clock, stage.randomness)
-    )
+    callbacks = stage.api.callbacks
     over = (RunEndedError, AttemptOverError, BadTokenError)
     beaten = done = 0
     for second in range(240, 1800, 10):

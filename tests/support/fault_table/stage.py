@@ -18,7 +18,6 @@ from tests.support.fault_table.danger import Danger
 from tests.support.fault_table.points import DELETE
 from tests.support.fault_table.ports import FaultyBus, FaultyLanes, FaultyNotices, Target
 from tests.support.jobs import NOON
-from tests.support.office import Office
 from tests.support.tables import Tables
 from tests.support.wheel import Held
 from tests.support.world import World
@@ -42,7 +41,6 @@ class Stage(World):
         self.wheel = FaultyLanes(self.wheel, danger, self.randomness)  # type: ignore[assignment]
         self.caller = self.target  # type: ignore[assignment]
         self.notices, self.bus = FaultyNotices(danger=danger), FaultyBus(danger=danger)
-        self.office = Office(self)
         self.asked_again = 0
         self.reconciled: list[Report] = []
         self.repaired: list[Report] = []
@@ -113,4 +111,4 @@ class Stage(World):
             precision=Precision.SECOND,
             **asked,
         )
-        self.ask(lambda: self.office.editing.put("default", job_id, lambda _: draft))
+        self.ask(lambda: self.office.api.editing.put("default", job_id, lambda _: draft))

@@ -8,13 +8,13 @@ from typing import Any
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.pause import pause
 from duecourse.domain.jobs.policies import Completion, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing
-from duecourse.usecases.runs.requests import OwnPayload
-from tests.support import by_hand
+from duecourse.usecases.runs.requests import Backfills, Manual, OwnPayload, RunRequest
 from tests.support.jobs import NOON, job
 from tests.support.wheel import Held
 from tests.support.world import Killed, World
@@ -59,7 +59,7 @@ def play(world: World) -> None:
     _ask(world)
     _until(world, MOMENT)
     _tell(world)
-    by_hand.ByHand(world).run(OwnPayload({"given": "on its way"}), key="another-key")
+    _run(world, OwnPayload({"given": "on its way"}), key="another-key")
     doomed = world.jobs.get("default", "deleted")
     assert doomed is not None
     assert world.jobs.delete(doomed, deleted_at=world.clock.now())
@@ -111,13 +111,25 @@ def _wait(world: World) -> None:
     world.add(job("rate(1 minute)", id="queues", overlap=Overlap.QUEUE, max_runs=3, retry=ONCE, **queues))
 
 
+def _run(world: World, payload: OwnPayload, *, key: str) -> None:
+    """Anna runs the job now; by the use case, since the scene is played by an earlier release's world, too."""
+    manual = Manual(world.jobs, world.run_store, world.inputs, world.wheel, world.clock, world.randomness, 90)
+    manual.run(manual.job("default", "tick-tock"), RunRequest("anna", key), payload)
+
+
 def _ask(world: World) -> None:
     """What people ask for: a run now with a payload of its own, a backfill that takes its time, a pause."""
     world.add(job("0 * * * *", id="tick-tock", overlap=Overlap.ALLOW))
-    anna = by_hand.ByHand(world)
-    anna.run(OwnPayload({"given": "by hand"}), key="a-key")
-    anna.backfill(Backfill(int(NOON) - 4 * 3600, int(NOON), 1200, False))
-    anna.pause()
+    _run(world, OwnPayload({"given": "by hand"}), key="a-key")
+    backfills = Backfills(
+        world.jobs, world.inputs, world.wheel, world.timers, world.clock, world.randomness, 10_000, 90
+    )
+    found, standing = world.jobs.get_both("default", "tick-tock")
+    assert found is not None
+    assert standing is not None
+    backfills.start(found, Backfill(int(NOON) - 4 * 3600, int(NOON), 1200, False), RunRequest("anna"))
+    change = pause(found, standing, now=world.clock.now())
+    assert world.jobs.change(found, standing, change.job, change.cursor)
 
 
 def _tell(world: World) -> None:

@@ -1,11 +1,9 @@
-"""A whole stage on a settable clock: the use cases of production over stores and lanes in memory."""
+"""A whole stage on a settable clock: the use cases of production over lanes in memory, and whatever stores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from duecourse.api.api import Api
 from duecourse.checks.facts import Alarms
@@ -13,7 +11,23 @@ from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.targets.allowed_targets import every_target
 from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
-from duecourse.ports import CloudWatchUnavailableError, InlineExecutor, RegisteredTask
+from duecourse.ports import (
+    Caller,
+    Clock,
+    CloudWatchUnavailableError,
+    CursorStore,
+    InlineExecutor,
+    Inputs,
+    JobStore,
+    Lines,
+    Progress,
+    RegisteredTask,
+    RunStore,
+    TenantLimits,
+    TickMark,
+    Timers,
+    WorkflowStore,
+)
 from duecourse.settings import ApiSettings
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.memory.metrics import MemoryMetrics
@@ -21,7 +35,7 @@ from duecourse.testing.memory.tables import MemoryTables
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.testing.targets import Targets
 from duecourse.testing.wheel import Held, Wheel
-from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS
+from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.work_item import Disposition, WorkerRules
@@ -81,97 +95,187 @@ class NoAlarms:
         raise CloudWatchUnavailableError("a stage in memory has none")
 
 
+@dataclass
+class Ticked:
+    """ports.TickMark of a stage that has been ticked at each full minute."""
+
+    clock: Clock
+    stored: TickMark
+
+    def mark(self, at: float) -> None:
+        """See TickMark."""
+        self.stored.mark(at)
+
+    def last(self) -> float:
+        """See TickMark."""
+        return self.clock.now() // MINUTE * MINUTE
+
+    def progress(self) -> Progress:
+        """See TickMark."""
+        return self.stored.progress()
+
+
 class FaultError(RuntimeError):
     """Duecourse itself has failed: what it would have logged."""
 
 
-@dataclass
+class Stores(Protocol):
+    """Where a stage keeps what it stores: MemoryTables, or tables of DynamoDB."""
+
+    def job_store(self, clock: Clock, shards: int = 1) -> JobStore:
+        """Definitions; cursors are written by this clock."""
+
+    def cursor_store(self, clock: Clock) -> CursorStore:
+        """Cursors and watermarks."""
+
+    def timers(self, shards: int = 1) -> Timers:
+        """Messages that wait for long."""
+
+    def lines(self) -> Lines:
+        """Lines of waiting runs."""
+
+    def inputs(self) -> Inputs:
+        """Requests for runs."""
+
+    def workflows(self, clock: Clock) -> WorkflowStore:
+        """Graphs and ends."""
+
+    def run_store(self) -> RunStore:
+        """Records of runs."""
+
+    def limits(self) -> TenantLimits:
+        """A tenant's bucket and its count of jobs."""
+
+    def tick_mark(self) -> TickMark:
+        """The last tick."""
+
+
 class Stage:
-    """Time is `clock`; `until` lets it pass. Nothing happens between a tick, a visible message and the end."""
+    """Time is `clock`; `until` lets it pass. Nothing happens between a tick, a visible message and the end.
 
-    clock: SettableClock
-    targets: Targets
-    settings: ApiSettings
-    tables: MemoryTables = field(default_factory=MemoryTables)
-    randomness: Numbered = field(default_factory=Numbered)
-    notices: Announced = field(default_factory=Announced)
-    bus: RecordedEvents = field(default_factory=RecordedEvents)
-    results: StoredResults = field(default_factory=StoredResults)
+    Every store, queue and outbox is an attribute, and is looked up at each request, round and message: put another one
+    in its place, and it is used from then on.
 
-    def __post_init__(self) -> None:
-        self.wheel = Wheel(self.clock)
-        self._metrics = MemoryMetrics(self.clock)
-        self._mark = self.tables.tick_mark()
-        self._mark.mark(self.clock.now() // MINUTE * MINUTE)
-        # As if it had been running for long: a first round looks back further.
-        self.tables.cursor_store(self.clock).advance_watermark(0, bucket_of(self.clock.now() - WATERMARK_LAG_SECONDS))
+    Attributes:
+        caller: calls targets.
+        wheel: the lanes.
+        jobs, cursors, run_store, lines, timers, inputs, workflows, counters, mark: stores.
+        notices, bus, results: what leaves the stage besides calls.
+        rules: those of rounds of dispatch.
 
-    @cached_property
-    def wiring(self) -> Wiring[Any]:
-        """The stage's objects. Those that AWS would have are in memory."""
-        wiring, tables, clock = Wiring[Any](self.settings), self.tables, self.clock
-        wiring.clock, wiring.randomness, wiring.executor = clock, self.randomness, InlineExecutor()
-        wiring.jobs, wiring.cursors = tables.job_store(clock), tables.cursor_store(clock)
-        wiring.runs, wiring.lines, wiring.inputs = tables.run_store(), tables.lines(), tables.inputs()
-        wiring.timers, wiring.workflows = tables.timers(), tables.workflows(clock)
-        wiring.tenant_limits, wiring.tick_mark, wiring.metrics = tables.limits(), self._mark, self._metrics
-        wiring.lanes = wiring.depths = self.wheel
-        wiring.alarms, wiring.tasks = NoAlarms(), NoTasks()
-        wiring.notices, wiring.bus, wiring.results = self.notices, self.bus, self.results
-        return wiring
+    """
+
+    def __init__(
+        self, clock: SettableClock, caller: Caller, settings: ApiSettings, tables: Stores | None = None
+    ) -> None:
+        """`tables` are in memory unless they are given. The stage is one that has been running for long."""
+        self.clock = clock
+        self.caller = caller
+        self.settings = settings
+        self.rules = DispatchRules(settings.shards, settings.lookahead_seconds, settings.horizon_seconds)
+        self.wheel = Wheel(clock)
+        self.randomness = Numbered()
+        self.notices = Announced()
+        self.bus = RecordedEvents()
+        self.results = StoredResults()
+        stores: Stores = MemoryTables() if tables is None else tables
+        self.jobs = stores.job_store(clock, settings.shards)
+        self.cursors = stores.cursor_store(clock)
+        self.run_store = stores.run_store()
+        self.lines = stores.lines()
+        self.timers = stores.timers(settings.shards)
+        self.inputs = stores.inputs()
+        self.workflows = stores.workflows(clock)
+        self.counters = stores.limits()
+        self.mark: TickMark = Ticked(clock, stores.tick_mark())
+        self._items = stores.items if isinstance(stores, MemoryTables) else None
+        self._metrics = MemoryMetrics(clock)
+        for shard in range(settings.shards):  # a first round looks back further
+            self.cursors.advance_watermark(shard, bucket_of(clock.now() - WATERMARK_LAG_SECONDS))
 
     @property
     def api(self) -> Api:
         """The API of the stage."""
-        return self.wiring.api
+        return self.api_at(self.clock)
 
-    @cached_property
-    def _workers(self) -> Mapping[Lane, LaneWorker]:
-        kept_days, receives = self.settings.run_retention_days, self.wheel.max_receive_count
-        return {
-            lane: self.wiring.worker(WorkerRules(lane, receives, kept_days), self.wheel, self.targets) for lane in Lane
-        }
+    def api_at(self, clock: Clock) -> Api:
+        """The API as a machine with this clock answers."""
+        return self.wiring(clock).api
 
-    def until(self, instant: float) -> None:
-        """Let time pass to an instant (UTC seconds), and do what is due then, too."""
+    def wiring(self, clock: Clock | None = None) -> Wiring[Any]:
+        """The product's own over the stage's present objects, by the stage's clock unless another is given. What AWS
+        would have is in memory.
+        """
+        wiring = Wiring[Any](self.settings)
+        wiring.clock = self.clock if clock is None else clock
+        wiring.randomness, wiring.executor = self.randomness, InlineExecutor()
+        wiring.jobs, wiring.cursors, wiring.runs = self.jobs, self.cursors, self.run_store
+        wiring.lines, wiring.inputs, wiring.timers = self.lines, self.inputs, self.timers
+        wiring.workflows, wiring.tenant_limits, wiring.tick_mark = self.workflows, self.counters, self.mark
+        wiring.lanes = wiring.depths = self.wheel
+        wiring.alarms, wiring.tasks, wiring.metrics = NoAlarms(), NoTasks(), self._metrics
+        wiring.notices, wiring.bus, wiring.results = self.notices, self.bus, self.results
+        return wiring
+
+    def round_of_dispatch(self, cursors: CursorStore | None = None) -> Dispatch:
+        """The dispatcher, on the stage's cursors unless others are given."""
+        wiring = self.wiring()
+        if cursors is not None:
+            wiring.cursors = cursors
+        return wiring.dispatch
+
+    def worker(self, lane: Lane = Lane.NORMAL, clock: Clock | None = None) -> LaneWorker:
+        """A worker of a lane, by the stage's clock unless another one is given."""
+        rules = WorkerRules(lane, self.wheel.max_receive_count, self.settings.run_retention_days)
+        return self.wiring(clock).worker(rules, self.wheel, self.caller)
+
+    def until(self, instant: float, *, ticking: bool = True) -> None:
+        """Let time pass to an instant (UTC seconds), and do what is due then, too; without rounds of dispatch unless it
+        is `ticking`.
+        """
         self.work()
         while True:
-            tick, visible = self._next_tick(), self.wheel.next_visible
-            following = min(at for at in (instant, tick, visible) if at is not None)
+            tick = self.next_tick() if ticking else None
+            following = min(at for at in (instant, tick, self.wheel.next_visible) if at is not None)
             self.clock.set(max(following, self.clock.now()))
             if following == tick:
-                self._mark.mark(tick)
-                self._checked(self.wiring.dispatch(0, tick + DISPATCH_SECONDS))
+                self.tick(tick)
             self.work()
             if following >= instant:
-                self._mark.mark(self.clock.now() // MINUTE * MINUTE)
                 return
 
-    def _next_tick(self) -> int | None:
-        """The next minute whose round of dispatch would find something."""
-        first = self.tables.items.index.first
-        if first is None:
-            return None
-        due = -(-(first - self.settings.lookahead_seconds) // MINUTE) * MINUTE
-        return max(due, (int(self.clock.now()) // MINUTE + 1) * MINUTE)
+    def next_tick(self) -> int | None:
+        """The next minute that has a round: over stores in memory the next one whose round would find something."""
+        minute = (int(self.clock.now()) // MINUTE + 1) * MINUTE
+        if self._items is None:
+            return minute
+        first = self._items.index.first
+        return None if first is None else max(minute, -(-(first - self.rules.lookahead) // MINUTE) * MINUTE)
+
+    def tick(self, minute: int) -> None:
+        """A round of dispatch for each shard."""
+        for shard in range(self.rules.shards):
+            self.note(self.round_of_dispatch()(shard, minute + DISPATCH_SECONDS))
 
     def work(self) -> None:
         """Hand every visible message to a worker of its lane, one at a time."""
         while (held := self.wheel.receive()) is not None:
-            self._handle(held)
+            self.handle(held)
 
-    def _handle(self, held: Held) -> None:
+    def handle(self, held: Held) -> None:
+        """Hand a received message to a worker of its lane."""
         deadline = self.clock.now() + WORKER_SECONDS[held.lane]
-        disposition, report = self._workers[held.lane].handle(self.wheel.received(held), deadline)
-        self._metrics.note(report)
+        disposition, report = self.worker(held.lane).handle(self.wheel.received(held), deadline)
         if disposition is Disposition.RETAIN:
             self.wheel.put_back(held)
-        if (broken := self.targets.broken) is not None:
-            self.targets.broken = None
-            raise broken
-        self._checked(report)
+        self._metrics.note(report)
+        self.note(report)
 
-    def _checked(self, report: Report) -> None:
+    def note(self, report: Report) -> None:
+        """What a function reports. Raises what a target's handler raised, and FaultError for Duecourse's own faults."""
+        if isinstance(self.caller, Targets) and (broken := self.caller.broken) is not None:
+            self.caller.broken = None
+            raise broken
         for event in report.events:
             if event.action in FAULTS:
                 raise FaultError(f"{event.action}: {dict(event.facts)}")
