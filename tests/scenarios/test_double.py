@@ -59,7 +59,7 @@ def over_tables(tables: Tables) -> Made:
     world = World(tables)
     world.caller.answer = answer
     world.lease_seconds = WORKER_SECONDS["long"]
-    api = ApiClient(world.jobs, world.run_store, clock=world.clock, lanes=world.wheel, timers=world.timers)
+    api = ApiClient.of(world)
     for job_id, job in JOBS.items():
         assert api.post(job | {"id": job_id, "target": HTTP_TARGET}).status == 201
     world.until(NOON + HOURS * 3600)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 from itertools import count
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -40,9 +40,13 @@ from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON
 from tests.support.limits import FixedAlarms, FixedDepths, FixedMetrics, MemoryLimits, MemoryMark
 from tests.support.openapi import check_answer
+from tests.support.tables import Stores
 from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
 from tests.support.workflows import NoWorkflows
+
+if TYPE_CHECKING:
+    from tests.support.world import World
 
 _numbers = count()
 """Loggers are kept by name, so each client has a name of its own (an id is used again)."""
@@ -155,6 +159,26 @@ class ApiClient:
     waiting_lines: Any = field(default_factory=EmptyLines)
     caller: Mapping[str, Any] | None = None
     """What the gateway's authorizer says of the caller, as `jwt_caller` makes it."""
+
+    @classmethod
+    def over(cls, tables: Stores, clock: SettableClock | None = None, **changes: Any) -> ApiClient:
+        """One over these tables, at NOON unless it has another clock."""
+        clock = SettableClock(NOON) if clock is None else clock
+        stores: dict[str, Any] = {"inputs": tables.inputs(), "timers": tables.timers()}
+        return cls(tables.job_store(clock), tables.run_store(), clock, **(stores | changes))
+
+    @classmethod
+    def of(cls, world: World, **changes: Any) -> ApiClient:
+        """One of a world, beside its workers."""
+        stores: dict[str, Any] = {
+            "inputs": world.inputs,
+            "timers": world.timers,
+            "workflows": world.workflows,
+            "counters": world.counters,
+            "lanes": world.wheel,
+            "randomness": world.randomness,
+        }
+        return cls(world.jobs, world.run_store, world.clock, **(stores | changes))
 
     def __post_init__(self) -> None:
         self.wheel = Wheel(self.clock)

@@ -7,22 +7,14 @@ from typing import Any
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.runs.states import Run
-from duecourse.testing.clock import SettableClock
 from tests.support.api import Answered, ApiClient
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import cursor, job
 from tests.support.runs import TOKEN
-from tests.support.tables import Tables
 
 NAME = "steady.20261121T120000Z"
 BODIES: dict[str, Any] = {"heartbeat": {}, "complete": {"result": {"sent": 3}}, "fail": {"error": "no paper"}}
 ACTIONS = list(BODIES)
 ENDS = ["complete", "fail"]
-
-
-def client(tables: Tables) -> ApiClient:
-    """An API on these tables at NOON."""
-    clock = SettableClock(NOON)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock, workflows=tables.workflows(clock))
 
 
 def callback_job(api: ApiClient) -> Job:

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import pytest
 
+from duecourse.testing.clock import SettableClock
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support import in_process
+from tests.support.api import ApiClient
+from tests.support.jobs import NOON
 from tests.support.tables import Stores, Tables, create_tables
 from tests.support.world import World
 
@@ -43,3 +46,15 @@ def tables(request: pytest.FixtureRequest) -> Stores:
 def world(tables: Tables) -> World:
     """A world on these tables, at NOON."""
     return World(tables)
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    """It is NOON."""
+    return SettableClock(NOON)
+
+
+@pytest.fixture
+def api(tables: Tables, clock: SettableClock) -> ApiClient:
+    """The API on these tables."""
+    return ApiClient.over(tables, clock)

@@ -109,7 +109,7 @@ several = settings(max_examples=100, suppress_health_check=list(HealthCheck))
 def api(tables: Tables) -> ApiClient:
     clock = SettableClock(NOON)
     tasks = {"send-mail": RegisteredTask(SqsTarget("duecourse-target-mail"), {"timeout_seconds": 45})}
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock, tasks=tasks)
+    return ApiClient.over(tables, clock, tasks=tasks)
 
 
 def test_any_json_is_a_job_or_a_4xx_that_wrote_nothing(api: ApiClient, tables: Tables) -> None:

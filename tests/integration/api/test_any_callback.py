@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from duecourse.domain.jobs.policies import Completion
 from duecourse.messages import MessageKind, read_run_message
-from duecourse.testing.clock import SettableClock
 from tests.support.api import ApiClient
 from tests.support.api_events import api_event
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import cursor, job
 from tests.support.runs import TOKEN, waiting_run
 from tests.support.tables import Tables
 
@@ -37,8 +36,7 @@ several = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 
 def test_any_json_is_taken_whole_or_refused(tables: Tables) -> None:
-    clock = SettableClock(NOON)
-    api = ApiClient(tables.job_store(clock), tables.run_store(), clock)
+    api = ApiClient.over(tables)
     steady = job(id="steady", completion=Completion.CALLBACK)
     api.jobs.create(steady, cursor(steady))
     record = waiting_run(steady, heartbeat_until=None)

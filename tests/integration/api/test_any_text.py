@@ -11,7 +11,7 @@ from duecourse.api.routes.table import ROUTES
 from duecourse.domain.runs.states import RunState
 from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient
 from tests.support.api_events import api_event, json_event
-from tests.support.callbacks import NAME, callback_job, client, recorded
+from tests.support.callbacks import NAME, callback_job, recorded
 from tests.support.openapi import operation_at, resolved
 from tests.support.runs import TOKEN, run, waiting_run
 from tests.support.tables import Tables
@@ -61,7 +61,7 @@ ALL = sorted({(method, path) for method, path, *_ in ROUTES})
 
 @pytest.fixture
 def api(tables: Tables) -> ApiClient:
-    api = client(tables)
+    api = ApiClient.over(tables)
     job = callback_job(api)
     recorded(api, waiting_run(job))
     recorded(api, run(job, RunState.DEAD, after=60))

@@ -23,7 +23,7 @@ AN_HOUR = {"from": "2026-11-21T11:00:00Z", "to": "2026-11-21T12:00:00Z"}
 def api(tables: Tables) -> ApiClient:
     clock = SettableClock(NOON)
     settings = api_settings(backfill_limit=100)
-    client = ApiClient(tables.job_store(clock), tables.run_store(), clock, settings=settings, inputs=tables.inputs())
+    client = ApiClient.over(tables, clock, settings=settings)
     assert client.post(BODY | {"id": "steady", "schedule": "*/5 * * * *", "payload": {"of": "the job"}}).status == 201
     clock.set(NOON + 0.5)
     return client

@@ -11,14 +11,8 @@ from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import RunState
 from tests.support.api import Answered, ApiClient
 from tests.support.api_events import api_event, json_event
-from tests.support.callbacks import ACTIONS, BODIES, NAME, call, callback_job, client, recorded, stored
+from tests.support.callbacks import ACTIONS, BODIES, NAME, call, callback_job, recorded, stored
 from tests.support.runs import TOKEN, run, waiting_run
-from tests.support.tables import Tables
-
-
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    return client(tables)
 
 
 @pytest.fixture

@@ -12,15 +12,9 @@ from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, read_run_message
 from tests.support.api import ApiClient
 from tests.support.api_events import json_event
-from tests.support.callbacks import ACTIONS, ENDS, NAME, call, callback_job, client, recorded, stored
+from tests.support.callbacks import ACTIONS, ENDS, NAME, call, callback_job, recorded, stored
 from tests.support.jobs import NOON
 from tests.support.runs import TOKEN, waiting_run
-from tests.support.tables import Tables
-
-
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    return client(tables)
 
 
 @pytest.fixture

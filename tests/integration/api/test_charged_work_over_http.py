@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from duecourse.domain.runs.states import RunState
-from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.jobs import NOON
 from tests.support.runs import run
@@ -19,17 +18,12 @@ HOUR = {"from": "2026-11-21T10:00:00Z", "to": "2026-11-21T11:00:00Z"}
 @pytest.fixture
 def api(tables: Tables) -> ApiClient:
     """Ten requests a second, twenty at once; a job is there, and a long time has passed since."""
-    clock = SettableClock(NOON)
-    client = ApiClient(
-        tables.job_store(clock),
-        tables.run_store(),
-        clock,
+    client = ApiClient.over(
+        tables,
         settings=api_settings(requests_per_second=10, burst=20),
-        inputs=tables.inputs(),
-        timers=tables.timers(),
     )
     assert client.post({**BODY, "id": "plan", "schedule": "* * * * *"}).status == 201
-    clock.advance(60)
+    client.clock.advance(60)
     return client
 
 

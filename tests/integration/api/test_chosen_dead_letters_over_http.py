@@ -13,16 +13,14 @@ from tests.support.api import ApiClient
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.runs import run
-from tests.support.tables import Tables
 
 LIST = "/v1/dead-letters"
 REDRIVE = "/v1/dead-letters/redrive"
 
 
 @pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    clock = SettableClock(NOON + 7200)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+def clock() -> SettableClock:
+    return SettableClock(NOON + 7200)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ States = list[tuple[int, str]]
 @pytest.fixture
 def api(world: World) -> ApiClient:
     """One with a job that fires each minute: five runs have ended, the second one badly; some are enqueued."""
-    api = ApiClient(world.jobs, world.run_store, world.clock, lanes=world.wheel)
+    api = ApiClient.of(world)
     answer = api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)"})
     assert answer.status == 201, answer.text
     world.until(NOON + 300)

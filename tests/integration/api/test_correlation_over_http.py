@@ -6,21 +6,12 @@ from typing import Any
 
 import pytest
 
-from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient
 from tests.support.api_events import REQUEST_ID, api_event, json_event
-from tests.support.jobs import NOON
-from tests.support.tables import Tables
 
 ORDER = "order-4711"
 EVERY_SECOND = BODY | {"id": "steady", "schedule": "rate(30 seconds)"}
 PAST = {"from": "2026-11-21T11:58:00Z", "to": "2026-11-21T12:00:00Z", "dry_run": False}
-
-
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    clock = SettableClock(NOON)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock, inputs=tables.inputs())
 
 
 def asked(api: ApiClient, method: str, path: str, value: Any, correlation_id: str | None = ORDER) -> Answered:

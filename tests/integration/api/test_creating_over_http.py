@@ -19,16 +19,6 @@ from tests.support.tables import Tables
 DAILY = BODY | {"schedule": "@daily"}
 
 
-def client(tables: Tables, **changes: Any) -> ApiClient:
-    clock = SettableClock(NOON)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock, **changes)
-
-
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    return client(tables)
-
-
 def post(api: ApiClient, body: Any, key: str | None = None, path: str = "/v1/jobs") -> Answered:
     return api.send(json_event("POST", path, body, headers={} if key is None else {"idempotency-key": key}))
 
@@ -53,7 +43,7 @@ def test_a_request_that_is_sent_again_is_answered_with_the_job_that_it_created(a
 
 
 def test_a_repeated_request_is_answered_although_it_could_not_be_made_any_more(tables: Tables) -> None:
-    api = client(tables, settings=api_settings(job_quota=1))
+    api = ApiClient.over(tables, settings=api_settings(job_quota=1))
     body = BODY | {"id": "once", "schedule": "at(2026-11-21T12:05:00)"}
     assert post(api, body, "k").status == 201
     api.clock.advance(600)

@@ -25,9 +25,8 @@ NONE_LEFT = {"dry_run": False, "redriven": 0, "refused": 0, "more": False, "next
 
 
 @pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    clock = SettableClock(NOON + 3600)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+def clock() -> SettableClock:
+    return SettableClock(NOON + 3600)
 
 
 @pytest.fixture

@@ -17,12 +17,6 @@ PATH = "/v1/jobs/steady"
 STEADY = {"schedule": "rate(10 minutes)", "target": HTTP_TARGET, "name": "Steady"}
 
 
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    clock = SettableClock(NOON)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
-
-
 def put(api: ApiClient, body: Any = STEADY, path: str = PATH, **headers: str) -> Answered:
     return api.send(
         json_event("PUT", path, body, headers={name.replace("_", "-"): value for name, value in headers.items()})
@@ -210,15 +204,14 @@ def test_a_task_can_be_named_in_a_patch(tables: Tables) -> None:
 
     clock = SettableClock(NOON)
     tasks = {"send-mail": RegisteredTask(SqsTarget("duecourse-target-mail"), {})}
-    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, tasks=tasks)
+    api = ApiClient.over(tables, clock, tasks=tasks)
     put(api)
     assert patch(api, {"task": "send-mail"}).json["target"] == {"type": "task", "name": "send-mail"}
     assert patch(api, {"target": HTTP_TARGET}).json["target"]["type"] == "http"
 
 
 def test_the_quota_holds_for_every_way_to_create(tables: Tables) -> None:
-    clock = SettableClock(NOON)
-    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, api_settings(job_quota=1))
+    api = ApiClient.over(tables, settings=api_settings(job_quota=1))
     assert put(api).status == 201
     for refused in (api.post(BODY), put(api, path="/v1/jobs/another")):
         assert (refused.status, refused.json["type"]) == (403, "/problems/job-quota")
@@ -229,8 +222,7 @@ def test_the_quota_holds_for_every_way_to_create(tables: Tables) -> None:
 
 
 def test_occurrences_may_not_come_closer_than_the_stage_allows(tables: Tables) -> None:
-    clock = SettableClock(NOON)
-    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, api_settings(smallest_interval_seconds=60))
+    api = ApiClient.over(tables, settings=api_settings(smallest_interval_seconds=60))
     assert put(api).status == 201
     refused = patch(api, {"schedule": "rate(59 seconds)"})
     assert (refused.status, list(refused.errors)) == (422, ["/schedule"])

@@ -53,13 +53,10 @@ class Tenants:
         self._tables = tables
         self.tags: tuple[str, ...] = ()
         """Of the jobs in requests' bodies."""
-        self.api = ApiClient(
-            tables.job_store(clock),
-            tables.run_store(),
+        self.api = ApiClient.over(
+            tables,
             clock,
             settings=api_settings(auth="jwt"),
-            inputs=tables.inputs(),
-            timers=tables.timers(),
             workflows=tables.workflows(clock),
         )
         job = made_job("rate(1 minute)", id=JOB, at=NOON - 7200)

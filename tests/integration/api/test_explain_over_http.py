@@ -29,16 +29,6 @@ HOUR = 3600
 
 
 @pytest.fixture
-def clock() -> SettableClock:
-    return SettableClock(NOON)
-
-
-@pytest.fixture
-def api(tables: Tables, clock: SettableClock) -> ApiClient:
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
-
-
-@pytest.fixture
 def hourly(api: ApiClient, tables: Tables, clock: SettableClock) -> Job:
     """A job on the hour, created at noon."""
     answer = api.post(BODY | {"id": "hourly", "schedule": "0 * * * *"})
@@ -69,7 +59,7 @@ def test_a_run_in_line_is_told_its_place_and_who_is_before_it(
     tables: Tables, clock: SettableClock, api: ApiClient, hourly: Job
 ) -> None:
     lines = tables.lines()
-    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, waiting_lines=lines)
+    api = ApiClient.over(tables, clock, waiting_lines=lines)
     for hours in (1, 2):
         at = int(NOON) + hours * HOUR
         waits = {"attempt": 0, "waiting_since": float(at)}
@@ -143,7 +133,7 @@ def test_what_no_queue_holds_any_more_is_lost(tables: Tables, clock: SettableClo
     dispatched(tables, clock, 3)
     clock.set(NOON + 3 * HOUR)
     depths = FixedDepths({Lane.NORMAL: Depth(0, 0, 0)})
-    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, depths=depths)
+    api = ApiClient.over(tables, clock, depths=depths)
     found = asked(api, HOUR)
     assert (found["verdict"], found["facts"]["lane"], found["run"]) == ("lost", "normal", None)
     depths.known[Lane.NORMAL] = Depth(0, 1, 0)

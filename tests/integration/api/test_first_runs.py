@@ -16,20 +16,6 @@ from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
 
-@pytest.fixture
-def clock() -> SettableClock:
-    return SettableClock(NOON)
-
-
-@pytest.fixture
-def api(tables: Tables, clock: SettableClock) -> ApiClient:
-    return client(tables, clock)
-
-
-def client(tables: Tables, clock: SettableClock, **changes: Any) -> ApiClient:
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock, **changes)
-
-
 def created(api: ApiClient, **changes: Any) -> Any:
     answer = api.post(BODY | changes)
     assert answer.status == 201, answer.text
@@ -81,7 +67,7 @@ def test_a_queue_that_fails_does_not_fail_the_creation(tables: Tables, clock: Se
         def send(self, _outgoing: Sequence[Outgoing]) -> list[bool]:
             raise ConnectionError("no route to the queue")
 
-    api = client(tables, clock, lanes=Broken())
+    api = ApiClient.over(tables, clock, lanes=Broken())
     created(api, id="steady")
     line = api.lines[-1]
     assert (line["unsent"], line["send_error"]) == (12, "ConnectionError: no route to the queue")

@@ -15,16 +15,14 @@ from tests.support.api_events import json_event
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.runs import run
-from tests.support.tables import Tables
 
 RUNS = "/v1/runs"
 SECURE = HttpTarget("https://example.com/hook")
 
 
 @pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    clock = SettableClock(NOON + 3600)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+def clock() -> SettableClock:
+    return SettableClock(NOON + 3600)
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def api(tables: Tables) -> ApiClient:
     settings = api_settings(auth="jwt", job_quota=100_000, requests_per_second=100_000, burst=100_000)
     tasks = {"send-mail": RegisteredTask(SqsTarget("duecourse-target-mail"), {"timeout_seconds": 45})}
     workflows = tables.workflows(clock)
-    client = ApiClient(tables.job_store(clock), tables.run_store(), clock, settings, tasks=tasks, workflows=workflows)
+    client = ApiClient.over(tables, clock, settings=settings, tasks=tasks, workflows=workflows)
     add_ended_workflow(client, "default", "chain")
     nightly = made_job("0 3 * * *", id="nightly", tags=("billing",), completion=Completion.CALLBACK)
     resting = made_job("rate(1 minute)", id="resting", state=JobState.PAUSED, paused_because="tired")

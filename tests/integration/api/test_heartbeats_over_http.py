@@ -13,16 +13,10 @@ from duecourse.domain.runs.callbacks import CallbackToken, Heartbeat
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import Conflict, RunStore
 from tests.support.api import ApiClient
-from tests.support.callbacks import NAME, call, callback_job, client, recorded, stored
+from tests.support.callbacks import NAME, call, callback_job, recorded, stored
 from tests.support.jobs import NOON
 from tests.support.runs import TOKEN, waiting_run
-from tests.support.tables import Tables
 from tests.support.varied import varied
-
-
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    return client(tables)
 
 
 @pytest.fixture

@@ -23,19 +23,11 @@ RUN = "plan.20261121T110000Z"
 
 
 @pytest.fixture
-def clock() -> SettableClock:
-    return SettableClock(NOON)
-
-
-@pytest.fixture
 def api(tables: Tables, clock: SettableClock) -> ApiClient:
-    client = ApiClient(
-        tables.job_store(clock),
-        tables.run_store(),
+    client = ApiClient.over(
+        tables,
         clock,
         settings=api_settings(auth="jwt"),
-        inputs=tables.inputs(),
-        timers=tables.timers(),
     )
     client.caller = jwt_caller("default", *ALL, subject="anna")
     assert client.post({**BODY, "id": "plan", "schedule": "* * * * *", "tags": ["t"]}).status == 201
@@ -217,7 +209,7 @@ def test_without_tokens_it_is_the_iam_caller_or_local(
     tables: Tables, clock: SettableClock, auth: str, caller: dict[str, Any], principal: str
 ) -> None:
     settings = replace(api_settings(), auth=auth)
-    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, settings=settings, caller=caller)
+    api = ApiClient.over(tables, clock, settings=settings, caller=caller)
     api.post({**BODY, "id": "plan"})
 
     assert history(api)[0]["principal"] == principal

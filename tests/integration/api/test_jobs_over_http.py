@@ -63,20 +63,6 @@ FULL = {
 }
 
 
-@pytest.fixture
-def clock() -> SettableClock:
-    return SettableClock(NOON)
-
-
-@pytest.fixture
-def api(tables: Tables, clock: SettableClock) -> ApiClient:
-    return client(tables, clock)
-
-
-def client(tables: Tables, clock: SettableClock, **changes: Any) -> ApiClient:
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock, **changes)
-
-
 def created(api: ApiClient, **changes: Any) -> Any:
     answer = api.post(BODY | changes)
     assert answer.status == 201, answer.text
@@ -142,7 +128,7 @@ TASK = RegisteredTask(SqsTarget("duecourse-target-mail"), {"timeout_seconds": 45
 def test_a_job_of_a_registered_task_is_kept_under_the_tasks_name_with_its_defaults(
     tables: Tables, clock: SettableClock
 ) -> None:
-    api = client(tables, clock, tasks={"send-mail": TASK})
+    api = ApiClient.over(tables, clock, tasks={"send-mail": TASK})
     answer = api.post({"schedule": "@daily", "task": "send-mail"})
     assert answer.status == 201, answer.text
     job = answer.json
@@ -158,7 +144,7 @@ def test_a_job_that_is_shown_can_be_posted_again(api: ApiClient) -> None:
 
 
 def test_the_stage_decides_the_precision_that_is_not_given(tables: Tables, clock: SettableClock) -> None:
-    exact = client(tables, clock, settings=api_settings(default_precision=Precision.EXACT))
+    exact = ApiClient.over(tables, clock, settings=api_settings(default_precision=Precision.EXACT))
     assert created(exact)["precision"] == "exact"
 
 

@@ -16,8 +16,7 @@ from tests.support.tables import Tables
 
 @pytest.fixture
 def api(tables: Tables) -> ApiClient:
-    clock = SettableClock(NOON)
-    client = ApiClient(tables.job_store(clock), tables.run_store(), clock)
+    client = ApiClient.over(tables)
     for name, tags in {"a": ["billing"], "b": ["billing", "night"], "c": []}.items():
         assert client.post(BODY | {"id": name, "schedule": "* * * * *", "tags": tags}).status == 201
     return client
@@ -109,7 +108,7 @@ class Slow(SettableClock):
 
 def test_a_call_that_takes_long_ends_early_and_says_where(tables: Tables) -> None:
     clock = Slow(NOON)
-    api = ApiClient(tables.job_store(clock), tables.run_store(), clock)
+    api = ApiClient.over(tables, clock)
     for number in range(20):
         made = job("0 0 1 1 *", id=f"m{number:03}")
         assert api.jobs.create(made, cursor(made))

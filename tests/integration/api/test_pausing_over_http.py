@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient
 from tests.support.api_events import api_event
 from tests.support.jobs import NOON
@@ -13,8 +12,7 @@ from tests.support.tables import Tables
 
 @pytest.fixture
 def api(tables: Tables) -> ApiClient:
-    clock = SettableClock(NOON)
-    client = ApiClient(tables.job_store(clock), tables.run_store(), clock)
+    client = ApiClient.over(tables)
     assert client.post(BODY | {"id": "steady", "schedule": "* * * * *"}).status == 201
     return client
 

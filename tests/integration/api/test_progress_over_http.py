@@ -11,15 +11,10 @@ from benchmarks.wire.metered import Metered
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import RunState
 from tests.support.api import Answered, ApiClient
-from tests.support.callbacks import NAME, callback_job, client, recorded, stored
+from tests.support.callbacks import NAME, callback_job, recorded, stored
 from tests.support.jobs import NOON
 from tests.support.runs import TOKEN, waiting_run
 from tests.support.tables import Tables
-
-
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    return client(tables)
 
 
 @pytest.fixture
@@ -73,7 +68,7 @@ def test_progress_of_a_job_that_wants_no_heartbeats_is_kept_and_asks_for_none(ap
 
 def test_a_heartbeat_is_one_write_of_one_unit_with_progress_or_without(tables: Tables, job: Job) -> None:
     metered = Metered(tables.client)
-    api = client(replace(tables, client=metered))
+    api = ApiClient.over(replace(tables, client=metered))
     recorded(api, waiting_run(job))
     metered.clear()
     assert beat(api, {"progress": 0.5, "note": "n" * 200}).status == 200

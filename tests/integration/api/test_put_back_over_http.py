@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from duecourse.domain.targets.target_document import target_document
-from duecourse.testing.clock import SettableClock
 from tests.integration.api.test_workflows_over_http import PATH as WORKFLOW
 from tests.integration.api.test_workflows_over_http import Desk
 from tests.support.api import HTTP_TARGET, Answered, ApiClient
 from tests.support.api_events import json_event
 from tests.support.every_target import EVERY_TARGET
-from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
 PATH = "/v1/jobs/steady"
@@ -48,12 +46,6 @@ JOBS: dict[str, dict[str, Any]] = {
     "once": STEADY | {"schedule": "at(2026-11-21T12:05:00)"},
     **{target["type"]: STEADY | {"target": target} for target in PLAIN_TARGETS},
 }
-
-
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    clock = SettableClock(NOON)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
 
 
 def put(api: ApiClient, body: Any, path: str = PATH, query: str = "", **headers: str) -> Answered:

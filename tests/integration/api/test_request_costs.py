@@ -52,11 +52,9 @@ def counted(tables: Tables) -> Counted:
 def api(tables: Tables, counted: Counted) -> ApiClient:
     """A thousand requests at once, one a second."""
     clock, through = SettableClock(NOON), Tables(counted, tables.jobs, tables.runs)
-    return ApiClient(
-        through.job_store(clock),
-        through.run_store(),
+    return ApiClient.over(
+        through,
         clock,
-        inputs=through.inputs(),
         workflows=through.workflows(clock),
         counters=DynamoTenantLimits(through.client, through.jobs),
         settings=api_settings(requests_per_second=1, burst=1_000),
@@ -168,9 +166,8 @@ def test_a_request_that_has_begun_is_not_refused_for_what_it_owes_itself(
 ) -> None:
     """Ten at once: the 30 jobs that it defines leave a debt, before it is known how many large payloads it names."""
     clock, through = SettableClock(NOON + 10_000), Tables(counted, tables.jobs, tables.runs)
-    api = ApiClient(
-        through.job_store(clock),
-        through.run_store(),
+    api = ApiClient.over(
+        through,
         clock,
         workflows=through.workflows(clock),
         settings=api_settings(requests_per_second=1, burst=10),

@@ -17,7 +17,7 @@ CALLBACK = {"completion": "callback", "completion_seconds": 3600}
 
 @pytest.fixture
 def api(world: World) -> ApiClient:
-    return ApiClient(world.jobs, world.run_store, world.clock, lanes=world.wheel, randomness=world.randomness)
+    return ApiClient.of(world)
 
 
 def create(api: ApiClient, **changes: Any) -> None:

@@ -10,22 +10,14 @@ import pytest
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import MessageKind
-from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, ApiClient
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.runs import run, waiting_run
-from tests.support.tables import Tables
 
 NAME = "steady.20261121T120000Z"
 FINAL = [RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunState.SKIPPED]
 ALIVE = [RunState.RUNNING, RunState.WAITING, RunState.RETRYING]
-
-
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    clock = SettableClock(NOON)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ States = list[tuple[int, str]]
 
 @pytest.fixture
 def api(world: World) -> ApiClient:
-    return ApiClient(world.jobs, world.run_store, world.clock, lanes=world.wheel)
+    return ApiClient.of(world)
 
 
 def create(api: ApiClient, schedule: str, **changes: Any) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.domain.jobs.policies import Lane
@@ -20,15 +18,9 @@ from tests.support.limits import FixedDepths
 from tests.support.tables import Tables
 
 
-@pytest.fixture
-def clock() -> SettableClock:
-    return SettableClock(NOON)
-
-
 def client(tables: Tables, clock: SettableClock, **changes: Any) -> ApiClient:
-    return ApiClient(
-        tables.job_store(clock),
-        tables.run_store(),
+    return ApiClient.over(
+        tables,
         clock,
         counters=DynamoTenantLimits(tables.client, tables.jobs),
         mark=DynamoTickMark(tables.client, tables.jobs),

@@ -19,12 +19,6 @@ from tests.support.tables import Tables
 UPCOMING = "/v1/upcoming"
 
 
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    clock = SettableClock(NOON)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
-
-
 def create(api: ApiClient, name: str, schedule: str | None, **changes: Any) -> None:
     answer = api.post(BODY | {"id": name, "schedule": schedule, **changes})
     assert answer.status == 201, answer.text
@@ -100,11 +94,10 @@ def test_a_job_whose_cursor_cannot_be_read_is_told_apart(api: ApiClient, tables:
 
 
 def test_pages_add_up(tables: Tables) -> None:
-    clock = SettableClock(NOON)
-    api = ApiClient(tables.job_store(clock), tables.run_store(), clock)
+    api = ApiClient.over(tables)
     for number in range(5):
         create(api, f"job-{number}", "0 */6 * * *")
-    coming = Upcoming(tables.job_store(clock), clock, jobs_read=3)
+    coming = Upcoming(api.jobs, api.clock, jobs_read=3)
     window = Window(int(NOON), int(NOON) + 48 * 3600, 21600, int(NOON))
     first = coming.page("default", window, after=None)
     second = coming.page("default", window, after=first.following)
@@ -129,7 +122,7 @@ def test_a_page_ends_early_after_many_runs_and_goes_on_with_the_next_job(api: Ap
 def test_what_is_counted_is_charged(tables: Tables) -> None:
     clock = SettableClock(NOON)
     settings = api_settings(requests_per_second=10, burst=20)
-    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, settings=settings, counters=MemoryLimits())
+    api = ApiClient.over(tables, clock, settings=settings, counters=MemoryLimits())
     create(api, "a", "rate(1 second)")
     assert api.get(UPCOMING).status == 200
     assert api.get(UPCOMING).status == 429

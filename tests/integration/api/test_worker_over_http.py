@@ -16,9 +16,8 @@ from duecourse.messages import MessageKind
 from duecourse.worker import DoNotRetry, Worker
 from tests.support.api import ApiClient
 from tests.support.api_events import api_event
-from tests.support.callbacks import NAME, callback_job, client, recorded, stored
+from tests.support.callbacks import NAME, callback_job, recorded, stored
 from tests.support.runs import TOKEN, waiting_run
-from tests.support.tables import Tables
 from tests.support.varied import varied
 from tests.support.worker import Clock, MemoryQueue
 
@@ -33,11 +32,6 @@ EVENT = {
     "payload": None,
     "callback": {"token": str(TOKEN), "run": str(NAME)},
 }
-
-
-@pytest.fixture
-def api(tables: Tables) -> ApiClient:
-    return client(tables)
 
 
 @pytest.fixture

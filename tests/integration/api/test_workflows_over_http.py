@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
@@ -36,16 +35,7 @@ class Desk:
     def __init__(self, tables: Tables, **settings: Any) -> None:
         self.tables = tables
         self.world = World(tables)
-        self.api = ApiClient(
-            self.world.jobs,
-            self.world.run_store,
-            self.world.clock,
-            lanes=self.world.wheel,
-            inputs=self.world.inputs,
-            workflows=self.world.workflows,
-            counters=DynamoTenantLimits(tables.client, tables.jobs),
-            settings=api_settings(**settings),
-        )
+        self.api = ApiClient.of(self.world, settings=api_settings(**settings))
 
     def put(self, body: Any = NIGHTLY, path: str = PATH, *, query: str = "", **headers: str) -> Answered:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -8,7 +8,6 @@ from typing import Any, cast
 import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from tests.support.api import HTTP_TARGET, ApiClient, Context, api_settings
 from tests.support.api_events import json_event
 from tests.support.custom_resource import Passing, Resource, properties
@@ -32,15 +31,8 @@ class Stage:
 
     def __init__(self, tables: Tables) -> None:
         self.world = World(tables)
-        self.api = ApiClient(
-            *(self.world.jobs, self.world.run_store, self.world.clock),
-            lanes=self.world.wheel,
-            inputs=self.world.inputs,
-            workflows=self.world.workflows,
-            counters=DynamoTenantLimits(tables.client, tables.jobs),
-            settings=api_settings(auth="jwt"),
-            caller={"jwt": {"claims": CLAIMS, "scopes": None}},
-        )
+        caller = {"jwt": {"claims": CLAIMS, "scopes": None}}
+        self.api = ApiClient.of(self.world, settings=api_settings(auth="jwt"), caller=caller)
         self.url = ""
         self.meanwhile: list[Callable[[], object]] = []
         self.answers_lost = 0
