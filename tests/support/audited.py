@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.maintenance.audit import Turn
-from duecourse.ports import AuditStore, Claim, ClaimResult, Depth, Undecided
+from duecourse.ports import AuditStore, Claim, ClaimResult, Depth
 from duecourse.usecases.maintenance.audit import Audit
 from duecourse.usecases.maintenance.audit_members import AuditMembers
 from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
@@ -84,36 +83,3 @@ class AuditedWorld(World):
         moved = replace(standing, occurrence=at, due=standing.occurrences().due(at), after=at - 1)
         (claimed,) = self.cursors.claim([Claim(standing, moved)], 1)
         assert claimed.result is ClaimResult.WON
-
-
-class Slow:
-    """ports.AuditStore: a second for each page."""
-
-    def __init__(self, store: Any, world: AuditedWorld) -> None:
-        self.store = store
-        self.world = world
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def jobs(self, *where: Any) -> Any:
-        self.world.clock.advance(1)
-        return self.store.jobs(*where)
-
-
-class Full(Slow):
-    """A store with so much open."""
-
-    def __init__(self, store: Any, standing: list[Undecided]) -> None:
-        self.store = store
-        self.standing = standing
-
-    def open(self, limit: int) -> list[Undecided]:
-        return self.standing[:limit]
-
-
-class Failing(Slow):
-    """One whose pages cannot be read."""
-
-    def jobs(self, *where: Any) -> Any:
-        raise ConnectionError("no answer")

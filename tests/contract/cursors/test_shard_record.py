@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.faults import around, before
+from tests.support.client_faults import READS, WRITES, FaultyClient
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 
@@ -14,24 +13,6 @@ from tests.support.tables import Tables
 def recorded(tables: Tables) -> int:
     """What a tick with the smallest count covers."""
     return tables.cursor_store(SettableClock(NOON)).highest_shards(1)
-
-
-class Counted:
-    """A client that counts its requests, and can be told to do something before the first write."""
-
-    def __init__(self, client: Any, before_writing: Callable[[], object] = lambda: None) -> None:
-        self._client = client
-        self._before_writing = before_writing
-        self.asked: list[str] = []
-
-    def get_item(self, **request: Any) -> Any:
-        self.asked.append("get")
-        return self._client.get_item(**request)
-
-    def update_item(self, **request: Any) -> Any:
-        self.asked.append("update")
-        self._before_writing()
-        return self._client.update_item(**request)
 
 
 def test_a_count_is_recorded_before_it_is_used_and_a_smaller_one_leaves_the_record(dynamodb_tables: Tables) -> None:
@@ -48,18 +29,18 @@ def test_the_highest_count_is_that_of_whoever_used_most(dynamodb_tables: Tables)
 
 
 def test_a_process_asks_once_and_writes_only_where_the_count_was_raised(tables: Tables) -> None:
-    first, second = Counted(tables.client), Counted(tables.client)
+    first, second = (FaultyClient(tables.client, kinds=READS | WRITES) for _ in range(2))
     for client in (first, second):
         record = ShardRecord(client, tables.jobs)
         assert [record.covering(4) for _ in range(3)] == [4, 4, 4]
 
-    assert first.asked == ["get", "update"]
-    assert second.asked == ["get"]
+    assert [asked.operation for asked in first.seen] == ["get_item", "update_item"]
+    assert [asked.operation for asked in second.seen] == ["get_item"]
 
 
 def test_who_comes_second_in_raising_the_count_leaves_the_larger_one(tables: Tables) -> None:
     other = ShardRecord(tables.client, tables.jobs)
-    slow = Counted(tables.client, before_writing=lambda: other.covering(16))
+    slow = around(tables.client, update_item=before(lambda: other.covering(16)))
 
     assert ShardRecord(slow, tables.jobs).covering(4) == 4
 

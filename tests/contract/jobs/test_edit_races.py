@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from threading import Barrier
 from typing import Any
 
@@ -19,6 +19,7 @@ from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import Claim, ClaimResult, CreationTerms, JobFilter, JobStore
 from duecourse.testing.clock import Numbered, SettableClock
+from duecourse.testing.faults import around, before
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
@@ -100,24 +101,6 @@ def test_patches_of_different_fields_at_once_all_come_to_pass(any_tables: Tables
     assert (found.name, found.tags, found.payload, found.revision) == ("new", ("a",), 5, made.revision + 3)
 
 
-@dataclass
-class Interrupted:
-    """ports.JobStore: something happens between the reads of an edit and its write, each time."""
-
-    store: JobStore
-    meanwhile: Callable[[], object]
-    times: int = 1
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def change(self, *written: Any) -> bool:
-        if self.times:
-            self.times -= 1
-            self.meanwhile()
-        return self.store.change(*written)
-
-
 def claimed(tables: Tables) -> ClaimResult:
     """A dispatcher's claim of what comes due in the next fourteen minutes."""
     clock = SettableClock(NOON + 30)
@@ -132,7 +115,7 @@ def test_an_edit_that_a_claim_overtakes_is_made_from_where_the_cursor_stands_the
     any_tables: Tables, changes: dict[str, Any]
 ) -> None:
     made = added(any_tables, job("* * * * *"))
-    store = Interrupted(any_tables.job_store(SystemClock()), lambda: claimed(any_tables))
+    store = around(any_tables.job_store(SystemClock()), change=before(lambda: claimed(any_tables), times=1))
     assert editing(any_tables, store).patch("default", made.id, with_changes(**changes)).changed
     found, standing = state_of(any_tables)
     assert found.revision == made.revision + 1
@@ -171,7 +154,7 @@ def test_an_edit_gives_up_when_it_is_overtaken_again_and_again(any_tables: Table
     def rename() -> None:
         editing(any_tables).patch("default", made.id, with_changes(name=next(names)))
 
-    store = Interrupted(any_tables.job_store(SystemClock()), rename, times=9)
+    store = around(any_tables.job_store(SystemClock()), change=before(rename, times=9))
     with pytest.raises(JobChangedError):
         editing(any_tables, store).patch("default", made.id, with_changes(payload=1))
     assert state_of(any_tables)[0].payload is None
@@ -180,7 +163,7 @@ def test_an_edit_gives_up_when_it_is_overtaken_again_and_again(any_tables: Table
 def test_a_job_that_ends_while_it_is_edited_has_ended(any_tables: Tables) -> None:
     made = added(any_tables, job("* * * * *"))
     plain = any_tables.job_store(SystemClock())
-    store = Interrupted(plain, lambda: plain.complete(made, at=NOON + 31))
+    store = around(plain, change=before(lambda: plain.complete(made, at=NOON + 31), times=1))
     editing(any_tables, store).patch("default", made.id, with_changes(name="x"))
     found, _ = state_of(any_tables)
     assert (found.state.value, found.name, found.revision) == ("COMPLETED", "x", made.revision + 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
 from duecourse.ports import InlineExecutor, WorkflowStore
+from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
@@ -45,25 +46,10 @@ class Lost(Exception):
     """The process is gone."""
 
 
-@dataclass
-class Interrupted:
+def interrupted(store: WorkflowStore, at: str, happens: Callable[[], object]) -> WorkflowStore:
     """A store before one of whose writes (`at`) something happens, once."""
-
-    store: WorkflowStore
-    at: str
-    happens: Callable[[], object]
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.store, name)
-        if name != self.at:
-            return found
-
-        def interrupted(*given: Any, **more: Any) -> Any:
-            self.at = ""
-            self.happens()
-            return found(*given, **more)
-
-        return interrupted
+    between: WorkflowStore = around(store, **{at: before(happens, times=1)})
+    return between
 
 
 def lost() -> None:
@@ -159,7 +145,7 @@ def dynamodb_desk(dynamodb_tables: Tables) -> Desk:
 def test_a_request_whose_expectation_fails_meanwhile_changes_nothing(desk: Desk) -> None:
     desk.put("extract", "load")
     extract, expected = desk.job("extract"), desk.as_read()
-    changed = Interrupted(desk.world.workflows, "jobs", lambda: desk.office.edit("nightly", name="Other"))
+    changed = interrupted(desk.world.workflows, "jobs", lambda: desk.office.edit("nightly", name="Other"))
     with pytest.raises(JobVersionError):
         desk.put("extract", "load", "mail", store=changed, expected=expected)
     assert desk.job("extract") == extract
@@ -177,7 +163,7 @@ def test_what_is_expected_stays_so_from_the_first_write_to_the_switch(desk: Desk
         except JobChangedError as error:
             refused.append(error)
 
-    between = Interrupted(desk.world.workflows, "put_graph", edit)
+    between = interrupted(desk.world.workflows, "put_graph", edit)
     desk.put("extract", "load", "mail", store=between, expected=read)
     assert len(refused) == 1
     assert desk.job("mail").workflow == "nightly"
@@ -193,14 +179,14 @@ def test_nothing_is_deleted_or_replaced_under_a_request_that_expects_it(desk: De
         with pytest.raises(JobChangedError):
             desk.office.delete("nightly") if what == "delete" else desk.put("extract", name="Other")
 
-    between = Interrupted(desk.world.workflows, "put_graph", other)
+    between = interrupted(desk.world.workflows, "put_graph", other)
     assert desk.put("extract", "load", "mail", store=between, expected=read).changed
 
 
 def test_a_pause_under_a_request_that_expects_a_version_holds(desk: Desk) -> None:
     desk.put("extract", "load")
     read = desk.as_read()
-    between = Interrupted(desk.world.workflows, "put_graph", lambda: desk.office.pause("nightly"))
+    between = interrupted(desk.world.workflows, "put_graph", lambda: desk.office.pause("nightly"))
     desk.put("extract", "load", "mail", store=between, expected=read)
     assert (desk.job("nightly").state, desk.job("mail").workflow) == (JobState.PAUSED, "nightly")
 
@@ -211,14 +197,14 @@ def test_an_id_is_kept_for_the_request_that_expects_no_such_workflow(desk: Desk)
             desk.create("nightly")
         assert desk.world.jobs.get("default", "nightly") is None
 
-    between = Interrupted(desk.world.workflows, "put_graph", other)
+    between = interrupted(desk.world.workflows, "put_graph", other)
     desk.put("extract", store=between, expected=Precondition(absent=True))
     assert desk.job("extract").workflow == "nightly"
     assert desk.job("nightly").reserved is None
 
 
 def test_a_workflow_that_is_created_meanwhile_refuses_one_that_expects_none(desk: Desk) -> None:
-    created = Interrupted(desk.world.workflows, "jobs", lambda: desk.put("load"))
+    created = interrupted(desk.world.workflows, "jobs", lambda: desk.put("load"))
     with pytest.raises(JobVersionError):
         desk.put("extract", store=created, expected=Precondition(absent=True))
     assert desk.world.jobs.get("default", "extract") is None
@@ -245,7 +231,7 @@ def test_the_same_request_with_an_expectation_goes_on_after_a_crash(desk: Desk, 
     if exists:
         desk.put("load")
     read = desk.as_read() if exists else Precondition(absent=True)
-    managing = desk.managing(Interrupted(desk.world.workflows, at, die))
+    managing = desk.managing(interrupted(desk.world.workflows, at, die))
     managing = replace(managing, editing=replace(managing.editing, store=NotReleased()))
     before, asked = managing.standing("default", "nightly", read), draft(["extract", "mail"])
     with pytest.raises(Died):
@@ -331,7 +317,7 @@ def test_a_reservation_of_a_request_that_ended_half_way_counts_for_a_minute(desk
 def test_the_same_request_goes_on_where_one_ended(desk: Desk, at: str) -> None:
     desk.put("extract", "load")
     with pytest.raises(Lost):
-        desk.put("extract", "mail", store=Interrupted(desk.world.workflows, at, lost))
+        desk.put("extract", "mail", store=interrupted(desk.world.workflows, at, lost))
     desk.put("extract", "mail")
     names = {name: desk.job(name).workflow for name in ("extract", "mail")}
     assert names == {"extract": "nightly", "mail": "nightly"}
@@ -345,7 +331,7 @@ def test_until_it_is_switched_the_workflow_is_as_it_was(desk: Desk, at: str) -> 
     desk.put("extract", "load")
     before = desk.job("nightly")
     with pytest.raises(Lost):
-        desk.put("extract", "mail", store=Interrupted(desk.world.workflows, at, lost))
+        desk.put("extract", "mail", store=interrupted(desk.world.workflows, at, lost))
     assert desk.job("nightly") == before
     with pytest.raises(MemberError):
         desk.office.delete("load")
@@ -358,7 +344,7 @@ def test_a_job_that_is_edited_meanwhile_becomes_a_member_as_it_is_now(desk: Desk
     def edit() -> None:
         desk.office.edit("extract", name="Renamed")
 
-    desk.put("extract", inline=(), store=Interrupted(desk.world.workflows, "claim", edit))
+    desk.put("extract", inline=(), store=interrupted(desk.world.workflows, "claim", edit))
     assert (desk.job("extract").name, desk.job("extract").workflow) == ("Renamed", "nightly")
 
 
@@ -376,7 +362,7 @@ def test_a_job_that_gets_out_of_reach_meanwhile_becomes_no_member(desk: Desk) ->
 
     desk.create("extract")
     with pytest.raises(OutOfReachError):
-        desk.put("extract", inline=(), reach=reach, store=Interrupted(desk.world.workflows, "claim", another))
+        desk.put("extract", inline=(), reach=reach, store=interrupted(desk.world.workflows, "claim", another))
     assert desk.job("extract").workflow is None
 
 
@@ -387,7 +373,7 @@ def test_a_job_cannot_be_deleted_between_its_claim_and_the_switch(desk: Desk) ->
         with pytest.raises(MemberError):
             desk.office.delete("mail")
 
-    desk.put("extract", "mail", store=Interrupted(desk.world.workflows, "put_graph", delete))
+    desk.put("extract", "mail", store=interrupted(desk.world.workflows, "put_graph", delete))
     assert desk.job("mail").workflow == "nightly"
 
 
@@ -403,7 +389,7 @@ def test_a_job_is_in_one_workflow_whenever_another_wants_it(desk: Desk, at: str)
             refused.append(error)
 
     try:
-        desk.put("extract", inline=(), store=Interrupted(desk.world.workflows, at, other))
+        desk.put("extract", inline=(), store=interrupted(desk.world.workflows, at, other))
     except WorkflowInvalidError as error:
         refused.append(error)
     assert len(refused) == 1
@@ -419,7 +405,7 @@ def test_a_refused_request_leaves_every_job_as_it_was(desk: Desk) -> None:
         desk.managing().put("default", "other", replace(draft(["load"], ()), definition=_other), None)
 
     with pytest.raises(WorkflowInvalidError, match="is in workflow other"):
-        desk.put("extract", "load", "mail", inline=["mail"], store=Interrupted(desk.world.workflows, "claim", other))
+        desk.put("extract", "load", "mail", inline=["mail"], store=interrupted(desk.world.workflows, "claim", other))
     assert desk.job("extract").workflow is None
     assert desk.world.jobs.get("default", "mail") is None
     assert desk.world.jobs.get("default", "nightly") is None
@@ -443,7 +429,7 @@ def test_a_job_that_is_deleted_meanwhile_leaves_the_workflow_as_it_was(desk: Des
         desk.office.delete("extract")
 
     with pytest.raises(WorkflowInvalidError, match="there is no job extract"):
-        desk.put("extract", inline=(), store=Interrupted(desk.world.workflows, "claim", delete))
+        desk.put("extract", inline=(), store=interrupted(desk.world.workflows, "claim", delete))
     assert desk.world.jobs.get("default", "nightly") is None
 
 
@@ -455,7 +441,7 @@ def test_of_two_workflows_that_want_a_job_one_gets_it(desk: Desk) -> None:
         desk.managing().put("default", "other", definition, None)
 
     with pytest.raises(WorkflowInvalidError, match="is in workflow other"):
-        desk.put("extract", inline=(), store=Interrupted(desk.world.workflows, "claim", other))
+        desk.put("extract", inline=(), store=interrupted(desk.world.workflows, "claim", other))
     assert desk.job("extract").workflow == "other"
 
 
@@ -468,7 +454,7 @@ def test_a_job_that_takes_the_workflows_id_meanwhile_stays_as_it_is(desk: Desk) 
         desk.create("nightly")
 
     with pytest.raises(NoWorkflowError):
-        desk.put("extract", store=Interrupted(desk.world.workflows, "claim", take))
+        desk.put("extract", store=interrupted(desk.world.workflows, "claim", take))
     assert not isinstance(desk.job("nightly").target, WorkflowTarget)
 
 
@@ -488,7 +474,7 @@ def test_a_graph_that_another_request_replaced_meanwhile_is_written_again(dynamo
         dynamodb_desk.put("extract")
 
     put = dynamodb_desk.put(
-        "extract", "load", name="Other", store=Interrupted(dynamodb_desk.world.workflows, "claim", replaced)
+        "extract", "load", name="Other", store=interrupted(dynamodb_desk.world.workflows, "claim", replaced)
     )
     assert put.view.job.name == "Other"
     assert dynamodb_desk.expiry(first) is None
@@ -497,7 +483,7 @@ def test_a_graph_that_another_request_replaced_meanwhile_is_written_again(dynamo
 
 def test_a_graph_that_comes_back_is_not_let_expire_by_who_replaced_it_late(dynamodb_desk: Desk) -> None:
     first = dynamodb_desk.put("extract", "load").graph
-    late = Interrupted(dynamodb_desk.world.workflows, "expire_graph", lambda: dynamodb_desk.put("extract", "load"))
+    late = interrupted(dynamodb_desk.world.workflows, "expire_graph", lambda: dynamodb_desk.put("extract", "load"))
     dynamodb_desk.put("extract", store=late)
     assert dynamodb_desk.expiry(first) is None
 
@@ -525,7 +511,7 @@ def test_a_graph_that_expires_just_before_the_switch_to_it_is_kept(dynamodb_desk
 def test_a_deletion_that_ends_late_leaves_what_was_created_anew(dynamodb_desk: Desk) -> None:
     first = dynamodb_desk.put("extract", "load").graph
     gone = dynamodb_desk.office.delete("nightly")
-    late = Interrupted(dynamodb_desk.world.workflows, "expire_graph", lambda: dynamodb_desk.put("extract", "load"))
+    late = interrupted(dynamodb_desk.world.workflows, "expire_graph", lambda: dynamodb_desk.put("extract", "load"))
     dynamodb_desk.managing(late).deleted(gone)
     assert dynamodb_desk.expiry(first) is None
     assert dynamodb_desk.job("load").workflow == "nightly"
@@ -533,7 +519,7 @@ def test_a_deletion_that_ends_late_leaves_what_was_created_anew(dynamodb_desk: D
 
 def test_what_another_request_took_out_meanwhile_is_a_member_again(desk: Desk) -> None:
     desk.put("extract", "load")
-    switched = Interrupted(desk.world.workflows, "put_graph", lambda: desk.put("extract"))
+    switched = interrupted(desk.world.workflows, "put_graph", lambda: desk.put("extract"))
     desk.put("extract", "load", "mail", store=switched)
     assert {name: desk.job(name).workflow for name in ("extract", "load", "mail")} == dict.fromkeys(
         ("extract", "load", "mail"), "nightly"
@@ -542,7 +528,7 @@ def test_what_another_request_took_out_meanwhile_is_a_member_again(desk: Desk) -
 
 def test_a_request_that_frees_late_frees_nothing_that_was_taken_in_again(desk: Desk) -> None:
     desk.put("extract", "load")
-    late = Interrupted(desk.world.workflows, "free", lambda: desk.put("extract", "load"))
+    late = interrupted(desk.world.workflows, "free", lambda: desk.put("extract", "load"))
     desk.put("extract", store=late)
     assert desk.job("load").workflow == "nightly"
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job
-from duecourse.ports import CreationTerms, JobStore, KeyUsedError, StoreBusyError
+from duecourse.ports import KeyUsedError, StoreBusyError
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.faults import after, around, before, failing
 from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.api_events import json_event
 from tests.support.jobs import NOON
@@ -97,26 +95,14 @@ def test_a_key_that_is_none_is_refused(api: ApiClient, key: str) -> None:
     assert ids(api) == []
 
 
-@dataclass
-class Overtaken:
-    """ports.JobStore: somebody sends the same request in between."""
-
-    store: JobStore
-    busy: bool = False
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def create(self, job: Job, cursor: Cursor, terms: CreationTerms) -> bool:
-        if self.busy:
-            raise StoreBusyError
-        assert self.store.create(job, cursor, terms)
-        raise KeyUsedError
-
-
 def test_two_same_requests_at_once_are_answered_with_one_job(tables: Tables) -> None:
     clock = SettableClock(NOON)
-    api = ApiClient(Overtaken(tables.job_store(clock)), tables.run_store(), clock)
+    store = tables.job_store(clock)
+
+    def sent_before() -> None:
+        raise KeyUsedError
+
+    api = ApiClient(around(store, create=after(sent_before)), tables.run_store(), clock)
     answer = post(api, BODY, "k")
     assert answer.status == 200
     assert ids(api) == [answer.json["id"]]
@@ -124,7 +110,7 @@ def test_two_same_requests_at_once_are_answered_with_one_job(tables: Tables) -> 
 
 def test_a_store_under_contention_asks_to_come_again(tables: Tables) -> None:
     clock = SettableClock(NOON)
-    api = ApiClient(Overtaken(tables.job_store(clock), busy=True), tables.run_store(), clock)
+    api = ApiClient(around(tables.job_store(clock), create=failing(StoreBusyError())), tables.run_store(), clock)
     refused = post(api, BODY)
     assert (refused.status, refused.json["type"], refused.headers["retry-after"]) == (503, "/problems/busy", "5")
 
@@ -150,24 +136,10 @@ def test_a_bad_job_of_a_batch_costs_no_other(api: ApiClient) -> None:
     assert ids(api) == sorted(["a", "taken", items[5]["job"]["id"]])
 
 
-@dataclass
-class Slow:
-    """ports.JobStore: each creation takes six seconds."""
-
-    store: JobStore
-    clock: SettableClock
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def create(self, job: Job, cursor: Cursor, terms: CreationTerms) -> bool:
-        self.clock.advance(6)
-        return self.store.create(job, cursor, terms)
-
-
 def test_a_batch_answers_before_the_gateway_gives_up_and_goes_on_when_sent_again(tables: Tables) -> None:
     clock = SettableClock(NOON)
-    api = ApiClient(Slow(tables.job_store(clock), clock), tables.run_store(), clock)
+    slow = around(tables.job_store(clock), create=before(lambda: clock.advance(6)))
+    api = ApiClient(slow, tables.run_store(), clock)
     jobs = [BODY | {"id": f"job-{number}"} for number in range(5)]
     items = batch(api, *jobs, key="k").json["items"]
     assert [item["status"] for item in items] == [201, 201, 201, 503, 503]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import MessageKind
-from duecourse.ports import JobStore
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.faults import around, before
 from tests.support.api import ApiClient
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
@@ -44,21 +43,6 @@ def dead(api: ApiClient, jobs: list[Job]) -> list[Run]:
         recorded(api, run(jobs[number % 3], RunState.DEAD, after=number * 60, finished_at=NOON + number * 60 + 12.5))
         for number in range(9)
     ]
-
-
-@dataclass
-class SlowJobs:
-    """A job store of which each read takes a second."""
-
-    store: JobStore
-    clock: SettableClock
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def get(self, tenant: str, job_id: str) -> Job | None:
-        self.clock.advance(1)
-        return self.store.get(tenant, job_id)
 
 
 def dead_of_as_many_jobs(api: ApiClient, count: int) -> list[Run]:
@@ -240,7 +224,7 @@ def test_what_is_beyond_the_limit_is_told_and_goes_on_by_cursor(api: ApiClient, 
 
 def test_a_redrive_that_takes_long_ends_in_time_and_says_where_to_go_on(tables: Tables) -> None:
     clock = SettableClock(NOON + 3600)
-    slow = cast(JobStore, SlowJobs(tables.job_store(clock), clock))
+    slow = around(tables.job_store(clock), get=before(lambda: clock.advance(1)))
     api = ApiClient(slow, tables.run_store(), clock)
     dead = dead_of_as_many_jobs(api, 45)
     found, cursor = [], {}

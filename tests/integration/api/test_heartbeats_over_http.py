@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import pytest
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.callbacks import CallbackToken, Heartbeat
-from duecourse.domain.runs.states import Run, RunState
-from duecourse.ports import Conflict, RunStore
+from duecourse.domain.runs.callbacks import CallbackToken
+from duecourse.domain.runs.states import RunState
+from duecourse.ports import Conflict
+from duecourse.testing.faults import answering, around, before
 from tests.support.api import ApiClient
 from tests.support.callbacks import NAME, call, callback_job, recorded, stored
+from tests.support.faulty import CountedStore
 from tests.support.jobs import NOON
 from tests.support.runs import TOKEN, waiting_run
 from tests.support.varied import varied
@@ -46,30 +47,15 @@ def test_heartbeats_of_one_run_are_written_once_in_five_seconds_and_each_leaves_
     api: ApiClient, job: Job
 ) -> None:
     recorded(api, waiting_run(job))
-    counting = Counting(api.runs)
-    client = ApiClient(api.jobs, counting, api.clock)
+    beats: list[str] = []
+    client = ApiClient(api.jobs, CountedStore(api.runs, beats), api.clock)
     for _ in range(100):
         answer = call(client, "heartbeat").json
         left = datetime.fromisoformat(answer["heartbeat_until"]).timestamp() - api.clock.now()
         assert 60 <= left <= 65
         api.clock.advance(0.2)
 
-    assert counting.beats == 4
-
-
-@dataclass
-class Counting:
-    """A run store that counts the heartbeats that are written."""
-
-    store: RunStore
-    beats: int = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
-        self.beats += 1
-        return self.store.heartbeat(run, beat)
+    assert beats.count("heartbeat") == 4
 
 
 def test_a_heartbeat_needs_no_body(api: ApiClient, job: Job) -> None:
@@ -105,23 +91,6 @@ def test_a_heartbeat_for_a_deleted_job_learns_of_it_and_gains_no_time(api: ApiCl
     assert stored(api) == record
 
 
-@dataclass
-class Overtaken:
-    """A run store in which somebody else is faster than a heartbeat."""
-
-    store: RunStore
-    meanwhile: Run | None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
-        if self.meanwhile is None:
-            return Conflict(None)
-        assert self.store.write(self.meanwhile, run) is None
-        return self.store.heartbeat(run, beat)
-
-
 @pytest.mark.parametrize(
     ("became", "status", "kind"),
     [
@@ -136,7 +105,8 @@ def test_a_heartbeat_that_was_overtaken_hears_of_it(
 ) -> None:
     record = recorded(api, waiting_run(job))
     meanwhile = varied(record, token="another", **became)
-    overtaken = ApiClient(api.jobs, Overtaken(api.runs, meanwhile), api.clock)
+    between = around(api.runs, heartbeat=before(lambda: api.runs.write(meanwhile, record)))
+    overtaken = ApiClient(api.jobs, between, api.clock)
     answer = call(overtaken, "heartbeat")
     assert (answer.status, answer.json["type"]) == (status, f"/problems/{kind}")
     assert stored(api) == meanwhile
@@ -144,4 +114,5 @@ def test_a_heartbeat_that_was_overtaken_hears_of_it(
 
 def test_a_heartbeat_for_a_record_that_expires_at_that_moment_opens_nothing(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job))
-    assert call(ApiClient(api.jobs, Overtaken(api.runs, None), api.clock), "heartbeat").status == 401
+    gone = around(api.runs, heartbeat=answering(Conflict(None)))
+    assert call(ApiClient(api.jobs, gone, api.clock), "heartbeat").status == 401

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job
+from duecourse.domain.jobs.job import Gone
 from duecourse.domain.jobs.policies import Precision
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.faults import around
 from tests.support.api import BODY, HTTP_TARGET, ApiClient, api_settings
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
@@ -236,28 +237,13 @@ def test_a_deleted_id_can_be_used_again_and_no_old_message_fits_it(api: ApiClien
     assert len(generations) == 2
 
 
-class Racing:
-    """A job store in which the job changes just before each of the first `races` deletions."""
-
-    def __init__(self, tables: Tables, clock: SettableClock, races: int) -> None:
-        self.store = tables.job_store(clock)
-        self.races = races
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def delete(self, job: Job, **written: Any) -> bool:
-        if self.races:
-            self.races -= 1
-            return False
-        return self.store.delete(job, **written)
-
-
 @pytest.mark.parametrize(("races", "status"), [(2, 204), (3, 409)])
 def test_a_deletion_that_loses_a_race_is_tried_again(
     tables: Tables, clock: SettableClock, races: int, status: int
 ) -> None:
-    api = ApiClient(Racing(tables, clock, races), tables.run_store(), clock)
+    store, left = tables.job_store(clock), [False] * races
+    racing = around(store, delete=lambda real, *job, **written: left.pop() if left else real(*job, **written))
+    api = ApiClient(racing, tables.run_store(), clock)
     created(api, id="nightly")
     assert api.delete("/v1/jobs/nightly").status == status
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +11,10 @@ import pytest
 
 from duecourse.api.identity import SCOPES
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import WorkflowRef
-from duecourse.ports import WorkflowStore
+from duecourse.testing.faults import after, around
 from tests.integration.api.test_every_route import (
     CLOSED,
     OWNER,
@@ -414,23 +412,6 @@ def test_a_put_of_a_workflow_releases_no_job_of_another_tag(tenants: Tenants, qu
     assert tenants.api.send(put).status == 200
 
 
-class Interrupted:
-    """A WorkflowStore in which another request comes in between: after the jobs were read the first time."""
-
-    def __init__(self, store: WorkflowStore, other: Callable[[], None]) -> None:
-        self._store = store
-        self._other: Callable[[], None] | None = other
-
-    def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
-        found, (other, self._other) = self._store.jobs(tenant, ids), (self._other, None)
-        if other is not None:
-            other()
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
@@ -454,7 +435,7 @@ def test_a_workflow_that_was_changed_after_the_check_stays_as_it_is(
         put = json_event("PUT", f"/v1/workflows/{BOTH}", both(MINE, THEIRS))
         assert between.send(put).status == 200
 
-    narrowed = replace(api, workflows=Interrupted(api.workflows, other), caller=caller(TAG))
+    narrowed = replace(api, workflows=around(api.workflows, jobs=after(other, times=1)), caller=caller(TAG))
     answer = narrowed.send(
         api_event(method, path, content_type=None) if body is None else json_event(method, path, body)
     )

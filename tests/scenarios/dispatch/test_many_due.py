@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from duecourse.domain.jobs.plan import SkippedRange
-from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import Claim, Claimed, ClaimResult, CursorStore, RunStore, StoreBusyError
+from duecourse.testing.faults import around, before
 from duecourse.usecases.dispatch.planning import MAX_GROUP, MIN_GROUP, GroupSize
 from duecourse.usecases.dispatch.skipping import Skipping
+from tests.support.faulty import CountedStore
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run
 from tests.support.world import World
@@ -136,21 +137,6 @@ def test_a_table_that_stays_busy_is_left_to_the_next_tick_before_the_time_is_out
     assert (report.counts["ClaimsFailed"], report.counts["Enqueued"]) == (100, 200)
 
 
-@dataclass
-class Reads:
-    """A cursor store whose index behaves as `trouble` does before it is read."""
-
-    store: CursorStore
-    trouble: Callable[[], None]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def due(self, slot: str, until: float) -> Any:
-        self.trouble()
-        return self.store.due(slot, until)
-
-
 def test_a_busy_index_is_read_again_a_little_later(world: World) -> None:
     add(world, 5)
     free_at = world.clock.now() + 10
@@ -159,7 +145,7 @@ def test_a_busy_index_is_read_again_a_little_later(world: World) -> None:
         if world.clock.now() < free_at:
             raise StoreBusyError("the due index asks to come back later")
 
-    report = world.dispatch(Reads(world.cursors, busy))
+    report = world.dispatch(around(world.cursors, due=before(busy)))
     assert (report.counts["ClaimsWon"], report.counts["RoundsFailed"]) == (5, 0)
 
 
@@ -172,7 +158,7 @@ def test_a_round_that_fails_tells_what_it_did_until_then(world: World) -> None:
             raise problem
 
     world.clock.advance(3550)  # what is due stands in the hour before the last that is read
-    report = world.dispatch(Reads(world.cursors, trouble))
+    report = world.dispatch(around(world.cursors, due=before(trouble)))
     assert (report.counts["ClaimsWon"], report.counts["RoundsFailed"]) == (5, 1)
     (failed,) = [event for event in report.events if event.action == "round_failed"]
     assert failed.facts["error"] == "ConnectionError: no route to the table"
@@ -204,21 +190,6 @@ def test_groups_grow_while_claims_go_well_and_shrink_while_the_table_is_busy() -
     assert shrunk == [500, 250, 125, MIN_GROUP, MIN_GROUP]
 
 
-@dataclass
-class Counted:
-    """A run store that counts its reads of windows."""
-
-    store: RunStore
-    reads: int = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def between(self, *window: Any, **how: Any) -> list[Recorded]:
-        self.reads += 1
-        return self.store.between(*window, **how)
-
-
 def test_a_skipped_range_is_recorded_from_the_first_occurrence_without_a_record_in_a_few_requests(
     world: World,
 ) -> None:
@@ -226,9 +197,10 @@ def test_a_skipped_range_is_recorded_from_the_first_occurrence_without_a_record_
     standing = cursor(of)
     for second in range(1, 121):  # the first two minutes, which the API sent at once
         assert world.run_store.write(run(of, RunState.SUCCEEDED, after=second), None) is None
-    runs = Counted(world.run_store)
+    reads: list[str] = []
+    runs = cast(RunStore, CountedStore(world.run_store, reads))
     first, last = int(NOON) + 1, int(NOON) + 600
     (record,) = Skipping(runs, world.clock, 90).records(standing, [SkippedRange(first, last, 600, "missed")])
     assert (record.occurrence, record.through, record.count) == (int(NOON) + 121, last, 480)
-    assert runs.reads == 1
+    assert reads.count("between") == 1
     assert Skipping(runs, world.clock, 90).records(standing, [SkippedRange(first, first + 99, 100, "missed")]) == ()

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
-from duecourse.ports import Claimed, ClaimResult, CursorStore, Timer
+from duecourse.ports import Claimed, ClaimResult
+from duecourse.testing.faults import around
 from tests.support.jobs import NOON, cursor, job
 from tests.support.world import World
-
-
-@dataclass
-class UnclearableWakes:
-    """A cursor store whose table will never let a timer be cleared."""
-
-    store: CursorStore
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
-        return [Claimed(ClaimResult.REFUSED, "ValidationError: no") for _ in timers]
 
 
 def test_a_timer_that_the_table_refuses_to_clear_is_told_and_delays_nobody(world: World) -> None:
@@ -34,7 +18,8 @@ def test_a_timer_that_the_table_refuses_to_clear_is_told_and_delays_nobody(world
     world.until(NOON + 120)
     of = job("0 14 * * *", id="others")
     world.jobs.create(of, cursor(of))
-    world.cursors = UnclearableWakes(world.cursors)  # type: ignore[assignment]
+    refused = Claimed(ClaimResult.REFUSED, "ValidationError: no")
+    world.cursors = around(world.cursors, clear=lambda _, timers: [refused for _ in timers])
     world.until(NOON + 7500)
     assert [(run.state, run.attempt) for run in world.runs("waits")] == [(RunState.SUCCEEDED, 2)]
     assert [(run.occurrence - NOON, run.attempt) for run in world.runs("others")] == [(7200, 1)]

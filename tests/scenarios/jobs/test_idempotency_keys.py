@@ -10,11 +10,12 @@ import pytest
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
-from duecourse.ports import Call, Conflict
+from duecourse.ports import Call
+from duecourse.testing.faults import around
 from tests.support.jobs import NOON, job
 from tests.support.world import World
 
@@ -34,20 +35,6 @@ class Keys:
     def __call__(self, call: Call) -> Outcome:
         self.given.append(call.idempotency_key)
         return self.outcome
-
-
-@dataclass
-class OfBefore:
-    """ports.RunStore of a version that kept no key in its records."""
-
-    store: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        answer: Conflict | None = self.store.write(replace(run, idempotency_key=None), previous)
-        return answer
 
 
 @pytest.fixture
@@ -107,7 +94,9 @@ def test_a_run_that_an_older_version_began_keeps_its_key_though_its_job_was_rena
     attempts = 2 if again == "an attempt" else 1
     world.add(job(HOURLY, idempotency_key="{{occurrence}}", retry=replace(LATER, max_attempts=attempts)))
     present = world.run_store
-    world.run_store = OfBefore(present)  # type: ignore[assignment]
+    world.run_store = around(  # as of a version that kept no key in its records
+        present, write=lambda real, run, previous: real(replace(run, idempotency_key=None), previous)
+    )
     world.until(DUE + 10)
     world.run_store = present
     edited(world, name="The same by another name")

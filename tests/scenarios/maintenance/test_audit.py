@@ -15,10 +15,11 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call, Depth
+from duecourse.testing.faults import around, before, failing
 from duecourse.usecases.jobs.job_errors import JobChangedError
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.skip_next import NothingToSkipError
-from tests.support.audited import HOUR, AuditedWorld, Failing, Slow
+from tests.support.audited import HOUR, AuditedWorld
 from tests.support.jobs import NOON, job
 from tests.support.runs import run
 from tests.support.tables import Tables
@@ -164,7 +165,7 @@ def test_an_audit_that_runs_out_of_time_goes_on_where_it_was(tables: Tables) -> 
     world.lose("job-1", 600)
     world.lose("job-4", 1200)
     store, rounds = world.audits, 0
-    world.audits = Slow(store, world)
+    world.audits = around(store, jobs=before(lambda: world.clock.advance(1)))
     world.clock.set(NOON + 4 * HOUR + 60)
     while not all(turn.done and turn.high == NOON + HOUR for turn in store.turns()):
         world.audit(seconds=1)
@@ -201,7 +202,7 @@ def test_a_table_that_fails_is_told_and_the_turn_is_tried_again(world: AuditedWo
     world.add(job("rate(10 minutes)", overlap=Overlap.ALLOW))
     world.until(NOON + HOUR + 60)
     store = world.audits
-    world.audits = Failing(store, world)
+    world.audits = around(store, jobs=failing(ConnectionError("no answer")))
     report = world.audit(hour=4)
     assert (report.counts["AuditsFailed"], alarms(report)) == (1, ["audit_failed"])
     world.audits = store

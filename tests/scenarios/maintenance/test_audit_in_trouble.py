@@ -10,10 +10,11 @@ from duecourse.domain.jobs.policies import JobState, Lane, Overlap
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import Undecided
+from duecourse.testing.faults import answering, around, before
 from duecourse.usecases.maintenance.audit import MAX_OPEN
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.skip_next import SKIPPED
-from tests.support.audited import HOUR, AuditedWorld, Full, Slow
+from tests.support.audited import HOUR, AuditedWorld
 from tests.support.jobs import NOON, job
 from tests.support.runs import run
 from tests.support.tables import Tables
@@ -45,7 +46,7 @@ def test_of_a_page_that_takes_too_long_what_was_done_is_not_done_again(world: Au
     world.until(NOON + HOUR + 300)
     for number in range(20):
         world.lose(f"job-{number:02}", 1800)
-    world.audits = Slow(world.audits, world)
+    world.audits = around(world.audits, jobs=before(lambda: world.clock.advance(1)))
     first = world.audit(hour=4, seconds=1)
     assert (first.counts["JobsAudited"], first.counts["OccurrencesLost"]) == (16, 16)
     assert world.audit().counts["OccurrencesLost"] == 4
@@ -88,7 +89,7 @@ def test_many_ranges_of_one_job_are_reported_as_one(world: AuditedWorld) -> None
 def test_with_too_much_open_the_audit_waits_and_says_so(world: AuditedWorld) -> None:
     made = world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
     open_of = [Undecided("default", f"{made.id}-{number}", (OccurrenceRange(1, 1, 1),)) for number in range(MAX_OPEN)]
-    world.audits = Full(world.audits, open_of)
+    world.audits = around(world.audits, open=answering(open_of))
     report = world.audit(hour=4)
     assert (report.counts["AuditsWaiting"], report.counts["JobsAudited"]) == (1, 0)
     assert alarms(report) == ["audit_waits"]

@@ -12,11 +12,12 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.jobs.policies import Completion, JobState, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.sharding import bucket_of
-from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS, Entry
+from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import IndexPage, Timer
+from duecourse.testing.faults import answering, around, before, failing
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
@@ -221,7 +222,7 @@ def test_a_job_that_is_paused_while_its_index_entry_is_checked_is_not_put_back(w
     change = pause(made, standing(world, made.id), now=world.clock.now())
     assert world.jobs.change(made, standing(world, made.id), change.job, change.cursor)
     assert not store.place(seen, "2026-11-21T12/0000", seen.cursor)
-    world.repair(store=Stale(store, [seen]))
+    world.repair(store=around(store, page=answering(IndexPage([seen], None))))
     assert "slot" not in item(world, made.id)
 
 
@@ -262,7 +263,7 @@ def test_a_cursor_that_was_quarantined_is_not_released_while_its_job_is_paused(w
     (seen,) = store.page(None).entries
     change = pause(made, standing(world, made.id), now=world.clock.now())
     assert world.jobs.change(made, standing(world, made.id), change.job, change.cursor)
-    assert world.repair(store=Stale(store, [seen])).counts["CursorsReleased"] == 0
+    assert world.repair(store=around(store, page=answering(IndexPage([seen], None)))).counts["CursorsReleased"] == 0
     assert "slot" not in item(world, made.id)
 
 
@@ -354,7 +355,7 @@ def test_a_pass_that_runs_out_of_time_goes_on_where_it_was_and_the_next_begins_a
     store = DynamoRepairStore(world.tables.client, world.tables.jobs, limit=3)
     rounds = 0
     while (known := store.last_pass()) is None or not known.done:
-        world.repair(store=Slow(store, world), seconds=1)
+        world.repair(store=around(store, page=before(lambda: world.clock.advance(1))), seconds=1)
         rounds += 1
     assert rounds > 2
     assert world.count("EntriesBelowWatermark") == 6
@@ -367,37 +368,6 @@ def test_a_pass_that_runs_out_of_time_goes_on_where_it_was_and_the_next_begins_a
 
 def test_a_table_that_fails_is_told_and_the_page_is_read_again(world: World) -> None:
     add(world, "rate(5 minutes)")
-    report = world.repair(store=Failing(DynamoRepairStore(world.tables.client, world.tables.jobs), []))
+    report = world.repair(store=around(None, page=failing(ConnectionError("no answer"))))
     assert (report.counts["PatrolsFailed"], alarms(report)) == (1, ["patrol_failed"])
     assert world.repair().counts["EntriesPatrolled"] == 1
-
-
-class Stale:
-    """A store whose pages show what was seen before."""
-
-    def __init__(self, store: DynamoRepairStore, seen: list[Entry]) -> None:
-        self.store = store
-        self.seen = seen
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def page(self, start: str | None) -> IndexPage:
-        return IndexPage(self.seen, None)
-
-
-class Failing(Stale):
-    def page(self, start: str | None) -> IndexPage:
-        raise ConnectionError("no answer")
-
-
-class Slow(Stale):
-    """A second for each page."""
-
-    def __init__(self, store: DynamoRepairStore, world: World) -> None:
-        super().__init__(store, [])
-        self.world = world
-
-    def page(self, start: str | None) -> IndexPage:
-        self.world.clock.advance(1)
-        return self.store.page(start)

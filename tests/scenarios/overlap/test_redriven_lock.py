@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -14,33 +13,11 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind
-from duecourse.ports import RunStore
+from duecourse.testing.faults import after, around
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, fail, hand_over, receive, the_run
 from tests.support.wheel import Held
 from tests.support.world import World
-
-
-@dataclass
-class Interrupted:
-    """ports.RunStore: `then` is executed once, after the first call of `method` was applied and before it returns."""
-
-    store: RunStore
-    method: str
-    then: Callable[[], object]
-    done: list[str] = field(default_factory=list)
-
-    def __getattr__(self, name: str) -> Any:
-        real = getattr(self.store, name)
-
-        def call(*args: Any, **named: Any) -> Any:
-            answer = real(*args, **named)
-            if name == self.method and not self.done:
-                self.done.append(name)
-                self.then()
-            return answer
-
-        return call
 
 
 @dataclass
@@ -65,7 +42,7 @@ class Died:
 
     def interrupted(self, method: str, then: Callable[[], object]) -> None:
         """Execute `then` after the next call of a method of the table of runs."""
-        self.world.run_store = Interrupted(self.world.run_store, method, then)  # type: ignore[assignment]
+        self.world.run_store = around(self.world.run_store, **{method: after(then, times=1)})
 
 
 def died(world: World, overlap: Overlap) -> Died:

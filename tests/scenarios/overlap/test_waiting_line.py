@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing
+from duecourse.testing.faults import around
 from duecourse.usecases.worker.overlap import WATCH_SECONDS
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
@@ -275,21 +276,6 @@ def test_a_run_that_waits_is_not_missed_though_its_dispatcher_died_before_it_cla
 # What gets lost.
 
 
-@dataclass
-class WrittenTwice:
-    """ports.Lines: the SDK writes the watch again when its answer was lost, and says what became of the second one."""
-
-    lines: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.lines, name)
-
-    def set_watch(self, *asked: Any, expires_at: int) -> bool:
-        self.lines.set_watch(*asked, expires_at=expires_at)
-        written: bool = self.lines.set_watch(*asked, expires_at=expires_at)
-        return written
-
-
 def lose(world: World, hit: Callable[[RunMessage], bool]) -> int:
     """Messages that hit are gone."""
     before = len(world.wheel._held)
@@ -356,7 +342,12 @@ def test_a_run_does_not_enter_a_line_whose_watch_cannot_be_set_up(world: World) 
 
 
 def test_a_watch_whose_answer_is_lost_and_that_is_written_again_has_its_message(world: World) -> None:
-    world.lines = WrittenTwice(world.lines)  # type: ignore[assignment]
+    def write_twice(real: Callable[..., bool], *asked: object, **how: object) -> bool:
+        """The SDK writes the watch again when its answer was lost, and says what became of the second one."""
+        real(*asked, **how)
+        return real(*asked, **how)
+
+    world.lines = around(world.lines, set_watch=write_twice)
     world.add(by_hand(max_runs=2))
     world.until(NOON + 125)
     (watch,) = [each.message for each in world.wheel._held if each.message.watch is not None]

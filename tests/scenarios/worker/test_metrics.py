@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +11,7 @@ from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy,
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
+from duecourse.testing.faults import answering, around
 from duecourse.usecases.dispatch.claiming import Claiming
 from duecourse.usecases.dispatch.dispatch import Dispatch
 from duecourse.usecases.dispatch.skipping import Skipping
@@ -119,23 +119,10 @@ def claiming(world: World) -> Claiming:
     return Claiming(world.jobs, Skipping(world.run_store, world.clock, 90), world.clock)
 
 
-@dataclass
-class Contested:
-    """A store of jobs whose every change somebody else was faster with."""
-
-    store: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def change(self, *_: object) -> bool:
-        return False
-
-
 def test_a_job_that_is_changed_meanwhile_each_time_is_counted_as_not_paused(world: World) -> None:
     world.caller.answer = lambda _: FAILED
     world.add(job("0 * * * *", retry=RetryPolicy(max_attempts=1), pause_on_failure=1))
-    world.jobs = Contested(world.jobs)  # type: ignore[assignment]
+    world.jobs = around(world.jobs, change=answering(False))
     world.until(NOON + 3600 + 300)
     assert counted(world, "RunsDead", "JobsPaused", "PausesFailed") == (1, 0, world.wheel.max_receive_count)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
+from duecourse.testing.faults import around
 from tests.support.faulty import FaultyRuns, Skewed, ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, begins, fail, hand_over, the_run
@@ -115,20 +116,6 @@ def test_a_message_that_has_begun_its_run_is_not_sent_on_as_early_by_a_worker_wi
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
 
 
-@dataclass
-class LosesAnswers:
-    """ports.Lanes: what is sent is stored, and told as refused, so it stays with its sender as well."""
-
-    lanes: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.lanes, name)
-
-    def send(self, outgoing: Any) -> list[bool]:
-        self.lanes.send(outgoing)
-        return [False] * len(outgoing)
-
-
 def test_a_dead_run_that_is_adopted_by_a_copy_is_announced_once_and_lies_once_among_the_dead_letters(
     world: World,
 ) -> None:
@@ -138,7 +125,8 @@ def test_a_dead_run_that_is_adopted_by_a_copy_is_announced_once_and_lies_once_am
     hand_over(world, held)
     real, wheel = world.run_store, world.wheel
     world.run_store = ThrottledStore(real, "get", times=99)  # type: ignore[assignment]
-    world.wheel = LosesAnswers(wheel)  # type: ignore[assignment]
+    lost: list[bool] = [False]
+    world.wheel = around(wheel, send=lambda real, sent: (real(sent), lost * len(sent))[1])  # stored, told as refused
     held.receives = wheel.max_receive_count - 1
     assert hand_over(world, held) != ()  # both the message and its copy are there now
     world.run_store, world.wheel = real, wheel

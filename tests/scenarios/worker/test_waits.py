@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +11,8 @@ from duecourse.domain.runs.decision import AttemptContext, Ended, Transition
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.ports import Call, Claimed, ClaimResult, CursorStore, Timer
+from duecourse.ports import Call, Claimed, ClaimResult, CursorStore
+from duecourse.testing.faults import around, failing
 from duecourse.usecases.dispatch.dispatch import DispatchRules
 from tests.support.jobs import NOON, job
 from tests.support.one_run import fail, the_run
@@ -35,19 +35,6 @@ def world(tables: Tables) -> World:
     return world
 
 
-class DyingClear:
-    """A cursor store whose process is killed when it has sent timers and is about to clear them."""
-
-    def __init__(self, store: CursorStore) -> None:
-        self.store = store
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.store, name)
-
-    def clear(self, timers: list[Timer]) -> list[Claimed]:
-        raise Killed
-
-
 def test_a_retry_after_two_hours_waits_in_the_due_index_and_comes_on_its_second(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 3600)
@@ -62,7 +49,7 @@ def test_a_dispatcher_killed_between_sending_and_clearing_starts_a_run_once(worl
     world.until(NOON + 7000)
     world.clock.advance(30)
     with pytest.raises(Killed):
-        world.dispatch(DyingClear(world.cursors))  # type: ignore[arg-type]
+        world.dispatch(around(world.cursors, clear=failing(Killed())))
     world.until(NOON + 7600)
     assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
     assert world.count("WakesSent") == 1
@@ -74,7 +61,7 @@ def test_a_timer_that_was_sent_twice_grants_no_attempts_to_a_run_that_has_used_i
     world.until(NOON + 7000)
     world.clock.advance(30)
     with pytest.raises(Killed):
-        world.dispatch(DyingClear(world.cursors))  # type: ignore[arg-type]
+        world.dispatch(around(world.cursors, clear=failing(Killed())))
     world.until(NOON + 20_000)
     assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
     assert [(run.state, run.attempt) for run in world.runs("tick-tock")] == [(RunState.DEAD, 2)]
@@ -89,28 +76,21 @@ def test_a_timer_survives_an_outage_of_the_dispatcher(world: World) -> None:
     assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
 
 
-@dataclass
-class BusyTable:
-    """A cursor store whose table puts off what is to be cleared until `until` (UTC seconds)."""
-
-    store: CursorStore
-    world: World
-    until: float
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def clear(self, timers: list[Timer]) -> list[Claimed]:
-        if self.world.clock.now() < self.until:
-            return [Claimed(ClaimResult.BUSY, "ThrottlingException: slower", 1)] * len(timers)
-        return self.store.clear(timers)
+def busy(world: World, until: float) -> CursorStore:
+    """A cursor store whose table puts off what is to be cleared until then (UTC seconds)."""
+    later = Claimed(ClaimResult.BUSY, "ThrottlingException: slower", 1)
+    store: CursorStore = around(
+        world.cursors,
+        clear=lambda real, timers: [later] * len(timers) if world.clock.now() < until else real(timers),
+    )
+    return store
 
 
 def test_timers_that_a_busy_table_cannot_clear_at_once_are_sent_once_and_cleared_a_little_later(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 7000)
     world.clock.advance(30)
-    report = world.dispatch(BusyTable(world.cursors, world, world.clock.now() + 10))
+    report = world.dispatch(busy(world, world.clock.now() + 10))
     assert (report.counts["WakesSent"], report.counts["ClaimsFailed"]) == (1, 0)
     assert report.counts["StatementsThrottled"] > 1
     assert world.dispatch().counts["WakesSent"] == 0
@@ -120,7 +100,7 @@ def test_a_table_that_stays_busy_stops_the_sending_of_timers(world: World) -> No
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 7000)
     world.clock.advance(30)
-    report = world.dispatch(BusyTable(world.cursors, world, world.clock.now() + 3600))
+    report = world.dispatch(busy(world, world.clock.now() + 3600))
     assert report.counts["ClaimsFailed"] == 1
     assert "a timer could not be cleared" in [event.facts.get("reason") for event in report.events]
 

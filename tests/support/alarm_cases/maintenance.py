@@ -13,11 +13,12 @@ from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import Undecided
+from duecourse.testing.faults import answering, around
 from duecourse.usecases.maintenance.archive import ArchiveRuns
 from duecourse.usecases.maintenance.audit import MAX_OPEN
 from tests.support.alarm_cases.dispatch import a_cursor_that_makes_no_sense
 from tests.support.alarm_cases.parts import SOON, Broken
-from tests.support.audited import AuditedWorld, Full
+from tests.support.audited import AuditedWorld
 from tests.support.jobs import NOON, cursor, job
 from tests.support.observed import Observed
 from tests.support.runs import run
@@ -154,7 +155,9 @@ def an_audit_that_fails(observed: Observed) -> None:
 def an_audit_with_too_much_open(observed: Observed) -> None:
     world = an_audited_hour(observed)
     ranges = (OccurrenceRange(int(NOON), int(NOON), 1),)
-    world.audits = Full(world.audits, [Undecided("default", f"job-{n}", ranges, version=1) for n in range(MAX_OPEN)])
+    world.audits = around(
+        world.audits, open=answering([Undecided("default", f"job-{n}", ranges, version=1) for n in range(MAX_OPEN)])
+    )
     observed.publish(world.audit(hour=4, seconds=0.001), function="audit")
 
 

@@ -1,0 +1,74 @@
+"""Faults of stores, queues and clients: the real thing with other methods in places.
+
+stage.run_store = around(stage.run_store, write=failing(OSError("throttled"), times=1))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import Any
+
+
+def around(real: Any, **instead: Callable[..., Any]) -> Any:
+    """Anything, with some of its methods replaced: a function in `instead` gets the real method, then the call's
+    arguments.
+    """
+    return _Around(real, instead)
+
+
+class _Around:
+    def __init__(self, real: Any, instead: dict[str, Callable[..., Any]]) -> None:
+        self._real = real
+        self._instead = instead
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._instead:
+            return partial(self._instead[name], getattr(self._real, name, None))
+        return getattr(self._real, name)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return len(self._real)
+
+
+def before(act: Callable[[], object], *, times: int | None = None) -> Callable[..., Any]:
+    """For `around`: something happens before the call; `times`: before so many calls, and no more."""
+    calls = count()
+
+    def call(real: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        if times is None or next(calls) < times:
+            act()
+        return real(*given, **named)
+
+    return call
+
+
+def after(act: Callable[[], object], *, times: int | None = None) -> Callable[..., Any]:
+    """For `around`: something happens between the call's effect and its answer; `times`: so many times, and no more."""
+    calls = count()
+
+    def call(real: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        answer = real(*given, **named)
+        if times is None or next(calls) < times:
+            act()
+        return answer
+
+    return call
+
+
+def failing(error: BaseException, *, times: int | None = None) -> Callable[..., Any]:
+    """For `around`: the call has no effect and raises; `times`: so many calls, and no more."""
+
+    def fail() -> None:
+        raise error
+
+    return before(fail, times=times)
+
+
+def answering(answer: Any) -> Callable[..., Any]:
+    """For `around`: the call has no effect and this answer."""
+    return lambda _, *__, **___: answer
