@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,21 @@ class Seen:
     path: str
     headers: dict[str, str]
     body: bytes
+
+    @property
+    def route(self) -> str:
+        """The path without its query."""
+        return urlsplit(self.path).path
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Its parameters, the first value of each."""
+        return {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON; None where there is none."""
+        return json.loads(self.body) if self.body else None
 
 
 Behaviour = Callable[[BaseHTTPRequestHandler], None]
@@ -57,7 +74,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not understood:
             return
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.server.seen.append(Seen(self.command, self.path, dict(self.headers.items()), body))
+        self.request_seen = Seen(self.command, self.path, dict(self.headers.items()), body)
+        self.server.seen.append(self.request_seen)
         self.server.behaviour(self)
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -75,6 +93,17 @@ def answering(status: int, body: bytes = b"", **headers: str) -> Behaviour:
         handler.end_headers()
         if handler.command != "HEAD":
             handler.wfile.write(body)
+
+    return behave
+
+
+def documents(answer: Callable[[Seen], tuple[int, object]]) -> Behaviour:
+    """Answer each request with a status and a document: JSON, bytes as they are, or None for no body."""
+
+    def behave(handler: BaseHTTPRequestHandler) -> None:
+        status, document = answer(handler.request_seen)  # type: ignore[attr-defined]
+        body = document if isinstance(document, bytes) else b"" if document is None else json.dumps(document).encode()
+        answering(status, body, Connection="close")(handler)
 
     return behave
 

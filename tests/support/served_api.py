@@ -5,85 +5,56 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.support.api import ApiClient
 from tests.support.api_events import api_event
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-    def _answer(self) -> None:
-        asked = urlsplit(self.path)
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
-        headers = {name.lower(): value for name, value in self.headers.items() if name.lower().startswith("i")}
-        event = api_event(
-            self.command,
-            asked.path,
-            query=dict(parse_qsl(asked.query)),
-            body=body or None,
-            content_type=self.headers.get("Content-Type"),
-            headers=headers,
-        )
-        with self.server.one_at_a_time:
-            self.server.asked.append((self.command, asked.path, asked.query))
-            self.server.before(self.command, asked.path, asked.query)
-            answer = self.server.api.send(event)
-        self.send_response(answer.status)
-        text = (answer.text or "").encode()
-        for name, value in answer.headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def __getattr__(self, name: str) -> object:
-        """Every method of HTTP."""
-        if name.startswith("do_"):
-            return self._answer
-        raise AttributeError(name)
-
-
-class _Server(ThreadingHTTPServer):
-    api: ApiClient
-    one_at_a_time: threading.Lock
-    asked: list[tuple[str, str, str]]
-    before: Callable[[str, str, str], None]
+from tests.support.http_target import Seen, answering, http_target
 
 
 class ServedApi:
     """Its address, and what was asked of it: method, path, query."""
 
-    def __init__(self, server: _Server) -> None:
-        self.address = f"http://127.0.0.1:{server.server_port}"
-        self.asked = server.asked
-        self._server = server
+    def __init__(self, api: ApiClient) -> None:
+        self.address = ""
+        self.asked: list[tuple[str, str, str]] = []
+        self._api = api
+        self._one_at_a_time = threading.Lock()
+        self._before: Callable[[str, str, str], None] = lambda *_: None
 
     def before_each(self, act: Callable[[str, str, str], None]) -> None:
         """Do this before each request from now on: method, path, query."""
-        self._server.before = act
+        self._before = act
 
     @property
     def written(self) -> list[str]:
         """What wrote, without dry runs: `PUT /v1/jobs/nightly`."""
         return [f"{method} {path}" for method, path, query in self.asked if method != "GET" and "dry_run" not in query]
 
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        """Answer a request as the API does."""
+        seen: Seen = handler.request_seen  # type: ignore[attr-defined]
+        query = urlsplit(seen.path).query
+        event = api_event(
+            seen.method,
+            seen.route,
+            query=dict(parse_qsl(query)),
+            body=seen.body.decode() or None,
+            content_type=handler.headers.get("Content-Type"),
+            headers={name.lower(): value for name, value in seen.headers.items() if name.lower().startswith("i")},
+        )
+        with self._one_at_a_time:
+            self.asked.append((seen.method, seen.route, query))
+            self._before(seen.method, seen.route, query)
+            answer = self._api.send(event)
+        answering(answer.status, (answer.text or "").encode(), **answer.headers, Connection="close")(handler)
+
 
 @contextmanager
 def served_api(api: ApiClient) -> Iterator[ServedApi]:
     """The address of this API."""
-    with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.api, server.one_at_a_time, server.asked = api, threading.Lock(), []
-        server.before = lambda *_: None
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield ServedApi(server)
-        finally:
-            server.shutdown()
-            thread.join()
+    served = ServedApi(api)
+    with http_target(served.answer) as server:
+        served.address = server.url("")
+        yield served

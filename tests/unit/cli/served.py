@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from click.testing import CliRunner, Result
 
 from duecourse.cli.main import main
+from tests.support.http_target import documents, http_target
 
 RUN: Mapping[str, Any] = {
     "id": "nightly.20261121T030000Z",
@@ -37,51 +34,11 @@ Answering = Callable[[str, Mapping[str, str]], object]
 """The document for a path and its query; bytes are sent as they are."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-    def _answer(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        asked = urlsplit(self.path)
-        document = self.server.answering(asked.path, {name: each[0] for name, each in parse_qs(asked.query).items()})
-        body = document if isinstance(document, bytes) else json.dumps(document).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self) -> None:
-        self._answer()
-
-    def do_POST(self) -> None:
-        self._answer()
-
-    def do_PUT(self) -> None:
-        self._answer()
-
-    def do_DELETE(self) -> None:
-        self._answer()
-
-
-class _Server(ThreadingHTTPServer):
-    answering: Answering
-
-
 @contextmanager
 def served(answering: Answering) -> Iterator[str]:
     """The address of a server that answers so."""
-    with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.answering = answering
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with http_target(documents(lambda asked: (200, answering(asked.route, asked.query)))) as server:
+        yield server.url("")
 
 
 def duecourse(api: str, *arguments: str, text: str | None = None, **environment: str) -> Result:

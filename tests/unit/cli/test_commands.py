@@ -6,15 +6,14 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from duecourse.cli.main import COMMANDS, main
+from tests.support.http_target import Seen, documents, http_target
 
 JOB = {
     "id": "nightly",
@@ -57,45 +56,27 @@ CHANGES = [
 ]
 
 
-class Api(BaseHTTPRequestHandler):
-    """Answers like the API does, with one job and one run."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-    def answer(self, status: int, document: object) -> None:
-        body = b"" if document is None else json.dumps(document).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self) -> None:
-        path = self.path.split("?")[0]
-        answers: dict[str, object] = {
-            "/v1/jobs": {"items": [JOB], "next_cursor": None},
-            "/v1/jobs/nightly": JOB,
-            "/v1/jobs/nightly/runs": {"items": [RUN], "next_cursor": "more"},
-            "/v1/jobs/nightly/history": {"items": CHANGES, "next_cursor": "more"},
-        }
-        self.answer(200, answers[path]) if path in answers else self.answer(404, {"title": "There is no such job"})
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.answer(201, JOB)
-
-    def do_DELETE(self) -> None:
-        self.answer(204, None)
+def answer(asked: Seen) -> tuple[int, object]:
+    """Like the API, with one job and one run."""
+    answers: dict[str, object] = {
+        "/v1/jobs": {"items": [JOB], "next_cursor": None},
+        "/v1/jobs/nightly": JOB,
+        "/v1/jobs/nightly/runs": {"items": [RUN], "next_cursor": "more"},
+        "/v1/jobs/nightly/history": {"items": CHANGES, "next_cursor": "more"},
+    }
+    match asked.method:
+        case "POST":
+            return 201, JOB
+        case "DELETE":
+            return 204, None
+        case _:
+            return (200, answers[asked.route]) if asked.route in answers else (404, {"title": "There is no such job"})
 
 
 @pytest.fixture(scope="module")
 def api() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Api) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with http_target(documents(answer)) as server:
+        yield server.url("")
 
 
 def duecourse(*arguments: str, text: str | None = None, **environment: str) -> Result:

@@ -6,12 +6,10 @@ import json
 import re
 import subprocess
 import sys
-import threading
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -22,19 +20,21 @@ from click.testing import CliRunner, Result
 
 from duecourse.cli.main import main
 from duecourse.client.access import profiles
+from tests.support.http_target import Seen, documents, http_target
 
 
-class Issuer(ThreadingHTTPServer):
+class Issuer:
     """Knows the device flow, or a browser with PKCE."""
 
     def __init__(self, device: bool) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
         self.device = device
         self.pending = 1
         self.forms: list[dict[str, str]] = []
-        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.url = ""
 
-    def answer(self, path: str, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+    def answer(self, asked: Seen) -> tuple[int, object]:
+        path = asked.route
+        form = {name: values[0] for name, values in parse_qs(asked.body.decode()).items()}
         if path == "/.well-known/openid-configuration":
             known = {name: f"{self.url}/{name}" for name in ("authorization_endpoint", "token_endpoint")}
             device = {"device_authorization_endpoint": f"{self.url}/device"} if self.device else {}
@@ -48,36 +48,12 @@ class Issuer(ThreadingHTTPServer):
         return 200, {"access_token": "token", "refresh_token": "again", "expires_in": 600}
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Issuer
-
-    def do_GET(self) -> None:
-        self.do_POST()
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
-        form = {name: values[0] for name, values in parse_qs(body).items()}
-        status, document = self.server.answer(urlsplit(self.path).path, form)
-        said = json.dumps(document).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(said)))
-        self.end_headers()
-        self.wfile.write(said)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @contextmanager
 def issuing(*, device: bool) -> Iterator[Issuer]:
-    with Issuer(device) as issuer:
-        thread = threading.Thread(target=issuer.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield issuer
-        finally:
-            issuer.shutdown()
-            thread.join()
+    issuer = Issuer(device)
+    with http_target(documents(issuer.answer)) as server:
+        issuer.url = server.url("")
+        yield issuer
 
 
 @pytest.fixture

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import click
@@ -13,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from duecourse.cli.main import COMMANDS, main
+from tests.support.http_target import HttpTargetServer, Seen, documents, http_target
 from tests.unit.cli.served import told
 
 JOB = {"id": "nightly", "schedule": "0 3 * * *", "state": "PAUSED", "next_occurrence": None, "error": None}
@@ -39,91 +38,55 @@ WAITING = {**RUN, "state": "WAITING", "reason": None, "finished_at": None, "canc
 WAITING["waiting_until"] = "2026-11-22T03:00:00Z"
 
 
-class Server(ThreadingHTTPServer):
-    """Notes what it is asked."""
-
-    asked: list[tuple[str, str, Any]]
+DEAD = {"items": [RUN, RUN], "next_cursor": "more"}
+DIED_BEFORE = {"items": [{**RUN, "finished_at": "2026-11-20T03:01:00.000Z"}], "next_cursor": None}
 
 
-class Api(BaseHTTPRequestHandler):
-    """Answers like the API does."""
+ASKED: list[tuple[str, str, Any]] = []
+"""Method, path and body of each request."""
 
-    server: Server
 
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        answers: dict[str, object] = {
-            "/v1/runs/dead": RUN,
-            "/v1/runs/done": DONE,
-            "/v1/runs/large": LARGE,
-            "/v1/runs/waiting": WAITING,
-            "/v1/runs/ended": {**DONE, "cancel_requested": True},
-            "/v1/dead-letters": self._dead(),
-            **dict.fromkeys(("/v1/jobs/dead", "/v1/jobs/done", "/v1/jobs/large"), JOB),
-            **dict.fromkeys(("/v1/jobs/waiting", "/v1/jobs/ended"), JOB),
-        }
-        self._answer(answers)
-
-    def _dead(self) -> object:
-        """Two pages of dead runs, those that died last first."""
-        last = "cursor=more" in self.path
-        earlier = {**RUN, "finished_at": "2026-11-20T03:01:00.000Z"}
-        return {"items": [earlier] if last else [RUN, RUN], "next_cursor": None if last else "more"}
-
-    def _redriven(self, body: Any) -> object:
-        """Two pages of dead runs."""
-        last = isinstance(body, dict) and body.get("cursor") == "page-2"
-        return {"redriven": 2, "refused": 1, "more": not last, "next_cursor": None if last else "page-2"}
-
-    def do_POST(self) -> None:
-        body = self._body()
-        answers: dict[str, object] = {
-            "/v1/runs/waiting/cancel": {"run": WAITING, "accepted": "cancel"},
-            "/v1/runs/dead/redrive": {"run": RUN, "accepted": "redrive"},
-            "/v1/dead-letters/redrive": self._redriven(body),
-            "/v1/jobs/nightly/pause": JOB,
-            "/v1/jobs/nightly/resume": JOB,
-        }
-        self._answer(answers, body)
-
-    def _body(self) -> Any:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        return json.loads(body) if body else None
-
-    def _answer(self, answers: dict[str, object], body: Any = None) -> None:
-        self.server.asked.append((self.command, self.path, body))
-        path = self.path.split("?")[0]
-        status, document = (200, answers[path]) if path in answers else (409, {"title": "The run is SUCCEEDED"})
-        said = json.dumps(document).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(said)))
-        self.end_headers()
-        self.wfile.write(said)
+def answer(asked: Seen) -> tuple[int, object]:
+    """Like the API; dead runs come in two pages, those that died last first."""
+    ASKED.append((asked.method, asked.path, asked.json))
+    last = isinstance(asked.json, dict) and asked.json.get("cursor") == "page-2"
+    answers: dict[tuple[str, str], object] = {
+        ("GET", "/v1/runs/dead"): RUN,
+        ("GET", "/v1/runs/done"): DONE,
+        ("GET", "/v1/runs/large"): LARGE,
+        ("GET", "/v1/runs/waiting"): WAITING,
+        ("GET", "/v1/runs/ended"): {**DONE, "cancel_requested": True},
+        ("GET", "/v1/dead-letters"): DIED_BEFORE if asked.query.get("cursor") == "more" else DEAD,
+        **{("GET", f"/v1/jobs/{job}"): JOB for job in ("dead", "done", "large", "waiting", "ended")},
+        ("POST", "/v1/runs/waiting/cancel"): {"run": WAITING, "accepted": "cancel"},
+        ("POST", "/v1/runs/dead/redrive"): {"run": RUN, "accepted": "redrive"},
+        ("POST", "/v1/dead-letters/redrive"): {
+            "redriven": 2,
+            "refused": 1,
+            "more": not last,
+            "next_cursor": None if last else "page-2",
+        },
+        ("POST", "/v1/jobs/nightly/pause"): JOB,
+        ("POST", "/v1/jobs/nightly/resume"): JOB,
+    }
+    found = (asked.method, asked.route)
+    return (200, answers[found]) if found in answers else (409, {"title": "The run is SUCCEEDED"})
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server(("127.0.0.1", 0), Api) as server:
-        server.asked = []
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+def server() -> Iterator[HttpTargetServer]:
+    with http_target(documents(answer)) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
-def asked(server: Server) -> list[tuple[str, str, Any]]:
-    server.asked.clear()
-    return server.asked
+def asked() -> list[tuple[str, str, Any]]:
+    ASKED.clear()
+    return ASKED
 
 
-def duecourse(server: Server, *arguments: str, text: str | None = None) -> Result:
-    return CliRunner(env={"DUECOURSE_API": f"http://127.0.0.1:{server.server_port}"}).invoke(
-        main, arguments, input=text
-    )
+def duecourse(server: HttpTargetServer, *arguments: str, text: str | None = None) -> Result:
+    return CliRunner(env={"DUECOURSE_API": server.url("")}).invoke(main, arguments, input=text)
 
 
 def test_a_run_is_shown_a_field_a_line(server):
