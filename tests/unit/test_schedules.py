@@ -37,7 +37,7 @@ def test_without_an_instant_one_looks_from_now() -> None:
     assert last < following
 
 
-def test_it_is_strictly_after_and_strictly_before_the_instant_given() -> None:
+def test_occurrences_are_strictly_after_and_strictly_before_the_instant_given() -> None:
     assert schedules.next("0 12 * * *", after=NOON) == NOON + timedelta(days=1)
     assert schedules.previous("0 12 * * *", before=NOON) == NOON - timedelta(days=1)
 
@@ -117,7 +117,7 @@ def test_the_previous_occurrence_is_the_one_whose_next_is_this(expr: str, tz: st
         assert schedules.previous(expr, tz=tz, before=later) == earlier
 
 
-def test_there_is_nothing_before_the_first_occurrence() -> None:
+def test_occurrences_have_nothing_before_the_first() -> None:
     assert schedules.previous("at(2026-03-01T13:00:00)", before=NOON) is None
     assert schedules.previous("@hourly", before=NOON, start=NOON) is None
     assert schedules.previous("0 0 1 1 *", before=datetime(1, 1, 1, tzinfo=UTC)) is None

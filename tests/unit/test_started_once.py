@@ -53,7 +53,7 @@ def test_workers_that_come_at_once_start_it_once_and_all_have_it_until_the_last_
     assert emulator.events == ["started", "ended"]
 
 
-def test_who_started_it_waits_for_the_others_before_it_ends(tmp_path: Path) -> None:
+def test_a_shared_emulator_ends_after_its_last_user(tmp_path: Path) -> None:
     emulator, entered, first_leaves = Emulator(), Event(), Event()
 
     def another() -> list[str]:
@@ -71,7 +71,7 @@ def test_who_started_it_waits_for_the_others_before_it_ends(tmp_path: Path) -> N
         assert seen.result(PATIENCE_SECONDS) == ["started"]
 
 
-def test_who_comes_after_its_end_starts_it_anew(tmp_path: Path) -> None:
+def test_a_shared_emulator_is_started_anew_after_its_end(tmp_path: Path) -> None:
     emulator = Emulator()
     for _ in range(2):
         with shared(tmp_path / "emulator", emulator):

@@ -130,7 +130,7 @@ def test_failures_are_emitted_once_more_by_symptom_over_all_functions(capsys: py
     }
 
 
-def test_one_publication_leaves_nothing_behind_for_the_next(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_publication_leaves_nothing_behind_for_the_next(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report()
     report.count("RunsDead", "http")
     emitted(report, capsys, function="execute", lane="low")

@@ -59,7 +59,7 @@ def test_a_death_says_which_run_died_of_what(sns, sqs, topic_arn, subscribed):
     assert "owner" not in envelope["MessageAttributes"]
 
 
-def test_who_is_paged_finds_owner_and_runbook_in_the_notice(sns, sqs, topic_arn, subscribed):
+def test_a_notice_names_owner_and_runbook(sns, sqs, topic_arn, subscribed):
     runbook = "https://wiki.example.com/runbooks/report"
     SnsNotices(sns, topic_arn).death(Death(a_run(attempt=4), DIED_AT, "billing", runbook))
     (message,) = receive(sqs, subscribed)

@@ -38,7 +38,7 @@ def test_a_process_asks_once_and_writes_only_where_the_count_was_raised(tables: 
     assert [asked.operation for asked in second.seen] == ["get_item"]
 
 
-def test_who_comes_second_in_raising_the_count_leaves_the_larger_one(tables: Tables) -> None:
+def test_a_shard_count_that_is_raised_twice_at_once_is_the_larger_one(tables: Tables) -> None:
     other = ShardRecord(tables.client, tables.jobs)
     slow = around(tables.client, update_item=before(lambda: other.covering(16)))
 

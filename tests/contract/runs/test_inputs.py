@@ -47,14 +47,14 @@ def test_a_request_is_read_as_it_was_written(any_tables: Tables, asked: Input) -
     assert inputs.get("acme", "nightly", asked.suffix) == asked
 
 
-def test_one_that_stands_is_answered_and_not_written_over(any_tables: Tables) -> None:
+def test_a_request_for_a_run_that_exists_is_answered_and_not_written_over(any_tables: Tables) -> None:
     inputs = any_tables.inputs()
     inputs.put("acme", "nightly", ASKED)
     assert inputs.put("acme", "nightly", replace(ASKED, requested_by="bert")) == ASKED
     assert inputs.get("acme", "nightly", ASKED.suffix) == ASKED
 
 
-def test_it_belongs_to_its_tenant_and_job(any_tables: Tables) -> None:
+def test_a_request_for_a_run_belongs_to_its_tenant_and_job(any_tables: Tables) -> None:
     inputs = any_tables.inputs()
     inputs.put("acme", "nightly", ASKED)
     assert inputs.get("other", "nightly", ASKED.suffix) is None
@@ -62,7 +62,7 @@ def test_it_belongs_to_its_tenant_and_job(any_tables: Tables) -> None:
     assert inputs.get("acme", "nightly", BACKFILL.suffix) is None
 
 
-def test_it_is_no_run(any_tables: Tables) -> None:
+def test_a_request_for_a_run_is_no_run(any_tables: Tables) -> None:
     any_tables.inputs().put("acme", "nightly", ASKED)
     assert any_tables.run_store().page("acme", "nightly", limit=10, before=None) == []
 

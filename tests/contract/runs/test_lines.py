@@ -48,7 +48,7 @@ def stand(tables: Tables, *entries: RunMessage) -> None:
     assert [lines.enter(entry, expires_at=LATER) for entry in entries] == [True] * len(entries)
 
 
-def test_who_stands_in_line_comes_back_by_when_it_is_due_whoever_came_first(any_tables: Tables) -> None:
+def test_a_line_is_ordered_by_due_times_not_by_arrival(any_tables: Tables) -> None:
     late, jittered, early = message(60), message(10, due=70), message(30)
     stand(any_tables, late, jittered, early)
     lines = any_tables.lines()
@@ -64,14 +64,14 @@ def test_of_two_that_are_due_at_once_the_names_decide(any_tables: Tables) -> Non
     assert place(plain) < place(by_hand)
 
 
-def test_nobody_stands_in_line_twice(any_tables: Tables) -> None:
+def test_a_run_is_in_line_once(any_tables: Tables) -> None:
     stand(any_tables, message(0))
     again = replace(message(0), nonce="another")
     assert not any_tables.lines().enter(again, expires_at=LATER)
     assert any_tables.lines().waiting(*JOB, limit=10) == [message(0)]
 
 
-def test_who_leaves_is_gone_and_may_leave_twice(any_tables: Tables) -> None:
+def test_a_run_that_leaves_the_line_is_gone_and_may_leave_twice(any_tables: Tables) -> None:
     stand(any_tables, message(0), message(60))
     lines = any_tables.lines()
     assert [lines.leave(*JOB, place(message(0))) for _ in range(2)] == [True, False]

@@ -132,7 +132,7 @@ class Refusing:
         raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "GetShardIterator")
 
 
-def test_other_refusals_are_raised() -> None:
+def test_run_changes_raise_other_refusals() -> None:
     with pytest.raises(ClientError, match="AccessDenied"):
         DynamoRunChanges(Refusing()).again(
             {"streamArn": "arn", "shardId": "s", "startSequenceNumber": "1", "endSequenceNumber": "2"}

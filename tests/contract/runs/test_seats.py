@@ -94,7 +94,7 @@ def test_a_job_without_a_schedule_takes_a_seat_when_a_workflow_defines_it(any_ta
     assert (alone.view.job.seated, member.view.job.seated, desk.holders()) == (False, True, ("b",))
 
 
-def test_who_finds_all_taken_takes_the_seat_of_a_job_that_has_left_once_its_call_must_have_ended(
+def test_a_seat_of_a_job_that_has_left_is_taken_once_its_call_must_have_ended(
     any_tables: Tables,
 ) -> None:
     desk = Desk(any_tables)

@@ -49,7 +49,7 @@ def paged(store: RunStore, limit: int, job_id: str | None = None) -> list[Run]:
     return found
 
 
-def test_those_that_died_last_come_first_whatever_their_job(any_tables: Tables) -> None:
+def test_dead_runs_that_died_last_come_first_for_any_job(any_tables: Tables) -> None:
     store = any_tables.run_store()
     runs = written(store, *(dead(job, 0, NOON + 0.125 * number) for number, job in enumerate(JOBS)))
     assert store.by_state("default", DEAD, limit=100) == runs[::-1]
@@ -67,7 +67,7 @@ def test_pages_hold_each_dead_run_once_though_many_died_at_the_same_instant(any_
 
 
 @pytest.mark.parametrize("limit", [1, 4, 50])
-def test_one_jobs_dead_runs_are_found_among_those_of_others(any_tables: Tables, limit: int) -> None:
+def test_dead_runs_of_one_job_are_found_among_those_of_others(any_tables: Tables, limit: int) -> None:
     store = any_tables.run_store()
     runs = written(store, *(dead(job, minute, NOON + minute // 2) for job in JOBS for minute in range(9)))
     mine = [run for run in runs if run.job_id == "job-3"]

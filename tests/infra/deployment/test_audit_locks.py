@@ -75,7 +75,7 @@ def test_a_registry_that_does_not_audit_was_not_reached(said: str) -> None:
         (Audit(15, ("a 1: X",)), "python locks: known vulnerabilities in 15 packages:\n  a 1: X", 1),
     ],
 )
-def test_one_line_says_what_came_of_it(found: Audit | None, line: str, status: int) -> None:
+def test_an_audit_of_locks_ends_with_one_line(found: Audit | None, line: str, status: int) -> None:
     assert report("python locks", found) == (line, status)
 
 

@@ -161,7 +161,7 @@ def test_what_a_deployment_keeps_by_itself_is_looked_at_too(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "refusal", [error("AccessDenied", "not authorized to perform: cloudformation:DescribeStacks"), NoCredentialsError()]
 )
-def test_who_may_not_look_is_told_what_was_not_looked_at_and_deploys_all_the_same(refusal: Exception) -> None:
+def test_a_deployment_without_the_right_to_look_says_what_was_not_checked_and_goes_on(refusal: Exception) -> None:
     done = deployed(Account(refuses=refusal), *PROD)
     assert (done.status, done.deployments) == (0, [PROD])
     (line,) = done.said

@@ -71,7 +71,7 @@ def test_going_over_to_an_alias_changes_the_mapping_and_replaces_nothing(prod: S
 
 
 @pytest.mark.parametrize("stage", ["local", "dev"])
-def test_other_stages_put_new_code_in_place_at_once(stage: str) -> None:
+def test_deployments_of_other_stages_put_new_code_in_place_at_once(stage: str) -> None:
     made = Stack(stage, template(stage))
     for kind in ("AWS::Lambda::Alias", "AWS::Lambda::Version", "AWS::CodeDeploy::DeploymentGroup"):
         assert not made.resources(kind)

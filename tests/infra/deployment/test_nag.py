@@ -72,7 +72,7 @@ def checked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return Checked(rules_in(folder), acknowledged)
 
 
-def test_there_is_no_finding(checked: Checked) -> None:
+def test_nag_rules_find_nothing(checked: Checked) -> None:
     assert checked.report["conclusion"] == "success"
     assert checked.report.get("violations", []) == []
 

@@ -128,7 +128,7 @@ def test_a_full_disk_is_one_line_with_the_remedy(setup: Setup, checkout: Path) -
     assert not list((checkout / ".tools").glob("*.stamp"))
 
 
-def test_neither_venv_nor_pip(tmp_path: Path) -> None:
+def test_setup_needs_neither_venv_nor_pip(tmp_path: Path) -> None:
     python = tmp_path / "python3"
     python.write_text("#!/bin/sh\nexit 1\n")
     python.chmod(0o755)

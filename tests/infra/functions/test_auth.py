@@ -96,7 +96,7 @@ def test_a_user_pool_is_the_issuer_where_nobody_names_another(aws_stack: Stack) 
     assert (told["DUECOURSE_AUTH"], told["DUECOURSE_TENANT_CLAIM"]) == ("jwt", "tenant")
 
 
-def test_nobody_signs_up_by_themselves(aws_stack: Stack) -> None:
+def test_users_do_not_sign_up_by_themselves(aws_stack: Stack) -> None:
     assert pool(aws_stack)["AdminCreateUserConfig"] == {"AllowAdminCreateUserOnly": True}
 
 

@@ -90,13 +90,13 @@ def test_people_log_in_to_the_console_at_another_issuer_by_the_client_that_it_kn
     assert [route["AuthorizationType"] for route in open_routes] == ["NONE", "NONE"]
 
 
-def test_nobody_has_to_log_in_to_the_console_of_the_local_stack(local: Stack) -> None:
+def test_the_console_of_the_local_stack_needs_no_login(local: Stack) -> None:
     page = told(local)
     assert (page["auth"], page["issuer"], page["client_id"], page["scope"]) == ("none", None, None, None)
     assert local.environment("ConsoleFunction")["DUECOURSE_CONSOLE_CONNECT"] == ""
 
 
-def test_there_is_no_console_where_no_browser_could_ask_the_api() -> None:
+def test_the_console_is_left_out_where_no_browser_could_ask_the_api() -> None:
     for stack in (made("prod", tenant_claim="org", **ISSUER), made("dev", auth="iam")):
         assert {"ConsoleUrl", "ConsoleFunction"}.isdisjoint(stack.template["Outputs"])
         (stage,) = stack.resources("AWS::ApiGatewayV2::Stage").values()

@@ -138,7 +138,7 @@ def test_a_functions_code_is_packed_anew_when_a_file_or_the_way_of_packing_chang
     assert function_hash(tmp_path) != once
 
 
-def test_whoever_deploys_layers_as_source_is_told_so_and_what_to_install() -> None:
+def test_layers_deployed_as_source_are_reported_with_what_to_install() -> None:
     nowhere = Target(python="3.99", machine="aarch64-manylinux2014", this_machine=False)
     assert nowhere.warning is not None
     assert "no python3.99 on the PATH" in nowhere.warning

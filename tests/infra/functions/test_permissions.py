@@ -119,7 +119,7 @@ def test_the_layer_knows_every_service_that_a_role_may_use(stack: Stack) -> None
 
 
 @pytest.mark.parametrize("name", ["Alarms", "Pages", "Tickets"])
-def test_this_accounts_alarms_may_publish(aws_stack: Stack, name: str) -> None:
+def test_alarms_of_this_account_may_publish(aws_stack: Stack, name: str) -> None:
     topic = {"Ref": aws_stack.output(f"{name}TopicArn")}
     policies = aws_stack.resources("AWS::SNS::TopicPolicy").values()
     (policy,) = [policy for policy in policies if policy["Topics"] == [topic]]

@@ -26,13 +26,13 @@ def test_each_comes_every_quarter_of_an_hour_and_ends_before_the_next(stack: Sta
 
 
 @BOTH
-def test_one_that_failed_is_not_repeated_since_the_next_goes_on(stack: Stack, name: str) -> None:
+def test_index_repair_that_failed_is_not_repeated_since_the_next_goes_on(stack: Stack, name: str) -> None:
     invokes = stack.resources("AWS::Lambda::EventInvokeConfig").values()
     (invoke,) = [each for each in invokes if each["FunctionName"] == {"Ref": stack.output(f"{name}Function")}]
     assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (900, 0)
 
 
-def test_they_have_the_rhythm_of_their_stage(stack: Stack) -> None:
+def test_index_repair_and_audit_have_the_rhythm_of_their_stage(stack: Stack) -> None:
     config = STAGES[stack.stage]
     repair = RepairSettings.from_env(stack.environment("PatrolFunction"))
     audit = AuditSettings.from_env(stack.environment("AuditFunction"))
@@ -42,6 +42,6 @@ def test_they_have_the_rhythm_of_their_stage(stack: Stack) -> None:
 
 @pytest.mark.parametrize("field", ["patrol_hours", "audit_segments"])
 @pytest.mark.parametrize("hours", [0, 169])
-def test_neither_may_take_longer_than_a_week(field: str, hours: int) -> None:
+def test_index_repair_and_audit_may_take_a_week_at_most(field: str, hours: int) -> None:
     with pytest.raises(ConfigError, match=f"{field} must lie between 1 and 168"):
         replace(STAGES["dev"], **{field: hours})

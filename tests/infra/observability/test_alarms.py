@@ -154,7 +154,7 @@ def test_nothing_goes_off_while_runs_wait_for_one_another_as_their_job_wants_it(
     assert judged(observed).all_that_tell() == set()
 
 
-def test_one_failure_of_three_wakes_nobody(tables: Tables) -> None:
+def test_an_alarm_stays_silent_at_one_failure_of_three(tables: Tables) -> None:
     observed = Observed(tables)
     observed.world.caller.answer = lambda call: Failed("no", retryable=False) if call.job.id == "ill" else Returned()
     for name in ("ill", "well", "fine"):

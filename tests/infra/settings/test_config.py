@@ -103,7 +103,7 @@ def test_the_stage_knows_every_kind_of_target_that_the_functions_know() -> None:
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_nobody_may_call_any_api_until_an_operator_allows_it(stage: str) -> None:
+def test_api_calls_are_refused_until_an_operator_allows_them(stage: str) -> None:
     assert STAGES[stage].allowed_targets == AllowedTargetsConfig()
     assert AllowedTargetsConfig().actions == ()
 

@@ -58,7 +58,7 @@ def test_how_the_jobs_of_a_workflows_run_ended_does_not_reach_it(stack: Stack) -
     assert not ends.startswith(run_keys["prefix"])
 
 
-def test_it_reads_the_stream_of_the_runs_table_from_its_beginning_on(stack: Stack) -> None:
+def test_the_archive_reads_the_stream_of_the_runs_table_from_its_beginning(stack: Stack) -> None:
     runs = stack.output("RunsTable")
     assert mapping(stack)["EventSourceArn"] == {"Fn::GetAtt": [runs, "StreamArn"]}
     assert mapping(stack)["StartingPosition"] == "TRIM_HORIZON"
@@ -67,7 +67,7 @@ def test_it_reads_the_stream_of_the_runs_table_from_its_beginning_on(stack: Stac
 
 
 @pytest.mark.parametrize("action", ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"])
-def test_it_may_read_any_stream_that_the_runs_table_has_and_no_other_tables(stack: Stack, action: str) -> None:
+def test_the_archive_may_read_any_stream_of_the_runs_table_and_no_other_table(stack: Stack, action: str) -> None:
     """A table that was restored under its name has a stream with another label, and no deployment changes the role."""
     (role,) = stack.function("ArchiveFunction")["Role"]["Fn::GetAtt"][:1]
     allowed = [

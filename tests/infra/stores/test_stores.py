@@ -48,7 +48,7 @@ def test_none_is_reached_without_tls_in_aws(kind: str, aws_stack: Stack) -> None
     assert refusing == set(aws_stack.resources(kind))
 
 
-def test_nobody_outside_can_be_let_into_a_bucket(stack: Stack) -> None:
+def test_a_bucket_lets_no_outsider_in(stack: Stack) -> None:
     for name, bucket in stack.resources("AWS::S3::Bucket").items():
         assert len(bucket["PublicAccessBlockConfiguration"]) == 4, name
         assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}, name

@@ -183,7 +183,7 @@ def test_all_dead_runs_are_redriven_each_in_its_lane(api: ApiClient, dead: list[
     assert [api.runs.get("default", record.job_id, record.name.local) for record in dead] == dead
 
 
-def test_those_of_one_job_are_redriven(api: ApiClient, dead: list[Run]) -> None:
+def test_dead_letters_of_one_job_are_redriven(api: ApiClient, dead: list[Run]) -> None:
     assert redriven(api, job_id="beta")["redriven"] == 3
     assert sent(api) == names(dead[7::-3])
 
@@ -198,7 +198,7 @@ def test_those_of_one_job_are_redriven(api: ApiClient, dead: list[Run]) -> None:
         ({"until": "2026-11-21T12:00:12Z"}, slice(0, 0)),
     ],
 )
-def test_those_that_died_in_a_time_are_redriven(
+def test_dead_letters_of_a_time_are_redriven(
     api: ApiClient, dead: list[Run], times: dict[str, str], chosen: slice
 ) -> None:
     assert redriven(api, **times) == NONE_LEFT | {"redriven": len(dead[chosen])}

@@ -222,7 +222,7 @@ def test_what_strangers_may_read_says_nothing_of_anybody(tenants: Tenants, path:
         assert set(answer.json) == {"status"}
 
 
-def test_who_asked_is_in_the_log_without_the_token(tenants: Tenants) -> None:
+def test_a_caller_is_in_the_log_without_the_token(tenants: Tenants) -> None:
     tenants.call("GET", "/v1/jobs", jwt_caller(OWNER, "jobs:read"))
     (line,) = tenants.api.lines
     assert line["tenant"] == OWNER

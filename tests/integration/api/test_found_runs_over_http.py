@@ -151,7 +151,7 @@ def test_a_job_that_is_not_there_is_said_to_be_unknown(api: ApiClient) -> None:
     assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-job")
 
 
-def test_another_tenants_runs_are_not_found(api: ApiClient, runs: dict[str, Run]) -> None:
+def test_runs_of_another_tenant_are_not_found(api: ApiClient, runs: dict[str, Run]) -> None:
     assert api.runs.write(run(made_job(id="alpha", tenant="other"), RunState.RETRYING, after=900), None) is None
     assert found(api, runs, state="RETRYING") == ["again"]
 

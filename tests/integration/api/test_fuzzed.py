@@ -102,7 +102,7 @@ def test_the_api_keeps_to_its_document_whatever_is_sent(
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_it_keeps_to_it_when_most_of_what_is_asked_is_done(
+def test_the_api_keeps_to_its_document_when_most_requests_are_executed(
     api: ApiClient, url: str, document: Path, how: tuple[str, ...]
 ) -> None:
     document.write_text(json.dumps(apt(strict_document(), TARGET)))

@@ -164,14 +164,14 @@ def test_a_tag_that_is_nearly_the_jobs_opens_nothing(tenants: Tenants, near: str
 
 
 @pytest.mark.parametrize("wild", ["*", "", "billing*", "%62illing", "billing,", "b" * 65])
-def test_there_are_no_tags_that_stand_for_others(tenants: Tenants, wild: str) -> None:
+def test_tags_of_scopes_have_no_wildcards(tenants: Tenants, wild: str) -> None:
     for path in ("/v1/jobs/<job_id>", "/v1/jobs", "/v1/runs"):
         assert refused(tenants.call("GET", path, caller(wild)))
 
 
 @pytest.mark.parametrize("header", ["if-match", "if-none-match"])
 @pytest.mark.parametrize("path", [f"/v1/jobs/{JOB}", f"/v1/workflows/{WORKFLOW}", f"/v1/workflows/{JOB}"])
-def test_who_does_not_reach_a_job_is_not_told_at_which_version_it_is(tenants: Tenants, path: str, header: str) -> None:
+def test_a_caller_without_access_to_a_job_does_not_learn_its_version(tenants: Tenants, path: str, header: str) -> None:
     tenants.api.caller = caller(OTHER)
     expected = '"1-1"' if header == "if-match" else "*"
     answer = tenants.api.send(json_event("PUT", path, {}, headers={header: expected}))

@@ -133,7 +133,7 @@ def test_a_call_that_takes_long_ends_early_and_says_where(tables: Tables) -> Non
         ({"all": True, "limit": 5}, "/limit"),
     ],
 )
-def test_nobody_pauses_everything_by_mistake(api: ApiClient, action: str, body: dict[str, Any], where: str) -> None:
+def test_pausing_many_needs_a_choice(api: ApiClient, action: str, body: dict[str, Any], where: str) -> None:
     answer = api.post(body, f"/v1/jobs/{action}")
     assert (answer.status, list(answer.errors)) == (422, [where])
     assert set(states(api).values()) == {"ACTIVE"}

@@ -67,7 +67,7 @@ def test_what_get_answers_is_put_back_and_changes_nothing(api: ApiClient, job: A
     assert (again.status, again.headers["etag"]) == (200, read.headers["etag"]), again.text
 
 
-def test_it_can_be_changed_before_and_sent_twice(api: ApiClient) -> None:
+def test_a_job_that_is_put_back_can_be_changed_before_and_sent_twice(api: ApiClient) -> None:
     put(api, STEADY)
     wanted = api.get(PATH).json | {"schedule": "rate(20 minutes)", "anchor": None}
 

@@ -74,7 +74,7 @@ def test_a_job_is_late_from_a_minute_after_its_run_was_due_in_no_lane(api: ApiCl
     assert (counted(api)["late"], counted(api)["late_jobs"]) == (1, ["hourly"])
 
 
-def test_another_tenants_jobs_do_not_count(api: ApiClient, tables: Tables) -> None:
+def test_jobs_of_another_tenant_do_not_count(api: ApiClient, tables: Tables) -> None:
     create(api, "mine", "0 * * * *")
     item = {"tenant": {"S": "other"}, "job_id": {"S": "theirs"}}
     tables.client.put_item(

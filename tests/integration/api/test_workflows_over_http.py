@@ -116,14 +116,14 @@ def test_jobs_that_a_workflow_defines_take_seats_and_give_them_up_when_they_leav
     assert (left.seated, left.workflow) == (False, None)
 
 
-def test_its_own_job_is_shown_with_its_graph(desk: Desk) -> None:
+def test_a_workflows_own_job_is_shown_with_its_graph(desk: Desk) -> None:
     desk.put()
     job = desk.api.get("/v1/jobs/nightly").json
     assert (job["target"]["type"], job["workflow"]) == ("workflow", None)
     assert job["next_occurrence"] == "2026-11-21T12:01:00Z"
 
 
-def test_it_is_read_as_it_was_put(desk: Desk) -> None:
+def test_a_workflow_is_read_as_it_was_put(desk: Desk) -> None:
     put = desk.put()
     read = desk.api.get(PATH)
     assert read.status == 200

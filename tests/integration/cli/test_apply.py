@@ -89,7 +89,7 @@ def test_a_change_is_shown_field_by_field_and_what_is_left_out_gets_its_default(
     assert run("apply", "-f", str(folder), "--dry-run").exit_code == 0
 
 
-def test_it_asks_before_it_writes(run: Run, api: ServedApi, folder: Path) -> None:
+def test_apply_asks_before_it_writes(run: Run, api: ServedApi, folder: Path) -> None:
     assert run("apply", "-f", str(folder), text="n\n").exit_code == 1
     unanswered = run("apply", "-f", str(folder), text="")
     assert unanswered.exit_code == 1
@@ -100,7 +100,7 @@ def test_it_asks_before_it_writes(run: Run, api: ServedApi, folder: Path) -> Non
     assert len(api.written) == 4
 
 
-def test_it_prunes_what_its_owner_no_longer_names(run: Run, api: ServedApi, desk: Desk, folder: Path) -> None:
+def test_apply_prunes_jobs_that_its_owner_no_longer_names(run: Run, api: ServedApi, desk: Desk, folder: Path) -> None:
     desk.api.post({"id": "somebodys", "schedule": None, "target": HTTP_TARGET, "tags": ["managed-by=others"]})
     owned = ("apply", "-f", str(folder), "--owner", "billing", "--prune")
     assert run(*owned, "--yes").exit_code == 0
@@ -179,7 +179,7 @@ def test_json_that_is_no_yaml_is_read(run: Run, tmp_path: Path) -> None:
         ("bad.yaml", "id: a\nschedule: 12:30\nstate: PAUSED\ntask: none\n", "bad.yaml:3: state: read-only"),
     ],
 )
-def test_one_wrong_document_is_named_by_file_and_line_and_nothing_is_written(
+def test_apply_names_a_wrong_document_by_file_and_line_and_writes_nothing(
     run: Run, api: ServedApi, folder: Path, name: str, text: str, said: str
 ) -> None:
     (folder / name).write_text(text)

@@ -18,7 +18,7 @@ def test_a_job_every_ten_seconds_fires_each_occurrence_once_and_on_its_second(wo
     ] * len(world.caller.calls)
 
 
-def test_one_claim_covers_many_firings(world: World) -> None:
+def test_a_claim_covers_many_firings(world: World) -> None:
     world.add(job("rate(10 seconds)", overlap=Overlap.ALLOW))
     world.until(NOON + 1800)
     assert world.count("ClaimsWon") <= 4

@@ -49,7 +49,7 @@ def test_runs_show_as_queued_until_they_start(world: World, office: Office) -> N
     assert office.api.runs.get("default", str(second.name)).state is S
 
 
-def test_one_of_them_can_be_cancelled_before_it_starts(world: World, office: Office) -> None:
+def test_a_backfilled_run_can_be_cancelled_before_it_starts(world: World, office: Office) -> None:
     world.add(job("0 * * * *", overlap=Overlap.ALLOW, max_runs=1))
     started = office.backfill(Backfill(N - 7200, N, pace_seconds=3600))
     second = office.api.runs.get("default", f"tick-tock.20261121T110000Z{started.suffix}")
@@ -84,7 +84,9 @@ def test_the_same_key_starts_nothing_again(world: World, office: Office) -> None
         office.backfill(Backfill(N - 1800, N, pace_seconds=61), key="k-1")
 
 
-def test_one_that_was_cut_short_is_finished_by_its_repetition_and_runs_each_once(world: World, office: Office) -> None:
+def test_a_backfill_that_was_cut_short_is_finished_by_its_repetition_and_runs_each_once(
+    world: World, office: Office
+) -> None:
     world.add(job("* * * * *", overlap=Overlap.ALLOW, max_runs=1))
     asked = Backfill(N - 1800, N, pace_seconds=60)
 

@@ -23,7 +23,7 @@ TRIED_AGAIN = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=30,
 FAILED = Failed("it answered 503", code="http.503")
 
 
-def test_it_is_queued_then_runs_and_names_who_asked(world: World, office: Office) -> None:
+def test_a_run_by_hand_is_queued_then_runs_and_names_its_caller(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     world.until(NOON + 30)
     asked = office.run()
@@ -65,7 +65,7 @@ def test_a_completed_job_runs_when_it_is_told_to_and_stays_completed(world: Worl
     assert office.job().state is JobState.COMPLETED
 
 
-def test_it_does_not_stand_for_the_last_occurrence_of_its_job(world: World, office: Office) -> None:
+def test_a_run_by_hand_is_not_the_last_occurrence_of_its_job(world: World, office: Office) -> None:
     world.add(job("* * * * *", max_runs=1, overlap=Overlap.ALLOW))
     world.dispatch()
     late = world.wheel.hold_back(60)
@@ -79,7 +79,7 @@ def test_it_does_not_stand_for_the_last_occurrence_of_its_job(world: World, offi
 
 
 @pytest.mark.parametrize("mode", list(MissedMode))
-def test_it_is_never_too_late(world: World, office: Office, mode: MissedMode) -> None:
+def test_a_run_by_hand_is_never_too_late(world: World, office: Office, mode: MissedMode) -> None:
     world.add(job("0 0 1 1 *", missed=MissedPolicy(mode, grace_seconds=5)))
     asked = office.run()
     late = world.wheel.hold_back(0)
@@ -89,7 +89,7 @@ def test_it_is_never_too_late(world: World, office: Office, mode: MissedMode) ->
     assert office.record(asked).state is S
 
 
-def test_its_own_payload_holds_for_every_attempt(world: World, office: Office) -> None:
+def test_a_payload_by_hand_holds_for_every_attempt(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED])
     world.caller.answer = payloads
@@ -99,7 +99,7 @@ def test_its_own_payload_holds_for_every_attempt(world: World, office: Office) -
     assert payloads.given == [{"of": "anna"}] * 2
 
 
-def test_its_own_payload_may_be_null(world: World, office: Office) -> None:
+def test_a_payload_by_hand_may_be_null(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}))
     payloads = Payloads()
     world.caller.answer = payloads
@@ -109,7 +109,7 @@ def test_its_own_payload_may_be_null(world: World, office: Office) -> None:
     assert payloads.given == [None, {"of": "the job"}]
 
 
-def test_its_own_payload_holds_after_a_redrive(world: World, office: Office) -> None:
+def test_a_payload_by_hand_holds_after_a_redrive(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED, FAILED])
     world.caller.answer = payloads
@@ -122,7 +122,7 @@ def test_its_own_payload_holds_after_a_redrive(world: World, office: Office) -> 
     assert payloads.given == [{"of": "anna"}] * 3
 
 
-def test_its_own_payload_holds_when_another_worker_takes_it_over(world: World, office: Office) -> None:
+def test_a_payload_by_hand_holds_when_another_worker_takes_the_run_over(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}))
     payloads = Payloads()
     world.caller.answer = payloads
@@ -153,7 +153,7 @@ def test_a_payload_that_is_not_kept_any_more_fails_the_run_without_a_call(world:
     assert len(payloads.given) == 1
 
 
-def test_it_does_not_start_beside_another_run_where_that_is_forbidden(world: World, office: Office) -> None:
+def test_a_run_by_hand_does_not_start_beside_another_run_where_that_is_forbidden(world: World, office: Office) -> None:
     world.add(job("* * * * *", overlap=Overlap.SKIP, completion=Completion.CALLBACK))
     world.until(NOON + 65)
     asked = office.run()
@@ -162,7 +162,7 @@ def test_it_does_not_start_beside_another_run_where_that_is_forbidden(world: Wor
     assert (refused.state, refused.reason) == (K, "overlap")
 
 
-def test_it_waits_for_its_turn_where_runs_queue(world: World, office: Office) -> None:
+def test_a_run_by_hand_waits_for_its_turn_where_runs_queue(world: World, office: Office) -> None:
     world.add(job("0 * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK))
     world.until(NOON + 3605)
     asked = office.run()
@@ -174,7 +174,7 @@ def test_it_waits_for_its_turn_where_runs_queue(world: World, office: Office) ->
     assert office.record(asked).state is RunState.WAITING
 
 
-def test_it_is_tried_once_where_the_job_says_so(world: World, office: Office) -> None:
+def test_a_run_by_hand_is_tried_once_where_the_job_says_so(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *", delivery=Delivery.AT_MOST_ONCE, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED])
     world.caller.answer = payloads

@@ -38,7 +38,7 @@ def alarms(reports: list[Report]) -> list[str]:
     return [event.action for report in reports for event in report.events if event.alarming]
 
 
-def test_it_runs_each_time_it_is_asked_and_at_no_other(world: AuditedWorld, office: Office) -> None:
+def test_a_job_without_schedule_runs_on_request_only(world: AuditedWorld, office: Office) -> None:
     world.add(when_asked())
     world.until(NOON + 600)
     assert world.runs("tick-tock") == []
@@ -78,7 +78,7 @@ def test_a_second_run_asked_for_while_the_first_is_alive_is_treated_as_its_job_s
     assert states() == after
 
 
-def test_it_is_never_completed_and_neither_repair_nor_audit_nor_clean_up_touches_it(
+def test_a_job_without_schedule_is_never_completed_repaired_audited_or_cleaned_up(
     world: AuditedWorld, office: Office
 ) -> None:
     made = world.add(when_asked())
@@ -97,7 +97,9 @@ def test_it_is_never_completed_and_neither_repair_nor_audit_nor_clean_up_touches
         assert world.count(metric) == 0
 
 
-def test_it_runs_in_a_pause_and_is_active_after_it_with_nothing_skipped(world: AuditedWorld, office: Office) -> None:
+def test_a_job_without_schedule_runs_in_a_pause_and_is_active_after_it_with_nothing_skipped(
+    world: AuditedWorld, office: Office
+) -> None:
     world.add(when_asked())
     world.api.pausing.pause("default", "tick-tock", by="anna")
     asked = office.run()
@@ -142,7 +144,7 @@ def test_a_run_asked_for_goes_on_while_the_job_is_given_a_schedule_and_loses_it_
     assert (office.job().state, len(world.runs("tick-tock"))) == (JobState.ACTIVE, 3)
 
 
-def test_it_comes_due_as_soon_as_it_is_given_a_schedule(world: AuditedWorld) -> None:
+def test_a_job_without_schedule_comes_due_as_soon_as_it_has_one(world: AuditedWorld) -> None:
     world.add(when_asked())
     world.until(NOON + 90)
     world.office.edit("tick-tock", "* * * * *")
@@ -165,9 +167,7 @@ def test_a_job_whose_schedule_is_over_is_active_again_once_it_is_taken_away(
     assert office.job().state is JobState.ACTIVE
 
 
-def test_its_last_run_does_not_complete_a_job_that_lost_its_schedule_meanwhile(
-    world: AuditedWorld, office: Office
-) -> None:
+def test_a_job_that_lost_its_schedule_is_not_completed_by_its_last_run(world: AuditedWorld, office: Office) -> None:
     world.add(job("at(2026-11-21T12:01:00)", completion=Completion.CALLBACK))
     world.until(NOON + 90)
     world.office.edit("tick-tock", "")

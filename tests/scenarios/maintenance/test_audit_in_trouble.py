@@ -53,7 +53,7 @@ def test_of_a_page_that_takes_too_long_what_was_done_is_not_done_again(world: Au
     assert len(world.findings("lost")) == 20
 
 
-def test_who_is_killed_after_telling_leaves_it_to_be_told_again_and_who_was_told_is_told_once(
+def test_an_audit_that_is_killed_after_its_report_reports_again_and_the_finding_is_stored_once(
     world: AuditedWorld,
 ) -> None:
     world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))

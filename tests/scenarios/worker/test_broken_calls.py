@@ -50,7 +50,7 @@ def test_a_run_at_most_once_whose_call_breaks_inside_is_dead_at_once(world: Worl
     assert (the_run(world).state, the_run(world).reason) == (RunState.DEAD, "at_most_once")
 
 
-def test_it_is_logged_with_the_place_where_it_broke_and_without_what_it_quotes(world: World) -> None:
+def test_a_broken_call_is_logged_with_its_place_and_without_what_the_error_quotes(world: World) -> None:
     world.add(job(AT, retry=SOON))
     world.until(NOON + 121)
     (event,) = [each for report in world.reports for each in report.events if each.action == "call_broke"]

@@ -122,7 +122,7 @@ def test_a_callback_and_its_deadline_are_part_of_the_same(world: World) -> None:
     assert (run.attempt, run.correlation_id, borne(world)) == (2, ORDER, {ORDER})
 
 
-def test_who_replaces_a_run_asks_it_to_end_in_its_own_name(world: World) -> None:
+def test_a_replacing_run_asks_for_the_end_of_the_other_in_its_own_name(world: World) -> None:
     world.add(job("0 0 1 1 *", completion=Completion.CALLBACK, overlap=Overlap.REPLACE))
     asks(world)
     world.until(NOON + 5)

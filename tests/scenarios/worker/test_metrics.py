@@ -46,7 +46,7 @@ def test_attempts_and_ends_are_counted_and_once_more_by_target(world: World) -> 
     assert sum(len(report.seconds.get("Lateness", [])) for report in world.reports) == 2  # one a run, not an attempt
 
 
-def test_who_starts_attempts_says_how_many_failed_though_none_did(world: World) -> None:
+def test_a_report_of_started_attempts_has_the_number_of_failures_even_if_it_is_zero(world: World) -> None:
     world.add(job("at(2026-11-21T12:01:00)"))
     world.until(NOON + 120)
     (report,) = [report for report in world.reports if report.counts["AttemptsStarted"]]

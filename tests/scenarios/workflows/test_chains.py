@@ -46,7 +46,7 @@ def test_what_comes_after_a_failure_does_not_run_and_says_why(world: WorkflowWor
     assert (run.code, run.error) == ("workflow.failed", "failed: extract (http.500)")
 
 
-def test_one_failure_is_announced_once_by_the_workflow(world: WorkflowWorld) -> None:
+def test_a_failure_is_announced_once_by_the_workflow(world: WorkflowWorld) -> None:
     world.answers.failing = {"eu"}
     world.begin(graph_of(DIAMOND), NOON + 90)
     assert [death.run.job_id for death in world.notices.deaths] == ["nightly"]

@@ -37,7 +37,7 @@ def test_a_dead_job_that_is_redriven_takes_its_workflow_to_its_end(world: Workfl
     assert [world.state(name) for name in ("eu", "report", "nightly")] == [(S, None)] * 3
 
 
-def test_one_of_two_dead_jobs_that_is_redriven_leaves_the_workflow_dead(world: WorkflowWorld) -> None:
+def test_a_redrive_of_one_of_two_dead_jobs_leaves_the_workflow_dead(world: WorkflowWorld) -> None:
     failed(world, "eu", "us")
     world.redrive("eu")
     world.until(NOON + 100)

@@ -116,13 +116,13 @@ def test_the_tenant_stands_in_the_claim_that_the_stage_names() -> None:
 
 
 @pytest.mark.parametrize("authorizer", [{}, {"jwt": {}}, {"jwt": {"claims": None}}, {"jwt": "x"}, iam_caller(ARN)])
-def test_who_was_not_authenticated_is_refused_though_the_gateway_let_them_through(authorizer: Any) -> None:
+def test_a_caller_without_authentication_is_refused_even_if_the_gateway_let_it_through(authorizer: Any) -> None:
     problem = refusal(authorizer)
     assert (problem.status, problem.kind) == (401, "not-authenticated")
     assert problem.headers["www-authenticate"] == "Bearer"
 
 
-def test_who_signs_acts_for_the_default_tenant_with_every_scope() -> None:
+def test_a_signing_caller_acts_for_the_default_tenant_with_every_scope() -> None:
     settings = api_settings(auth="iam")
     assert caller_of(iam_caller(ARN), settings) == Principal("default", ARN, SCOPES)
     assert refusal(jwt_caller("acme", *SCOPES), settings=settings).status == 401

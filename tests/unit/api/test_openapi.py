@@ -62,7 +62,7 @@ def test_every_route_is_in_it_and_no_other() -> None:
     assert len(documented) == len(ROUTES)
 
 
-def test_it_is_valid_openapi() -> None:
+def test_the_document_is_valid_openapi() -> None:
     assert DOCUMENT["openapi"].startswith("3.1.")
     schemathesis.openapi.from_dict(deepcopy(DOCUMENT)).validate()
 

@@ -80,7 +80,7 @@ def test_a_task_stands_instead_of_a_target() -> None:
     assert errors(short(target=HTTP_TARGET)) == {"/task": "stands beside target; keep one of the two"}
 
 
-def test_neither_task_nor_target_names_both_ways() -> None:
+def test_a_body_without_task_and_target_is_refused_with_both_ways() -> None:
     said = errors(SCHEDULE)["/target"]
     assert "https://" in said
     assert '"task"' in said

@@ -37,7 +37,7 @@ def errors(**body: Any) -> dict[str, str]:
     return answer.errors
 
 
-def test_it_says_what_was_understood_and_what_comes_next() -> None:
+def test_a_preview_says_what_was_understood_and_what_comes_next() -> None:
     body = {"schedule": "0 9 * * mon-mon", "timezone": "America/New_York", "after": "2026-01-01T00:00:00Z", "count": 1}
     assert preview(**body) == {
         "understood_as": "at 09:00 on Monday, America/New_York",

@@ -97,7 +97,7 @@ def test_a_health_that_cannot_be_read_is_a_503() -> None:
     assert_told_to_come_again(api.get("/v1/health"))
 
 
-def test_it_is_logged_and_counted_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unavailable_store_is_logged_and_counted_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     api = untouchable_client(counters=cast(TenantLimits, Failing(said("ThrottlingException"))))
     api.get(JOB)
     failed, line = api.lines

@@ -49,7 +49,7 @@ def test_a_workflow_waits_a_day_for_its_jobs_unless_it_says_otherwise() -> None:
     assert read(NIGHTLY | {"deadline_seconds": 3600}).definition("3f2a").completion_seconds == 3600
 
 
-def test_its_members_are_in_the_order_of_the_document() -> None:
+def test_a_workflows_members_are_in_the_order_of_the_document() -> None:
     members = read(NIGHTLY).members
     assert [(member.id, member.after, member.when.value) for member in members] == [
         ("extract", (), "all_success"),
@@ -62,7 +62,7 @@ def test_a_job_that_is_defined_in_it_has_no_schedule_and_its_time_zone() -> None
     assert (draft.id, draft.schedule.expression, draft.schedule.timezone) == ("extract", "", "Europe/Berlin")
 
 
-def test_its_runs_may_overlap_unless_it_says_otherwise() -> None:
+def test_a_workflows_runs_may_overlap_unless_it_says_otherwise() -> None:
     assert read(NIGHTLY).inline["extract"].overlap is Overlap.ALLOW
     jobs = {"extract": {"job": {"target": HTTP_TARGET, "overlap": "queue"}}}
     assert read(NIGHTLY | {"jobs": jobs}).inline["extract"].overlap is Overlap.QUEUE

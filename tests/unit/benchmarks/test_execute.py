@@ -41,7 +41,7 @@ def test_the_poller_receives_and_deletes_a_batch_for_us() -> None:
     assert OURS.document(10, deletes=False)["sqs_requests_per_run"] == 0.2
 
 
-def test_who_deletes_each_message_himself_lets_the_poller_receive_only() -> None:
+def test_a_worker_that_deletes_each_message_lets_the_poller_receive_only() -> None:
     assert TEXTBOOK.document(10, deletes=True)["sqs_requests_per_run"] == 1.1
 
 

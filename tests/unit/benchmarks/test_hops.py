@@ -34,7 +34,7 @@ def test_all_is_kept_where_all_is_in_time_and_every_job_was_called() -> None:
     ],
     ids=str,
 )
-def test_one_budget_is_missed(worse: dict[str, Any]) -> None:
+def test_a_budget_is_missed(worse: dict[str, Any]) -> None:
     assert list(budgets(GOOD | worse).values()).count(False) == 1
 
 

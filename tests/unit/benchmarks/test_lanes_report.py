@@ -53,22 +53,22 @@ def test_the_promise_is_kept_when_every_run_of_high_and_normal_starts_in_time_be
     assert judged([*LOW, *LONG, *HIGH, *NORMAL]).kept
 
 
-def test_one_run_that_starts_after_two_seconds_breaks_it() -> None:
+def test_a_report_is_broken_by_one_run_that_starts_after_two_seconds() -> None:
     late = [*HIGH[1:], a_start("high", due=5, late=2.001)]
     assert "high runs start within 2 s" in broken([*LOW, *LONG, *late, *NORMAL])
 
 
-def test_one_run_that_starts_early_breaks_it() -> None:
+def test_a_report_is_broken_by_one_run_that_starts_early() -> None:
     early = [*NORMAL[1:], a_start("normal", due=5, late=-0.001)]
     assert broken([*LOW, *LONG, *HIGH, *early]) == ["normal runs start within 2 s"]
 
 
-def test_one_run_that_has_not_started_breaks_it() -> None:
+def test_a_report_is_broken_by_one_run_that_has_not_started() -> None:
     queued = [*NORMAL[1:], a_start("normal", due=5, late=None, state="QUEUED")]
     assert "normal runs start within 2 s" in broken([*LOW, *LONG, *HIGH, *queued])
 
 
-def test_one_run_that_has_started_and_failed_breaks_it() -> None:
+def test_a_report_is_broken_by_one_run_that_has_started_and_failed() -> None:
     dead = [*NORMAL[1:], a_start("normal", due=5, state="DEAD")]
     assert broken([*LOW, *LONG, *HIGH, *dead]) == ["normal runs start within 2 s"]
 
@@ -135,7 +135,7 @@ def test_a_run_is_read_from_its_record() -> None:
     assert (start.lane, start.lateness, start.state) == ("high", 0.25, "SUCCEEDED")
 
 
-def test_it_reads_as_a_table_and_as_a_document() -> None:
+def test_a_report_reads_as_a_table_and_as_a_document() -> None:
     made = report([*LOW, *LONG, *HIGH, *NORMAL], {"high": 10, "normal": 10, "low": 60, "long": 2}, SLOW, {"a_fact": 7})
     text = str(made)
     assert "a fact" in text

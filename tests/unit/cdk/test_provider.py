@@ -49,7 +49,7 @@ def headers_of(auth: dict[str, str], **values: str) -> Any:
 # --- patience
 
 
-def test_it_waits_as_long_as_a_throttling_stage_asks_and_sends_the_same_again() -> None:
+def test_the_provider_waits_as_long_as_a_throttling_stage_asks_and_sends_the_same_again() -> None:
     clock = Passing()
     with http_target(in_turn(THROTTLED, AWAY, FINE)) as stage:
         answer = Api(stage.url(""), clock.patience()).send("PUT", "/v1/jobs/nightly", b'{"a": 1}', if_match='"0"')
@@ -61,14 +61,14 @@ def test_it_waits_as_long_as_a_throttling_stage_asks_and_sends_the_same_again() 
     )
 
 
-def test_it_gives_up_at_once_where_the_stage_asks_for_more_time_than_there_is() -> None:
+def test_the_provider_gives_up_at_once_where_the_stage_asks_for_more_time_than_there_is() -> None:
     clock = Passing()
     with http_target(answering(429, b"{}", Retry_After="60")) as stage, pytest.raises(RefusedError, match="429"):
         Api(stage.url(""), clock.patience(30)).send("GET", "/v1/jobs/nightly")
     assert clock.slept == []
 
 
-def test_it_gives_up_before_its_time_is_over_where_the_stage_stays_away() -> None:
+def test_the_provider_gives_up_before_its_time_is_over_where_the_stage_stays_away() -> None:
     clock = Passing()
     with http_target(AWAY) as stage, pytest.raises(RefusedError, match="the lanes are away"):
         Api(stage.url(""), clock.patience(100)).send("GET", "/v1/jobs/nightly")

@@ -149,7 +149,7 @@ def test_a_job_is_not_deleted_by_somebody_who_did_not_say_so(
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")
-def test_whoever_is_to_type_a_job_at_a_terminal_is_told_so(api: str) -> None:
+def test_a_command_that_waits_for_a_job_at_a_terminal_says_so(api: str) -> None:
     master, slave = os.openpty()
     try:
         os.write(master, b"{}\n\x04")

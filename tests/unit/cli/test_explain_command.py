@@ -68,7 +68,7 @@ def test_a_time_between_occurrences_names_those_next_to_it() -> None:
     assert "next to that: 2026-11-20 02:30:00+01:00, 2026-11-22 02:30:00+01:00" in shown.stdout
 
 
-def test_one_time_is_asked_for() -> None:
+def test_explain_takes_one_time() -> None:
     with served(Stage()) as api:
         refused = duecourse(api, "explain", "nightly", "--at", "02:30", "--last-night")
     assert (refused.exit_code, refused.stderr) == (2, "duecourse: give --at or --last-night, not both\n")

@@ -32,7 +32,7 @@ def refused(*arguments: str) -> str:
     return result.stderr.removeprefix("duecourse: ").rstrip("\n")
 
 
-def test_it_says_what_was_understood_and_then_when_it_fires() -> None:
+def test_next_says_what_was_understood_and_then_when_it_fires() -> None:
     assert shown("0 9 * * mon-mon", *NEW_YORK, "--after", "2026-01-01T00:00:00Z", "--count", "2") == [
         "understood as  at 09:00 on Monday, America/New_York",
         "canonical      0 9 * * 1",

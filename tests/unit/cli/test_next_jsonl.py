@@ -230,7 +230,7 @@ def test_a_reader_that_goes_away_ends_it_quietly() -> None:
         assert process.stderr.read() == b""
 
 
-def test_it_imports_neither_aws_nor_what_draws_tables() -> None:
+def test_next_imports_neither_aws_nor_the_drawing_of_tables() -> None:
     program = (
         "import sys\n"
         "from duecourse.cli.main import main\n"

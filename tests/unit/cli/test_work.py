@@ -75,13 +75,13 @@ def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started() -> No
     assert (word, said["code"]) == ("fail", "shell.timeout")
 
 
-def test_one_that_does_not_heed_is_killed() -> None:
+def test_a_command_that_ignores_its_end_is_killed() -> None:
     clock = count(0, 100)
     word, said = command("trap '' TERM; while :; do sleep 1; done", timeout=50, clock=lambda: next(clock))
     assert (word, said["code"]) == ("fail", "shell.timeout")
 
 
-def test_one_whose_run_is_cancelled_is_ended() -> None:
+def test_a_command_whose_run_is_cancelled_is_ended() -> None:
     run = read_run(json.dumps(EVENT | {"payload": {"command": "sleep 600"}}))
     run.cancelled.set()
     with pytest.raises(Failed) as failed:

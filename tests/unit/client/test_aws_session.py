@@ -130,7 +130,7 @@ DUECOURSE = ("-c", "from duecourse.cli.main import main; main()")
         (*DUECOURSE, "restore-table", "restored", "own"),
     ],
 )
-def test_who_has_logged_in_by_aws_login_needs_no_keys(
+def test_a_session_of_aws_login_needs_no_keys(
     monkeypatch: pytest.MonkeyPatch, logged_in: None, arguments: tuple[str, ...]
 ) -> None:
     assert signed_by(monkeypatch, lambda: in_a_process(*arguments)) == "ASIALOGGEDIN eu-west-1"

@@ -176,7 +176,7 @@ def test_a_service_account_of_the_pool_shows_its_secret_each_time() -> None:
     assert asked["AuthParameters"] == {"USERNAME": "reports", "PASSWORD": "s3cret"}, "whatever else would renew it"
 
 
-def test_who_is_not_logged_in_or_was_logged_out_is_told_so() -> None:
+def test_a_missing_or_ended_login_is_reported() -> None:
     world = World()
     with pytest.raises(UnauthorizedError, match="nobody is logged in; log in: duecourse login"):
         world.client(TokenMemory()).get_job("nightly")

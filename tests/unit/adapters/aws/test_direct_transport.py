@@ -121,7 +121,7 @@ def silent(handler: Any) -> None:
     ],
     ids=["silent", "broken off", "failed", "interim", "elsewhere", "no answer"],
 )
-def test_who_must_not_repeat_a_request_makes_it_once(trouble: Behaviour, raised: type[Exception]) -> None:
+def test_a_request_that_must_not_be_repeated_is_made_once(trouble: Behaviour, raised: type[Exception]) -> None:
     with service(trouble, name="sqs", once=True) as (client, server):
         with pytest.raises(raised):
             client.send_message_batch(QueueUrl=server.url("/queue"), Entries=[{"Id": "0", "MessageBody": "{}"}])

@@ -20,7 +20,7 @@ BODIES = [b"{}", b'{"Item":{"PK":{"S":"JOB#acme#\xc3\xbcber"}}}', b"x" * 70_000]
 @pytest.mark.parametrize("body", BODIES, ids=len)
 @pytest.mark.parametrize("token", [None, "FwoGZXIvYXdzEBY/+=="])
 @pytest.mark.parametrize(("service", "region"), [("dynamodb", "us-east-1"), ("sqs", "eu-central-1")])
-def test_it_is_what_botocore_signs(service: str, region: str, token: str | None, body: bytes) -> None:
+def test_a_signature_is_that_of_botocore(service: str, region: str, token: str | None, body: bytes) -> None:
     credentials = Credentials("AKIAEXAMPLE", "secret/+key", token)
     url = f"https://{service}.{region}.amazonaws.com/"
     request = AWSRequest(method="POST", url=url, headers=HEADERS, data=body)

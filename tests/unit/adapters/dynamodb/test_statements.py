@@ -65,7 +65,7 @@ def test_a_throttled_statement_is_sent_again_alone_and_a_little_later_each_time(
     assert round(clock.now() - NOON, 6) == 0.3
 
 
-def test_one_that_stays_throttled_is_left_to_who_has_more_time_and_says_why() -> None:
+def test_a_statement_that_stays_throttled_is_left_to_later_and_says_why() -> None:
     client, clock = Answers(puts_off={"busy": 99}), SettableClock(NOON)
     (outcome,) = execute(client, [{"Statement": "busy"}], clock, InlineExecutor())
     assert outcome.claimed().result is ClaimResult.BUSY
@@ -79,7 +79,7 @@ def test_a_statement_that_can_never_succeed_is_refused_and_not_tried_again() -> 
     assert len(client.requests) == 1
 
 
-def test_one_that_spoils_its_whole_request_costs_no_other_its_claim() -> None:
+def test_a_statement_that_spoils_its_request_costs_no_other_its_claim() -> None:
     client = Answers(whole=refused("ValidationException"))
     assert results(client, "fine 1", BAD, "fine 2") == [ClaimResult.WON, ClaimResult.REFUSED, ClaimResult.WON]
     assert client.requests == [["fine 1", BAD, "fine 2"], ["fine 1"], [BAD], ["fine 2"]]

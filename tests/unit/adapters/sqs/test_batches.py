@@ -81,7 +81,7 @@ def test_a_batch_that_fails_as_a_whole_is_open_where_the_reason_passes_and_never
     assert send(answering(status, error, Content_Type="application/x-amz-json-1.0")) == (Sent(open=open_), requests)
 
 
-def test_one_message_that_spoils_its_batch_costs_no_other_its_sending():
+def test_a_message_that_spoils_its_batch_costs_no_other_its_sending():
     class Spoiled:
         """An SQS client that refuses every batch with message 1 in it."""
 

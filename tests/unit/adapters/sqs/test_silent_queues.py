@@ -58,7 +58,7 @@ def outgoing(count: int) -> list[Outgoing]:
 
 
 @pytest.mark.parametrize(("short_timeouts", "tried"), [(True, 1), (False, 10)])
-def test_who_is_in_a_hurry_tries_one_batch_and_no_other(short_timeouts: bool, tried: int) -> None:
+def test_a_sender_in_a_hurry_tries_one_batch_and_no_other(short_timeouts: bool, tried: int) -> None:
     sqs = Silent()
     lanes = SqsLanes(sqs, URLS, SettableClock(NOON), Numbered(), short_timeouts=short_timeouts)
     assert lanes.send(outgoing(100)) == [False] * 100

@@ -51,7 +51,7 @@ def test_an_answer_that_streams_is_read(call, mocked):
     assert outcome.result["LastModified"].startswith("20")
 
 
-def test_it_is_called_in_the_name_of_the_role_by_the_job(call):
+def test_an_aws_call_is_made_by_the_role_in_the_name_of_the_job(call):
     outcome = call(a_target("sts", "GetCallerIdentity", {}))
     assert isinstance(outcome, Returned)
     assert outcome.result["Arn"] == f"arn:aws:sts::123456789012:assumed-role/{ROLE}/acme.nightly"

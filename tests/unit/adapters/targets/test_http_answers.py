@@ -124,7 +124,7 @@ def test_statuses_that_may_pass_are_worth_a_retry(outcome_of, status):
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 410, 422])
-def test_other_client_errors_are_not(outcome_of, status):
+def test_client_errors_of_other_kinds_are_not_retried(outcome_of, status):
     outcome = outcome_of(answering(status))
     assert isinstance(outcome, Failed)
     assert not outcome.retryable

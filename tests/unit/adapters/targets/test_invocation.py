@@ -37,7 +37,7 @@ def test_the_event_of_a_run_that_waits_for_its_callback_says_how_to_complete_it(
     assert event["payload"] == TOKEN
 
 
-def test_there_is_no_token_where_nobody_waits():
+def test_an_invocation_without_callback_has_no_token():
     assert "callback" not in run_event(a_call(TARGET))
     with pytest.raises(TemplateError, match="callback_token"):
         run_event(a_call(TARGET, payload="{{callback_token}}"))

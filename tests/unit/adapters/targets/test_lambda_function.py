@@ -82,7 +82,7 @@ def test_a_function_can_forbid_further_attempts_by_the_type_of_its_error(outcome
     assert outcome.code == kind
 
 
-def test_other_errors_forbid_nothing(outcome_of):
+def test_function_errors_of_other_kinds_forbid_nothing(outcome_of):
     body = orjson.dumps({"errorType": "DoNotRetryYet", "errorMessage": "wait"})
     outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
     assert isinstance(outcome, Failed)
@@ -123,7 +123,7 @@ def test_nor_the_beginning_of_it_where_a_large_answer_is_cut(clock):
 
 
 @pytest.mark.parametrize("before", [0, 1_000])
-def test_neither_does_one_that_complains_about_it(clock, before):
+def test_a_function_error_does_not_show_the_callback_token(clock, before):
     body = orjson.dumps({"errorType": "ValueError", "errorMessage": "-" * before + TOKEN})
     service = Service(answer_of(body, FunctionError="Unhandled"))
     outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)

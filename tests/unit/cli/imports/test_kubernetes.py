@@ -57,7 +57,7 @@ def test_a_cronjob_is_a_job_that_makes_its_kubernetes_job_and_waits_for_it() -> 
         ({"schedule": "0 0 ? * 1"}, {"schedule": "0 0 ? * 1"}),
     ],
 )
-def test_its_fields_are_carried_over(spec: dict[str, Any], fields: dict[str, Any]) -> None:
+def test_a_cron_jobs_fields_are_carried_over(spec: dict[str, Any], fields: dict[str, Any]) -> None:
     found = entry(**spec)
     assert found.job is not None, found.notes
     assert {name: found.job.get(name) for name in fields} == fields
@@ -70,7 +70,7 @@ def test_its_fields_are_carried_over(spec: dict[str, Any], fields: dict[str, Any
         (datetime(2026, 10, 25, tzinfo=UTC), ["00:30", "01:30"]),  # and from 03:00 back to 02:00
     ],
 )
-def test_it_runs_as_in_the_cluster_when_the_clock_changes(day: datetime, times: list[str]) -> None:
+def test_a_cron_job_runs_as_in_the_cluster_when_the_clock_changes(day: datetime, times: list[str]) -> None:
     job = entry(schedule="30 2 * * *", timeZone="Europe/Berlin").job
     assert job is not None
     fields = {name: job[name] for name in ("timezone", "dst_gap", "dst_fold")}

@@ -88,7 +88,7 @@ def test_a_web_page_can_neither_call_it_nor_send_it_to_an_address() -> None:
     assert log.calls == ()
 
 
-def test_its_port_is_free_again_afterwards() -> None:
+def test_the_receivers_port_is_free_again_afterwards() -> None:
     with Receiver(CallLog()) as first:
         port = first.port
     with Receiver(CallLog(), port) as second:

@@ -41,7 +41,7 @@ def checkout(tmp_path: Path) -> Path:
         "functions/tick/handler.py",
     ],
 )
-def test_it_changes_with_every_file_that_synthesis_reads(checkout: Path, name: str) -> None:
+def test_the_digest_of_sources_changes_with_every_file_that_synthesis_reads(checkout: Path, name: str) -> None:
     before = digest(checkout)
     assert digest(checkout) == before
 
@@ -60,7 +60,9 @@ def test_it_changes_with_every_file_that_synthesis_reads(checkout: Path, name: s
         lambda root: (root / "settings").mkdir() or (root / "settings/local.json").write_text("{}"),
     ],
 )
-def test_it_changes_with_files_that_come_go_or_move(checkout: Path, change: Callable[[Path], object]) -> None:
+def test_the_digest_of_sources_changes_with_files_that_come_go_or_move(
+    checkout: Path, change: Callable[[Path], object]
+) -> None:
     before = digest(checkout)
 
     change(checkout)
@@ -68,7 +70,7 @@ def test_it_changes_with_files_that_come_go_or_move(checkout: Path, change: Call
     assert digest(checkout) != before
 
 
-def test_it_stays_where_something_else_changes(checkout: Path) -> None:
+def test_the_digest_of_sources_stays_where_something_else_changes(checkout: Path) -> None:
     before = digest(checkout)
 
     (checkout / "README.md").write_text("")
@@ -82,7 +84,9 @@ def test_it_stays_where_something_else_changes(checkout: Path) -> None:
     assert digest(checkout) == before
 
 
-def test_it_reads_through_links_as_synthesis_does(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_digest_of_sources_follows_links_as_synthesis_does(
+    checkout: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     linked = tmp_path_factory.mktemp("linked")
     for entry in checkout.iterdir():
         (linked / entry.name).symlink_to(entry)

@@ -53,7 +53,7 @@ def failures(verdict: DemoResult) -> list[str]:
     return [check.name for check in verdict.checks if not check.passed]
 
 
-def test_it_passes_when_everything_was_seen() -> None:
+def test_a_verdict_passes_when_everything_was_seen() -> None:
     verdict = judge(EXPECTED, seen())
 
     assert failures(verdict) == []
@@ -101,13 +101,13 @@ def test_a_call_whose_run_did_not_succeed_fails() -> None:
 
 
 @pytest.mark.parametrize("late", [-0.001, -1.0])
-def test_one_start_before_its_second_fails_by_the_record(late: float) -> None:
+def test_a_verdict_fails_by_one_early_start_in_the_records(late: float) -> None:
     early = replace(TICKS[0], lateness_seconds=late)
 
     assert "never early (run records)" in failures(judge(EXPECTED, seen([early, *TICKS[1:], ONCE, DEAD])))
 
 
-def test_one_start_before_its_second_fails_by_the_receivers_clock() -> None:
+def test_a_verdict_fails_by_one_early_start_on_the_receivers_clock() -> None:
     calls = [call(TICKS[0], late=-0.001), *(call(each) for each in (*TICKS[1:], ONCE)), *FAILURES]
 
     assert "never early (receiver's clock)" in failures(judge(EXPECTED, seen(calls=calls)))

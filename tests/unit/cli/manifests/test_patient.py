@@ -25,7 +25,7 @@ def refused(error: ApiError, times: int) -> tuple[list[float], object]:
         return waits, raised
 
 
-def test_it_waits_as_long_as_the_api_asks_for() -> None:
+def test_a_patient_client_waits_as_long_as_the_api_asks_for() -> None:
     assert refused(TooManyRequestsError(429, {}, 2.5), 2) == ([2.5, 2.5], "done")
     assert refused(TooManyRequestsError(429, {}), 1) == ([1.0], "done")
 

@@ -26,7 +26,7 @@ def planned(asked: Backfill, *, of: Job = MINUTES, now: float = NOON, limit: int
     return plan_backfill(of.occurrences(), asked, now=now, limit=limit)
 
 
-def test_it_holds_what_lies_from_the_first_instant_on_and_before_the_second() -> None:
+def test_a_backfill_covers_its_first_instant_and_not_its_second() -> None:
     made = planned(Backfill(N - 300, N - 120))
     assert made.occurrences == (N - 300, N - 240, N - 180)
     assert (made.first, made.last, made.count) == (N - 300, N - 180, 3)

@@ -46,7 +46,7 @@ def test_the_grace_is_the_jobs_own(grace: int) -> None:
     assert planned(of, T0 + HOUR + grace + 1).missed == 1
 
 
-def test_it_is_the_due_time_not_the_nominal_one_that_makes_an_occurrence_missed() -> None:
+def test_an_occurrence_is_missed_by_its_due_time_not_the_nominal_one() -> None:
     of = standing("0 * * * *", jitter_seconds=HOUR)
     due = of.occurrences().due(T0 + HOUR)
     assert due > T0 + HOUR + 60

@@ -176,7 +176,7 @@ def test_a_call_in_long_may_go_on_for_a_quarter_of_an_hour() -> None:
     assert has_left(Lane.LONG, Gone(NOON), now=NOON + 911)
 
 
-def test_who_cannot_be_read_keeps_the_seat() -> None:
+def test_a_seat_of_a_job_that_cannot_be_read_is_kept() -> None:
     seats = Seats("default", Lane.NORMAL, ("gone", "here", "unreadable"), 0.0, 7)
     looked = seats.without_leavers({"gone": None, "here": RECURRING}, now=NOON)
     assert looked == Seats("default", Lane.NORMAL, ("here", "unreadable"), NOON, 7)

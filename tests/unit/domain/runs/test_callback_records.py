@@ -39,7 +39,7 @@ def test_the_token_is_that_of_tenant_attempt_and_secret() -> None:
     assert again.callback_hash == CallbackToken("default", 3, SECRET).hash
 
 
-def test_it_must_be_completed_so_long_after_its_attempt_began() -> None:
+def test_a_callback_is_due_so_long_after_its_attempt_began() -> None:
     deadlines = begun(CALLBACK).deadlines
     assert deadlines == Deadlines(NOW + 7200)
     assert deadlines.next == NOW + 7200

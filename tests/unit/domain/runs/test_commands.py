@@ -181,7 +181,7 @@ def test_the_last_attempt_given_up_is_a_death_carried_by_the_message_that_said_s
     assert in_hand(dead) == (BY.token, "message-c", "nonce-c", BY.expires_at)
 
 
-def test_whoever_works_on_it_can_forbid_another_attempt() -> None:
+def test_a_failing_callback_can_forbid_another_attempt() -> None:
     dead = settled(given_up(failed=Failed("no such invoice", forbidden=True)), waiting_run())
     assert (dead.state, dead.reason) == (RunState.DEAD, "not_retryable")
 
@@ -370,13 +370,13 @@ def test_a_run_that_is_being_worked_on_is_marked_and_nothing_else_of_it_changes(
     )
 
 
-def test_whoever_ends_a_marked_attempt_must_have_read_the_mark() -> None:
+def test_the_end_of_a_marked_attempt_needs_a_read_of_the_mark() -> None:
     marked = settled(cancelled(), run())
     assert marked.token != run().token  # so a write over the record as it was is refused
 
 
 @pytest.mark.parametrize("record", [run(), waiting_run(heartbeat_until=DUE + 60.0)], ids=["running", "beating"])
-def test_who_asks_twice_changes_nothing(record: Run) -> None:
+def test_a_command_that_comes_twice_changes_nothing(record: Run) -> None:
     marked = replace(record, cancel_requested="replaced")
     assert decide(cancelled(), marked) == Drop("its cancellation is asked for already")
 

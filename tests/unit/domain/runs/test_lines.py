@@ -51,7 +51,7 @@ def test_a_newer_run_asks_the_one_it_replaces_to_end_and_waits_for_it() -> None:
     assert decide(Overlap.REPLACE, run()) == Wait(ALIVE, run())
 
 
-def test_who_was_asked_to_end_already_is_not_asked_again() -> None:
+def test_a_holder_that_was_asked_to_end_is_not_asked_again() -> None:
     ending = run(cancel_requested="replaced")
     assert decide(Overlap.REPLACE, ending) == Wait(ALIVE, None)
 
@@ -71,7 +71,7 @@ def test_a_run_that_has_made_an_attempt_waits_for_its_next_one_under_every_polic
 
 @pytest.mark.parametrize("policy", WAITING)
 @pytest.mark.parametrize("holder", [None, run(RunState.QUEUED), run(RunState.DEAD)], ids=["none", "queued", "dead"])
-def test_who_may_wait_in_line_does_so_while_its_holder_is_about_to_start(policy: Overlap, holder: Run | None) -> None:
+def test_a_run_that_may_wait_does_so_while_the_holder_is_about_to_start(policy: Overlap, holder: Run | None) -> None:
     assert decide(policy, holder) == Wait("its holder is about to start")
 
 
@@ -88,7 +88,7 @@ def test_a_holder_that_waits_for_its_callback_keeps_the_lock_until_an_hour_after
     assert late == TakeOver(LOCK, "its holder's callback never came")
 
 
-def test_it_is_the_next_sign_of_life_that_counts_for_a_holder_that_beats() -> None:
+def test_the_lock_of_a_holder_with_heartbeats_lasts_until_the_next_one_is_due() -> None:
     beating = waiting_run(heartbeat_until=DUE + 100.0)
     assert isinstance(decide(Overlap.SKIP, beating, now=DUE + 100.0 + LOST_SECONDS), Yield)
     assert isinstance(decide(Overlap.SKIP, beating, now=DUE + 100.5 + LOST_SECONDS), TakeOver)
@@ -118,7 +118,7 @@ def test_where_nobody_waits_it_is_everybodys_turn(policy: Overlap) -> None:
 
 
 @pytest.mark.parametrize("policy", list(Overlap))
-def test_who_is_called_does_not_wait_for_itself(policy: Overlap) -> None:
+def test_a_run_that_holds_the_lock_does_not_wait_for_itself(policy: Overlap) -> None:
     assert turn(policy, first=MINE, last=MINE) is None
 
 

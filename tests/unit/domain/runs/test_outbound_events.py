@@ -39,7 +39,7 @@ def test_a_job_that_asks_for_nothing_is_told_of_nothing(state: RunState) -> None
         (RunState.SKIPPED, "Run Skipped"),
     ],
 )
-def test_who_asks_for_all_is_told_of_every_outcome(state: RunState, kind: str) -> None:
+def test_events_of_all_kinds_cover_every_outcome(state: RunState, kind: str) -> None:
     assert told(run(state), ALL) == (kind,)
     assert told(run(state), DEATHS, ALL) == (kind,)
 

@@ -69,7 +69,7 @@ def test_a_holder_that_does_not_come_back_after_its_lease_loses_the_lock() -> No
     assert decide(run(), now=ORPHANED + 0.001) == TakeOver(LOCK, "its holder's worker vanished")
 
 
-def test_it_is_the_holders_own_lease_that_counts_not_the_end_of_the_invocation_that_took_the_lock() -> None:
+def test_a_lock_lasts_for_the_holders_own_lease_not_that_of_the_invocation_that_took_it() -> None:
     taken_over = run(attempt=2, lease_until=DUE + 1000.0)
     assert isinstance(decide(taken_over, now=ORPHANED + 1), Yield)
 
@@ -79,7 +79,7 @@ def test_a_holder_without_a_record_is_about_to_start_so_long_as_its_invocation_m
     assert decide(None, now=BELIEVED - 0.5) == Await(BELIEVED, "its holder is about to start")
 
 
-def test_who_has_waited_for_a_holder_to_begin_does_not_ask_again_while_it_may_still() -> None:
+def test_a_run_that_has_waited_for_a_holder_to_begin_does_not_ask_again_while_it_may_still() -> None:
     again = LockRequest("20261121T120200Z", again=True)
     assert decide(None, now=DUE + 5.0, asks=again) == Await(BELIEVED, "its holder is about to start")
 

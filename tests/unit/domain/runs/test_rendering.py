@@ -144,7 +144,7 @@ def test_no_document_is_larger_than_it_was_computed_to_be(text):
             check_document_size([text + padding], values)
 
 
-def test_one_header_and_all_together_are_bounded():
+def test_headers_are_bounded_each_and_together():
     most = MAX_HEADER_BYTES - len("X-A")
     assert render_headers([("X-A", "{{name}}")], {"name": "x" * most}, {})[0][1] == "x" * most
     with pytest.raises(TemplateTooLargeError, match="in header X-A"):

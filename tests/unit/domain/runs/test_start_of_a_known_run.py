@@ -155,7 +155,7 @@ def test_an_ordinary_message_for_the_attempt_after_a_dead_one_is_no_redrive() ->
     assert decision == Drop("a copy for a dead run")
 
 
-def test_who_asks_for_a_run_that_is_alive_changes_nothing() -> None:
+def test_a_redrive_of_a_run_that_is_alive_changes_nothing() -> None:
     asked = start_request(nonce="nonce-r", attempt=2, redrive=True)
     assert decide(run(), asked, by=context("message-r")) == Drop("another message has started it")
     assert decide(run(RunState.SUCCEEDED), asked) == FollowUp(run(RunState.SUCCEEDED), "already SUCCEEDED")

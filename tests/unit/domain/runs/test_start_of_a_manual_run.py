@@ -26,7 +26,7 @@ def decide(event: StartRequest, of: Job | Gone | None, *, now: float = NOW) -> D
 
 
 @pytest.mark.parametrize("state", list(JobState))
-def test_it_starts_whatever_the_jobs_state(state: JobState) -> None:
+def test_a_run_by_hand_starts_in_any_state_of_the_job(state: JobState) -> None:
     decision = decide(asked(own_payload=True), job(state=state, paused_at=NOON))
     assert isinstance(decision, Start)
     begun = decision.run
@@ -39,7 +39,7 @@ def test_a_change_of_the_schedule_is_not_about_it() -> None:
 
 
 @pytest.mark.parametrize("mode", list(MissedMode))
-def test_it_is_never_missed_or_superseded(mode: MissedMode) -> None:
+def test_a_run_by_hand_is_never_missed_or_superseded(mode: MissedMode) -> None:
     decision = decide(asked(), job(missed=MissedPolicy(mode)), now=DUE + 86_400.0)
     assert isinstance(decision, Start)
 
@@ -51,12 +51,12 @@ def test_a_start_deadline_holds_for_it_too() -> None:
     assert decision.run.requested_by == "anna"
 
 
-def test_it_belongs_to_the_job_that_it_was_asked_of_and_to_no_job_recreated_after_it() -> None:
+def test_a_run_by_hand_belongs_to_its_job_and_to_no_job_recreated_after_it() -> None:
     anew = job(generation=GENERATION + 5, created_generation=GENERATION + 5)
     assert decide(asked(), anew) == Drop("the job was deleted and created anew")
 
 
-def test_it_does_not_start_when_its_job_is_gone() -> None:
+def test_a_run_by_hand_does_not_start_when_its_job_is_gone() -> None:
     assert decide(asked(), None) == Drop("the job is gone")
     decision = decide(asked(), Gone(deleted_at=DUE + 0.5))
     assert isinstance(decision, Transition)

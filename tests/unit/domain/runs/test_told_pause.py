@@ -30,7 +30,7 @@ PAUSED_TWICE = [
     [(90, 80), (80, 80), (70, 80), (50, 40), (40, 40), (30, 40)],
     ids=["in it", "at its second", "due before it, not enqueued", "in the first", "at its second", "due before it"],
 )
-def test_it_is_the_last_pause_before_or_the_first_one_after(at: int, since: int) -> None:
+def test_an_explained_pause_is_the_last_one_before_or_the_first_one_after(at: int, since: int) -> None:
     found = pause_over(PAUSED_TWICE, at)
     assert found is not None
     assert found.at == since
@@ -41,7 +41,7 @@ def test_of_changes_that_do_not_reach_back_none_is_told() -> None:
     assert pause_over([], 50) is None
 
 
-def test_who_and_why_are_told_beside_what_the_record_says() -> None:
+def test_an_explained_pause_has_its_principal_and_reason_beside_the_record() -> None:
     found = Explanation(Verdict.PAUSED, "It did not run: the job was paused.", {"reason": "paused"})
     told = with_pause(found, change(40, ChangeAction.PAUSED, "the data are wrong"))
     assert told.sentence == (

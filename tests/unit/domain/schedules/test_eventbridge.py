@@ -36,7 +36,7 @@ NEW_YEAR = "2026-01-01 00:00"  # a Thursday
         (" cron( 0 9 ? * MON *  ) ", ["2026-01-05 09:00", "2026-01-12 09:00"]),
     ],
 )
-def test_its_documented_forms(expression, expected):
+def test_eventbridge_expressions_in_their_documented_forms(expression, expected):
     assert instants(expression, after=NEW_YEAR, count=2) == expected
 
 
@@ -159,7 +159,7 @@ class TestYears:
         ("cron (0 9 * * ? *)", "the forms with brackets"),
     ],
 )
-def test_its_own_syntax_errors_are_ours(expression, reason):
+def test_eventbridge_syntax_errors_are_ours(expression, reason):
     assert reason in refusal(expression).detail
 
 

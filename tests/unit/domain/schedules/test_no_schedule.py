@@ -10,17 +10,17 @@ from duecourse.domain.schedules.schedule_preview import preview_schedule
 from tests.support.schedules import instants, refusal, schedule, utc
 
 
-def test_it_names_no_time() -> None:
+def test_no_schedule_names_no_time() -> None:
     assert instants("", after="0001-01-03 00:00") == []
     assert schedule("").next(utc("2026-01-01 00:00")) is None
 
 
-def test_its_job_may_run_again_and_again() -> None:
+def test_no_schedule_lets_a_job_run_again_and_again() -> None:
     none = schedule("")
     assert (none.kind, none.recurring, none.canonical, none.words) == ("none", True, "", "only when asked to run")
 
 
-def test_its_zone_must_be_right_for_the_dates_of_templates() -> None:
+def test_no_schedule_still_needs_a_zone_for_the_dates_of_templates() -> None:
     assert refusal("", "No/Where").field == "timezone"
 
 

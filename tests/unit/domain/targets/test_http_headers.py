@@ -9,7 +9,7 @@ def test_headers_of_the_connection_and_of_the_run_are_not_the_jobs(name):
 
 
 @pytest.mark.parametrize("name", ["Authorization", "Content-Type", "X-Api-Key", "User-Agent", "Accept"])
-def test_other_headers_are(name):
+def test_headers_of_other_names_are_not_reserved(name):
     assert not is_reserved_header(name)
 
 

@@ -67,7 +67,7 @@ def test_any_target_survives_being_written_and_read(target: Target) -> None:
     assert target_of(target_document(target)) == target
 
 
-def test_there_is_an_example_of_every_kind() -> None:
+def test_every_kind_of_target_has_an_example() -> None:
     kinds = {kind for union in get_args(Target) for kind in (get_args(union) or (union,))}
     assert {type(target) for target in KINDS} == kinds
     assert len({type_of(target) for target in KINDS}) == len(kinds)

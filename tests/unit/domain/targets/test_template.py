@@ -47,7 +47,7 @@ def test_an_empty_placeholder_is_reported():
 
 
 @pytest.mark.parametrize("text", ["{{job_id.__class__}}", "{{week|upper}}", "{{1+1}}", "{{job_id!r}}"])
-def test_there_are_no_expressions(text):
+def test_templates_have_no_expressions(text):
     assert check_template(text)
 
 
@@ -84,7 +84,7 @@ def test_a_backslash_makes_braces_literal(text, rendered):
     assert render_template(text, {"week": "w"}) == rendered
 
 
-def test_who_forgets_the_backslash_is_told_of_it():
+def test_a_template_without_the_backslash_is_refused_with_the_remedy():
     (problem,) = check_template('{"a": {"b": 1}}')
     assert r"a literal }} is written \}}" in problem
 

@@ -25,7 +25,7 @@ def test_three_braces_are_no_placeholder() -> None:
 
 
 @pytest.mark.parametrize("text", ["{{workflow.payload}}", "of {{workflow.payload}}"])
-def test_one_large_value_is_put_in_once_and_not_a_thousand_times(text: str) -> None:
+def test_a_large_result_is_put_in_once_and_not_a_thousand_times(text: str) -> None:
     large = "x" * 200_000
     assert filled([text], {}, lambda: large).texts == {"workflow.payload": large}
     with pytest.raises(UpstreamResultError, match="takes more than 262144 bytes of its workflow"):

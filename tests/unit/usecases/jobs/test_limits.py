@@ -44,7 +44,7 @@ def test_a_tenant_gets_its_burst_and_then_its_rate() -> None:
     assert 590 <= let_in <= 600
 
 
-def test_who_is_refused_is_told_when_to_come_again_and_costs_the_table_nothing() -> None:
+def test_a_refused_request_has_the_time_to_come_again_and_costs_the_table_nothing() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     instance = limits(store, clock)
     admitted(instance, requests=101)
@@ -300,7 +300,7 @@ def test_work_within_the_bucket_leaves_the_rest_of_it() -> None:
     assert store.writes == 1
 
 
-def test_who_owes_has_nothing_left_rather_than_less() -> None:
+def test_a_tenant_with_a_debt_has_nothing_left_rather_than_less() -> None:
     store, clock = MemoryLimits(), SettableClock(NOON)
     assert limits(store, clock).charge("acme", 500) is None
     assert limits(store, clock).left("acme") == 0
