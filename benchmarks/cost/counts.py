@@ -46,14 +46,14 @@ class Run:
         return own + POLLER_REQUESTS / batch
 
 
-#: ARCHITECTURE.md, "Data": a claim 3 write units, shared by all it covered; budgets in benchmarks/README.md.
+#: docs/data.md: a claim 3 write units, shared by all it covered; budgets in benchmarks/README.md.
 DOCUMENTED_FIRINGS: Mapping[str, Firing] = {
     "distinct": Firing(0.2, 160, 3.0, 0.1, 100),
     "minutely": Firing(0.05, 115, 3 / 9, 0.01, 100),
     "ten_seconds": Firing(0.05, 103, 3 / 55, 0.002, 100),
 }
 
-#: ARCHITECTURE.md, "Data": start 1, finish 1; the job is read strongly before the start.
+#: docs/data.md: start 1, finish 1; the job is read strongly before the start.
 DOCUMENTED_RUN = Run(3.0, 2.0, 1.0, 0.2)
 
 #: The same, with two writes for the lock: overlap is forbidden unless a job allows it.

@@ -23,7 +23,7 @@ PAYLOAD = {"report": "sales", "region": "eu-central-1", "to": ["ops@example.com"
 START_UNITS = 1
 FINISH_UNITS = 1
 LOCK_UNITS = 2
-"""Write units of a run, as ARCHITECTURE.md has them."""
+"""Write units of a run, as docs/data.md has them."""
 
 
 @dataclass(frozen=True, slots=True)
