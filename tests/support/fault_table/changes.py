@@ -61,37 +61,37 @@ def _backfilled(stage: Stage) -> None:
 STORIES = (
     Story(
         "paused and resumed",
-        "Due at 12:03, 12:07 … 12:19, it is paused after 12:03 and resumed after 12:12.",
+        "A job due at 12:03, 12:07 … 12:19 is paused after 12:03 and resumed after 12:12.",
         _paused(catch_up=False),
         {180: RAN, 420: NOT_RUN, 660: NOT_RUN, 900: RAN, 1140: RAN},
     ),
     Story(
         "paused and caught up",
-        "The same, and what the pause covered is caught up by one run.",
+        "The same; one run catches up the occurrences that the pause covered.",
         _paused(catch_up=True),
         dict.fromkeys(range(180, 1141, 240), RAN),
     ),
     Story(
         "edited",
-        "Due at 12:03, 12:05 and 12:09, it is changed after 12:03 to 12:07 and 12:11.",
+        "A job due at 12:03, 12:05 and 12:09 is changed after 12:03 to 12:07 and 12:11.",
         _edited,
         {180: RAN, 420: RAN, 660: RAN},
     ),
     Story(
         "edited after an outage",
-        "Due each minute from 12:03, it is changed to 12:10 and 12:14 before the first tick, which comes at 12:08.",
+        "A job due each minute from 12:03 is changed to 12:10 and 12:14 before the first tick, at 12:08.",
         _edited_after_an_outage,
         {**dict.fromkeys(range(180, 421, 60), NOT_RUN), 600: RAN, 840: RAN},
     ),
     Story(
         "deleted and re-created",
-        "Due at 12:03, 12:07 and 12:09, it is deleted after 12:03 and created anew, due at 12:07 and 12:11.",
+        "A job due at 12:03, 12:07 and 12:09 is deleted after 12:03 and re-created with 12:07 and 12:11.",
         _deleted,
         {180: RAN, 420: RAN, 660: RAN},
     ),
     Story(
         "backfilled",
-        "A daily job's last three occurrences run once more, one each ten minutes.",
+        "The last three occurrences of a daily job run again, one every ten minutes.",
         _backfilled,
         {-6 * 3600 - day * DAY: RAN for day in range(3)},
         job="ACTIVE",

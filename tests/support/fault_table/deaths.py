@@ -87,32 +87,32 @@ BACK = Fate(("SUCCEEDED",), 3)
 STORIES = (
     Story(
         "dies",
-        "It fails at 12:04 and once more five seconds later, and that was its last attempt.",
+        "A run of 12:04 fails, and fails again five seconds later at its last attempt.",
         _fails,
         {240: DEAD},
     ),
     Story(
         "dies and pauses its job",
-        "The same for a job that is paused by a run's death, and due at 12:09 and 12:14 besides.",
+        "The same for a job with `pause_on_failure: 1` that is also due at 12:09 and 12:14.",
         _dies_and_pauses,
         {240: DEAD},
         job="PAUSED",
     ),
     Story(
         "redriven by the console",
-        "The run that died comes back by the dead-letter queue's redrive, and goes well.",
+        "The dead run is redriven from the dead-letter queue by the AWS console, and succeeds.",
         _redriven(_by_the_console, 10),
         {240: BACK},
     ),
     Story(
         "redriven by the API",
-        "The same by the API; the dead-letter reconciler then removes the dead letter.",
+        "The same by the API. The dead-letter reconciler then removes the dead letter.",
         _redriven(_by_the_api, 310),
         {240: BACK},
     ),
     Story(
         "callback",
-        "Called at 12:04, it sends a heartbeat a minute later and is completed half a minute after that.",
+        "A callback run is called at 12:04, sends a heartbeat a minute later and is completed 30 s after that.",
         _called_back,
         {240: RAN},
     ),

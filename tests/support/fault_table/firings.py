@@ -58,50 +58,50 @@ def _caught_up(mode: MissedMode) -> Callable[[Stage], None]:
 
 
 STORIES = (
-    Story("fires", "It runs at 12:02 and 12:07 and is completed.", _fires, {120: RAN, 420: RAN}),
+    Story("fires", "A job runs at 12:02 and 12:07, then its schedule ends.", _fires, {120: RAN, 420: RAN}),
     Story(
         "fires at most once",
-        "The same at 12:04 for a job that never starts a second attempt.",
+        "A job with `delivery: at_most_once` runs at 12:04.",
         _fires_at_most_once,
         {240: RAN},
         at_most_once=True,
     ),
     Story(
         "retries",
-        "It fails at 12:04, again five seconds later, and goes well after a wait of twenty minutes.",
+        "A run of 12:04 fails twice, five seconds apart, and succeeds after another twenty minutes.",
         _retries,
         {240: Fate(("SUCCEEDED",), 3)},
     ),
     Story(
-        "waits in line",
-        "The run of 12:03 fails and waits for four minutes; that of 12:06 waits in line for it.",
+        "waits in the queue",
+        "`overlap: queue`: the run of 12:03 fails and waits for four minutes. The run of 12:06 waits for it.",
         _waits_in_line,
         {180: Fate(("SUCCEEDED",), 2), 360: RAN},
     ),
     Story(
         "replaced",
-        "The run of 12:03 fails and waits for ten minutes; that of 12:06 takes its place.",
+        "`overlap: replace`: the run of 12:03 fails and waits for ten minutes. The run of 12:06 replaces it.",
         _replaced,
         {180: Fate(("CANCELLED",), 1), 360: RAN},
     ),
     Story(
         "caught up: skip",
-        "It is due at 12:03, 12:07 … 12:27, and no tick comes before 12:20; what was missed by then is skipped, and "
-        "the run of 12:19 is within its grace.",
+        "A job is due at 12:03, 12:07 … 12:27, and the first tick comes at 12:20. Missed occurrences are skipped; "
+        "12:19 is within the grace period.",
         _caught_up(MissedMode.SKIP),
         {180: NOT_RUN, 420: NOT_RUN, 660: NOT_RUN, 900: NOT_RUN, 1140: RAN, 1380: RAN, 1620: RAN},
         side_by_side=True,
     ),
     Story(
         "caught up: run_once",
-        "The same; one run stands for all that was missed.",
+        "The same; one run covers all missed occurrences.",
         _caught_up(MissedMode.RUN_ONCE),
         dict.fromkeys(range(180, 1621, 240), RAN),
         side_by_side=True,
     ),
     Story(
         "caught up: run_all",
-        "The same; the oldest two of those that were missed run, the rest is skipped.",
+        "The same; the two oldest missed occurrences run, the others are skipped.",
         _caught_up(MissedMode.RUN_ALL),
         {180: RAN, 420: RAN, 660: NOT_RUN, 900: NOT_RUN, 1140: RAN, 1380: RAN, 1620: RAN},
         side_by_side=True,

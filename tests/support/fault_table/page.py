@@ -1,8 +1,9 @@
-"""docs/faults.md: `make faults` writes it, tests/scenarios/test_fault_table.py holds it."""
+"""docs/faults.md: `make faults` writes it, tests/scenarios/test_fault_table.py holds it against the code."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -12,44 +13,57 @@ from tests.support.fault_table.play import Played, faults_of, play
 from tests.support.fault_table.points import Point
 from tests.support.fault_table.stories import STORIES
 from tests.support.fault_table.story import Story
-from tests.support.fault_table.words import in_words
+from tests.support.fault_table.words import NO_EFFECT, REPEATED, effect
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "faults.md"
-NOT_ASKED = "-"
 WRONG = "**wrong**"
+SHORT = {
+    Fault.DIES_BEFORE: "before",
+    Fault.DIES_AFTER: "after",
+    Fault.ANSWER_LOST: "lost",
+    Fault.REFUSED: "refused",
+    Fault.TWICE: "twice",
+}
+"""The page's names of faults."""
 
-Cells = Mapping[tuple[str, str, str], str]
-"""What became of it, by story, write and fault."""
-
-HEAD = """# What a fault changes
+HEAD = """# Effects of faults
 
 <!-- Written by `make faults`; tests/scenarios/test_fault_table.py holds it against the code. -->
 
-Each story below was played once without a fault, to list the writes on its way as the clients ask for them, and then
-once more for each write and each fault:
+Each story below is played once without a fault, which lists its writes as the clients send them. It is then played once
+for each write and each fault:
 
-- **dies before, dies after**: the process ends before the write is sent, or after it was made. Its message comes again
-  when its visibility ends (150 s); a round of dispatch is followed by the next tick's; a caller of the API asks again.
-- **answer lost**: the write is made and no answer comes, at every try of that invocation.
-- **refused**: the write is not made and the answer is a fault, at every try of that invocation.
-- **twice**: the first answer is lost, the request is sent again, and that answer is heard.
+- **before**, **after**: the process dies before the write is sent, or after it is made. Its message returns when its
+  visibility ends (150 s); the next tick repeats a round of dispatch; a caller of the API repeats its request.
+- **lost**: the write is made, but no answer arrives, at every try of the invocation.
+- **refused**: the write is not made and the answer is an error, at every try of the invocation.
+- **twice**: the first answer is lost, the request is sent again, and the second answer arrives.
 
-A cell says how the story ended in comparison with the story without a fault: "the same", or what differs. "Called" and
-"ended" compare the last call and the end of a run; "all settled" is when nothing was left to be done: no lock, no run
-in line, no message. Whatever struck, each occurrence has one record that answers for it, no run was called more often
-than its job allows, no two attempts were at work at once, and each dead run was announced, lay among the dead letters
-and came back when it was redriven.
+Whatever the fault, each occurrence has one record, no run is called more often than its job allows, no two attempts run
+at the same time, and each dead run is announced, has a dead letter and can be redriven.
 
-Writes are named by component, request and item (see "Data" in ARCHITECTURE.md): `RUN RUNNING` is the record of a run
-that begins an attempt, `ACTIVE` the overlap lock, `CURSOR` a claim, `WAKE` a timer, `LINE` and `WATCH` the waiting
-line. `delete message that was worked on` is what the event source does after a worker; `no. 2` is the second write of
-that kind.
+A story lists only the faults that change something, compared with the play without a fault:
+
+| notation | meaning |
+| --- | --- |
+| call +3 min, call -90 s | the last call of a run is later or earlier |
+| +1 call, -1 call | more or fewer calls of the target; likewise events and notices |
+| +1 empty attempt | an attempt counts, but did not call the target |
+| end +3 min | a run ends later |
+| settled +3 min | locks, waiting runs and messages are gone later |
+| request repeated | the caller of the API repeats its request |
+
+Writes are named by component (without one: the worker), request and item ([items](data.md)): `RUN RUNNING` is the
+record of a run at the start of an attempt, `ACTIVE` the overlap lock, `CURSOR` a claim, `WAKE` a timer.
+`delete message` removes a processed message. Numbers count the writes of a kind: `PutItem ACTIVE 1, 3` are its first
+and third.
 """
 
 
 def rows(story: Story) -> Iterator[tuple[Point, dict[Fault, str]]]:
-    """The story's rows, each with its cells."""
+    """The story's writes, each with the effect of each fault."""
     calm = play(story)
+    assert calm.problems == (), f"{story.name}: {calm.problems}"
     for point in calm.points:
         yield point, {fault: cell(story, calm, point, fault) for fault in faults_of(point)}
 
@@ -59,15 +73,40 @@ def cell(story: Story, calm: Played, point: Point, fault: Fault) -> str:
     found = play(story, Aim(point, fault))
     assert found.struck, f"{story.name}: {point} was not met again"
     wrong = f"{WRONG} ({'; '.join(found.problems)}): " if found.problems else ""
-    return wrong + in_words(calm.ending, found.ending)
+    return wrong + effect(calm.ending, found.ending)
 
 
 def section(story: Story, rows: Iterable[tuple[Point, Mapping[Fault, str]]]) -> str:
-    """The story's part of the page."""
-    lines = [f"## {story.name}", "", story.tells, "", _row("write", *(fault.value for fault in Fault))]
-    lines.append(_row(*("---" for _ in range(1 + len(Fault)))))
-    lines += [_row(str(point), *(cells.get(fault, NOT_ASKED) for fault in Fault)) for point, cells in rows]
+    """The story's part of the page: a count of the faults without an effect, and a row for each kind of effect."""
+    found = list(rows)
+    every = [each for _, effects in found for each in effects.values()]
+    writes: dict[str, dict[tuple[str, str, str], list[int]]] = defaultdict(lambda: defaultdict(list))
+    for point, effects in found:
+        if changed := _changed(effects):
+            writes[changed][point.component, point.operation, point.what].append(point.ordinal)
+    lines = [f"## {story.name}", "", story.tells, ""]
+    lines.append(
+        f"{len(every)} faults at {len(found)} writes: {every.count(NO_EFFECT)} without an effect, "
+        f"{every.count(REPEATED)} with a repeated request only."
+    )
+    lines += ["", "| writes | effect |", "| --- | --- |"]
+    for changed, kinds in writes.items():
+        lines.append(f"| {'; '.join(_named(kind, ordinals) for kind, ordinals in kinds.items())} | {changed} |")
     return "\n".join(lines) + "\n"
+
+
+def _changed(effects: Mapping[Fault, str]) -> str:
+    faults: dict[str, list[str]] = defaultdict(list)
+    for fault, found in effects.items():
+        if found not in (NO_EFFECT, REPEATED):
+            faults[found].append(SHORT[fault])
+    return " · ".join(f"{', '.join(names)}: {found}" for found, names in faults.items())
+
+
+def _named(kind: tuple[str, str, str], ordinals: list[int]) -> str:
+    component, operation, what = kind
+    numbers = "" if ordinals == [1] else f" {', '.join(map(str, ordinals))}"
+    return f"{'' if component == 'worker' else f'{component}: '}{operation} {what}".rstrip() + numbers
 
 
 def page(sections: Mapping[str, str]) -> str:
@@ -83,28 +122,6 @@ def kept_sections() -> dict[str, str]:
     return {each.partition("\n")[0].removeprefix("## "): each.rstrip("\n") + "\n" for each in found}
 
 
-def kept() -> dict[tuple[str, str, str], str]:
-    """The cells of the page as it is kept."""
-    cells: dict[tuple[str, str, str], str] = {}
-    story = ""
-    for line in PAGE.read_text().splitlines():
-        if heading := re.fullmatch(r"## (.+)", line):
-            story = heading[1]
-        if line.startswith("| ") and not line.startswith(("| ---", "| write")):
-            point, *told = (part.strip() for part in line.strip("|").split(" | "))
-            cells |= {(story, point, fault): said for fault, said in zip(Fault, told, strict=True) if said != NOT_ASKED}
-    return cells
-
-
-def kept_points(cells: Cells, story: Story) -> list[str]:
-    """The writes of a story, as the page has them."""
-    return list(dict.fromkeys(point for name, point, _ in cells if name == story.name))
-
-
 def named(name: str) -> Story:
     """The story of that name."""
     return next(story for story in STORIES if story.name == name)
-
-
-def _row(*parts: str) -> str:
-    return f"| {' | '.join(parts)} |"

@@ -67,7 +67,7 @@ class Stage(World):
         self.reports.append(batch.report)
         if batch.retained:
             return True
-        return self.danger.of_port(DELETE, "that was worked on") in (Fault.DIES_BEFORE, Fault.REFUSED)
+        return self.danger.of_port(DELETE, "") in (Fault.DIES_BEFORE, Fault.REFUSED)
 
     def reconcile_once(self) -> None:
         """The dead-letter reconciler, whether or not it lives to its end."""
