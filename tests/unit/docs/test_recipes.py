@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md: each diff applies to this tree, touches few files and does what it says."""
+"""The recipes in docs/recipes: each diff applies to this tree, touches few files and does what it says."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 
 from tests.support.template import ROOT
 
+FOLDER = ROOT / "docs" / "recipes"
 PAGE = ROOT / "CONTRIBUTING.md"
-BLOCK = re.compile(r"^<!-- recipe: (\w+) -->\n.*?^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PACKAGE = Path("layers/duecourse/python")
 CLIENT = PACKAGE / "duecourse/client"
 GENERATED = {
@@ -130,8 +130,8 @@ assert "audit-slow" in alarms("prod")
 
 
 def diffs() -> dict[str, str]:
-    """The diffs of the page by their names."""
-    return dict(BLOCK.findall(PAGE.read_text(encoding="utf-8")))
+    """The diffs by their names."""
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.diff"))}
 
 
 def touched(diff: str) -> list[str]:
@@ -139,8 +139,11 @@ def touched(diff: str) -> list[str]:
     return re.findall(r"^\+\+\+ b/(\S+)$", diff, re.MULTILINE)
 
 
-def test_recipes_are_shown_on_the_page() -> None:
+def test_recipes_are_listed_on_the_page_with_their_most_files() -> None:
+    listed = re.findall(r"\(docs/recipes/(\w+)\.diff\) \| (\d+) \|", PAGE.read_text(encoding="utf-8"))
+
     assert set(diffs()) == set(RECIPES)
+    assert {name: int(most) for name, most in listed} == {name: recipe.most for name, recipe in RECIPES.items()}
 
 
 @pytest.mark.parametrize("name", RECIPES)
