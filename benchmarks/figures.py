@@ -145,11 +145,6 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "idle.bare": lambda r: plain(
         _month(r)["total"] - _idle("alarms", "bulk_polls", "customer_key", "customer_key_requests")(r)
     ),
-    "idle.rest": lambda r: plain(
-        _month(r)["total"]
-        - _idle("alarms", "lane_polls", "bulk_polls", "customer_key", "customer_key_requests")(r)
-        - _idle("shard_queue_messages", "shard_queue_empty_polls")(r)
-    ),
     "idle.32": lambda r: usd(_shards(r, 32)),
     "idle.256": lambda r: usd(_shards(r, 256)),
     "idle.shard": lambda r: plain(_shards(r, 17) - _shards(r, 16)),
