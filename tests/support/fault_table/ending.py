@@ -97,9 +97,9 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
             case "ACTIVE" if item["holder"]["S"]:  # one without a holder only says until when calls may be at work
                 yield "a lock"
             case "LINE":
-                yield "a run in line"
+                yield "a run in the wait queue"
             case "WATCH":
-                yield "a watch of the line"
+                yield "a watch of a wait queue"
             case "RUN" if item["state"]["S"] not in ("SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"):
                 yield f"a run that is {item['state']['S']}"
 

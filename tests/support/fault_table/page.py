@@ -42,10 +42,11 @@ for each write and each fault:
 Whatever the fault, each occurrence has one record, no run is called more often than its job allows, no two attempts run
 at the same time, and each dead run is announced, has a dead letter and can be redriven.
 
-A story lists only the faults that change something, compared with the play without a fault:
+A story lists only the faults that change something, compared with the play without a fault. A delay of less than ten
+seconds is no change.
 
 | notation | meaning |
-| --- | --- |
+|---|---|
 | call +3 min, call -90 s | the last call of a run is later or earlier |
 | +1 call, -1 call | more or fewer calls of the target; likewise events and notices |
 | +1 empty attempt | an attempt counts, but did not call the target |
@@ -89,7 +90,7 @@ def section(story: Story, rows: Iterable[tuple[Point, Mapping[Fault, str]]]) -> 
         f"{len(every)} faults at {len(found)} writes: {every.count(NO_EFFECT)} without an effect, "
         f"{every.count(REPEATED)} with a repeated request only."
     )
-    lines += ["", "| writes | effect |", "| --- | --- |"]
+    lines += ["", "| writes | effect |", "|---|---|"]
     for changed, kinds in writes.items():
         lines.append(f"| {'; '.join(_named(kind, ordinals) for kind, ordinals in kinds.items())} | {changed} |")
     return "\n".join(lines) + "\n"

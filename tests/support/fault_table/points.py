@@ -55,7 +55,7 @@ def _times(what: str, count: int) -> str:
 
 def _message(message: RunMessage) -> str:
     if message.watch is not None:
-        return "watch of the line"
+        return "watch of the wait queue"
     if message.waited:
         return f"call of a waiting run ({message.kind})"
     range_ = " of a range" if message.count > 1 else ""

@@ -11,6 +11,8 @@ from tests.support.fault_table.ending import Ending, Name, Record
 
 NO_EFFECT = "no effect"
 REPEATED = "request repeated"
+SHORT_SECONDS = 10
+"""A shorter delay is no effect: it is that of a try after a few seconds."""
 
 
 def effect(calm: Ending, found: Ending) -> str:
@@ -88,16 +90,16 @@ def _later(calm: Ending, found: Ending) -> Iterable[str]:
     before, after = ({each.name: each.at for each in one.calls} for one in (calm, found))
     moved = [after[name] - before[name] for name in before if name in after]
     late, early = max(moved, default=0.0), -min(moved, default=0.0)
-    if late >= 1:
+    if late >= SHORT_SECONDS:
         yield f"call +{_long(late)}"
-    if early >= 1:
+    if early >= SHORT_SECONDS:
         yield f"call -{_long(early)}"
     before, after = ({each.name: each.finished_at or 0.0 for each in one.records} for one in (calm, found))
     ended = max((after[name] - before[name] for name in before if name in after), default=0.0)
-    if ended >= 1 and abs(ended - late) >= 1:
+    if ended >= SHORT_SECONDS and abs(ended - late) >= 1:
         yield f"end +{_long(ended)}"
     settled = found.settled_at - calm.settled_at
-    if not found.repaired and settled >= max(late, ended, 0) + 1:
+    if not found.repaired and settled >= max(late + 1, ended + 1, SHORT_SECONDS):
         yield f"settled +{_long(settled)}"
 
 

@@ -1,0 +1,87 @@
+"""The words of the documentation: none that a reader stumbles over, and not too many."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in (
+        *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+    )
+}
+MOST_WORDS = 60_000
+"""State each fact once and link to it; raise this bound only for a new feature."""
+
+AVOIDED = {
+    "nobody, somebody, anybody": r"nobody|somebody|anybody",
+    "whoever, whomever, whose turn": r"whoever|whomever|whose turn",
+    "told, tells": r"told|tells?",
+    "stands (for, at, there)": r"stands?",
+    "in vain": r"in vain",
+    "by hand: manually, on request": r"by hand",
+    "anew: again, new": r"anew",
+    "line, in line: wait queue": r"in line|waiting lines?",
+    "set aside: quarantined": r"set aside",
+    "narrowed scope: tag-scoped permission": r"narrowed",
+    "patrol: index repair": r"patrol(?:s|led)?",
+    "sweep: dead-letter reconciler": r"swe(?:ep|eps|pt)",
+    "member of a workflow: step": r"members?",
+    "jobs before it: upstream steps": r"jobs? before (?:it|them)",
+    "owes": r"owes?",
+    "beside oneself and besides: also": r"besides",
+    "goes well, goes on: succeeds, continues": r"goes (?:well|on)|went (?:well|on)",
+    "rings: goes off": r"rings?",
+    "mend: correct, repair": r"mends?|mended",
+    "asks: requires, requests, prompts, calls": r"asks?|asked|asking",
+    "whom": r"whom",
+}
+"""What to avoid, with the field's term."""
+
+NAMED = re.compile(r"(?<=\|)[ ◆,]*(?:(?:api|audit|dispatch|execute|sweep|patrol)[ ◆,]*)+(?=\|)")
+"""A cell with names of functions."""
+
+
+def prose(page: str) -> str:
+    """A page without code, comments, the targets of links and what is made from the API's code."""
+    page = re.sub(r"<!-- routes.*?<!-- end of routes -->", "", page, flags=re.DOTALL)
+    page = re.sub(r"^ *```.*?^ *```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    page = re.sub(r"<!--.*?-->", "", page, flags=re.DOTALL)
+    return NAMED.sub("", re.sub(r"`[^`]*`", "", re.sub(r"\]\([^)\s]*\)", "]", page)))
+
+
+def words(page: str) -> int:
+    """How many words a page has: tokens with a letter or a digit, code included, comments not."""
+    return sum(
+        re.search(r"\w", token) is not None for token in re.sub(r"<!--.*?-->", "", page, flags=re.DOTALL).split()
+    )
+
+
+@pytest.mark.parametrize("avoided", AVOIDED)
+def test_words_of_the_documentation_are_the_terms_of_the_field(avoided: str) -> None:
+    word = re.compile(rf"\b(?:{AVOIDED[avoided]})\b", re.IGNORECASE)
+    found = [
+        f"{name}: {line.strip()}"
+        for name, page in PAGES.items()
+        for line in prose(page).splitlines()
+        if word.search(line)
+    ]
+    assert found == []
+
+
+def test_words_of_the_documentation_are_few() -> None:
+    counted = {name: words(page) for name, page in PAGES.items()}
+    assert sum(counted.values()) <= MOST_WORDS, sorted(counted.items(), key=lambda each: -each[1])[:10]
+
+
+@pytest.mark.parametrize(
+    "term",
+    ["DAG", "misfire", "catch-up", "upstream", "tombstone", "circuit breaker", "concurrency key", "data interval"],
+)
+def test_words_that_people_search_for_are_in_the_glossary(term: str) -> None:
+    assert term in PAGES["docs/concepts.md"].partition("## Glossary")[2]
