@@ -13,7 +13,7 @@ LOGGED = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "observability.md").
 
 CODE = "\n".join(re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 CALLS = re.findall(
-    r'^(actions|counted|crashes|logged|sources|rule_of) (?:"([^"]+)"|(\w+))(?: (\d+) ?(.*))?$', CODE, re.MULTILINE
+    r'^(actions|counted|crashes|logged|event_sources|rule_of) (?:"([^"]+)"|(\w+))(?: (\d+) ?(.*))?$', CODE, re.MULTILINE
 )
 
 
