@@ -43,7 +43,7 @@ Whatever the fault, each occurrence has one record, no run is called more often 
 at the same time, and each dead run is announced, has a dead letter and can be redriven.
 
 A story lists only the faults that change something, compared with the play without a fault. A delay of less than ten
-seconds is no change.
+seconds is no change; nor are locks, waiting runs and messages that are removed up to five minutes later.
 
 | notation | meaning |
 |---|---|
@@ -51,7 +51,7 @@ seconds is no change.
 | +1 call, -1 call | more or fewer calls of the target; likewise events and notices |
 | +1 empty attempt | an attempt counts, but did not call the target |
 | end +3 min | a run ends later |
-| settled +3 min | locks, waiting runs and messages are gone later |
+| settled +9 min | locks, waiting runs and messages are removed later |
 | request repeated | the caller of the API repeats its request |
 
 Writes are named by component (without one: the worker), request and item ([items](data.md)): `RUN RUNNING` is the

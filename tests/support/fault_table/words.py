@@ -14,6 +14,9 @@ REPEATED = "request repeated"
 SHORT_SECONDS = 10
 """A shorter delay is no effect: it is that of a try after a few seconds."""
 
+SETTLED_SECONDS = 300
+"""So late may be settled what a dead process left: its message returns, or the reconciler is called."""
+
 
 def effect(calm: Ending, found: Ending) -> str:
     """How an ending differs from that without a fault."""
@@ -99,7 +102,7 @@ def _later(calm: Ending, found: Ending) -> Iterable[str]:
     if ended >= SHORT_SECONDS and abs(ended - late) >= 1:
         yield f"end +{_long(ended)}"
     settled = found.settled_at - calm.settled_at
-    if not found.repaired and settled >= max(late + 1, ended + 1, SHORT_SECONDS):
+    if not found.repaired and settled >= max(late + 1, ended + 1, SETTLED_SECONDS):
         yield f"settled +{_long(settled)}"
 
 
