@@ -1,12 +1,16 @@
-"""Slow targets of one tenant: how late another tenant's runs start on the local stack, without seats and with them.
+"""Slow targets of four tenants: how late another tenant's runs start on the local stack, without seats and with them.
 
-    python -m benchmarks.slow [--calls 10] [--call-seconds 55] [--runs 40] [--json]
+    python -m benchmarks.slow [--tenants 4] [--calls 10] [--call-seconds 55] [--runs 40] [--json]
 
 Deploys stage local with a JWT authorizer and an issuer on loopback, as benchmarks/flood.py does. Tenant `quiet` has
-one job that fires every two seconds. Tenant `hostile` has --calls jobs, due one second after the other, each of whose
-calls takes --call-seconds; lane `normal` has four workers for each of its queues here. That is measured twice: with so
-many seats that every job has one, which is as it was before there were seats, and with stage local's own number. Every
-figure comes from the records of the quiet tenant's runs. The status is 1 unless its p99 stays within 5 s with seats.
+one job that fires every two seconds, and a workflow of two jobs, one after the other, that is due every four seconds.
+Each of --tenants hostile tenants has --calls jobs, due one second after the other, and a workflow of --calls jobs;
+each call takes --call-seconds. A tenant has four seats, as many as the quiet one needs, and the lane's queue for jobs
+with seats has two workers more than the hostile tenants can occupy; the bulk queue has stage local's four. That is
+measured twice: with so many seats that every job has one, which is as it was before there were seats, and with four.
+Every figure comes from the records of the quiet tenant's runs; a job of its workflow is late by the time from its due
+second, or from the end of the job before it, to its start. The status is 1 unless both p99 stay within 5 s with
+seats.
 """
 
 from __future__ import annotations
@@ -30,7 +34,6 @@ from benchmarks.about import about
 from benchmarks.arguments import positive
 from benchmarks.lanes_load import whole_second
 from duecourse.cli.local.demo.receiver import OK_PATH, CallLog, Receiver
-from infra.stages import stage_named
 from tests.support.deployed import deploy
 from tests.support.emulators import client, ministack
 from tests.support.issuer import AUDIENCE, issuing
@@ -41,8 +44,16 @@ EVERY = 2
 """Seconds between two runs of the quiet tenant's job."""
 
 SCOPES = "jobs:read jobs:write"
-WHO, NAMES = ("quiet", "hostile"), ("before", "seats")
+NAMES = ("before", "seats")
 """Each measurement has tenants of its own, whose seats are all free."""
+
+QUEUE = "ExecuteNormalFunctionQueue"
+"""How the logical name of the event source begins whose queue is for jobs with seats."""
+
+SEATS = 4
+"""The quiet tenant's job, its workflow and the two jobs of that."""
+
+SPARE_WORKERS = 2
 
 AHEAD = timedelta(seconds=20)
 """How long before its first run the quiet tenant's job is created: the API and the workers start cold."""
@@ -53,8 +64,11 @@ HEAD_START = timedelta(seconds=15)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """So many calls of `seconds` by the hostile tenant, so many `runs` of the quiet one."""
+    """So many calls of `seconds` by jobs of each hostile tenant, and by a workflow of it; so many `runs` of the quiet
+    one.
+    """
 
+    tenants: int
     calls: int
     seconds: int
     runs: int
@@ -62,7 +76,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The deployed stage, as both tenants see it."""
+    """The deployed stage, as the tenants see it."""
 
     endpoint: str
     api: str
@@ -79,9 +93,16 @@ class Stage:
 
     def create(self, tenant: str, job_id: str, schedule: str, seconds: int, **more: Any) -> None:
         """One job whose call takes so long."""
+        self._ask("POST", "/v1/jobs", tenant, json={"id": job_id, "schedule": schedule, **more, **self._job(seconds)})
+
+    def put(self, tenant: str, workflow: str, jobs: dict[str, tuple[str, ...]], seconds: int, **more: Any) -> None:
+        """A workflow of jobs, by the names of those before them, whose calls take so long."""
+        members = {name: {"job": self._job(seconds), "after": list(before)} for name, before in jobs.items()}
+        self._ask("PUT", f"/v1/workflows/{workflow}", tenant, json={"jobs": members, **more})
+
+    def _job(self, seconds: int) -> dict[str, Any]:
         target = {"type": "http", "url": f"{self.receiver}{OK_PATH}?seconds={seconds}"}
-        body = {"id": job_id, "schedule": schedule, "target": target, "timeout_seconds": 80, **more}
-        self._ask("POST", "/v1/jobs", tenant, json=body)
+        return {"target": target, "timeout_seconds": 80}
 
     def runs(self, tenant: str, job_id: str) -> list[dict[str, Any]]:
         """The runs of a tenant's job."""
@@ -105,71 +126,102 @@ class Stage:
 
 
 @contextmanager
-def deployed() -> Iterator[Stage]:
-    """The local stage with tokens for both tenants, and a receiver for their calls."""
+def deployed(tenants: int) -> Iterator[Stage]:
+    """The local stage with tokens for all tenants, and a receiver for their calls."""
+
+    def widen(made: dict[str, Any]) -> None:
+        (source,) = (each for name, each in made["Resources"].items() if name.startswith(QUEUE))
+        source["Properties"]["ScalingConfig"] = {"MaximumConcurrency": SEATS * tenants + SPARE_WORKERS}
+
+    who = [f"quiet-{name}" for name in NAMES] + [f"hostile-{n}-{name}" for n in range(tenants) for name in NAMES]
     with TemporaryDirectory(prefix="duecourse-slow-") as name, Receiver(CallLog()) as receiver:
         folder = Path(name)
         (folder / "ministack").mkdir()
         print("deploying ...", file=sys.stderr)
         with issuing() as issuer, ministack(folder / "ministack") as endpoint:
-            outputs = deploy(endpoint, issuer=issuer.url, audience=AUDIENCE)
+            outputs = deploy(endpoint, widen, issuer=issuer.url, audience=AUDIENCE)
             yield Stage(
                 endpoint=endpoint,
                 api=f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/$default",
                 function=outputs["ApiFunction"],
                 receiver=receiver.url,
-                tokens={f"{who}-{name}": issuer.token(f"{who}-{name}", SCOPES) for who in WHO for name in NAMES},
+                tokens={each: issuer.token(each, SCOPES) for each in who},
             )
 
 
 def measure(stage: Stage, plan: Plan, name: str) -> dict[str, Any]:
-    """Let both tenants' jobs fire; how late the quiet one's runs started, without the first ones, which start cold."""
-    print(f"{name}: {plan.calls} calls of {plan.seconds} s", file=sys.stderr)
-    first = whole_second(AHEAD)
+    """Let all tenants' jobs fire; how late the quiet one's runs started, without the first ones, which start cold."""
+    print(f"{name}: {plan.tenants} x 2 x {plan.calls} calls of {plan.seconds} s", file=sys.stderr)
+    quiet = f"quiet-{name}"
+    first = whole_second(AHEAD + timedelta(seconds=plan.tenants * plan.calls // 5))
     begin = first + HEAD_START
-    stage.create(f"quiet-{name}", "quiet", f"rate({EVERY} seconds)", 0, start=_instant(first))
-    for number in range(plan.calls):
-        at = f"at({begin + timedelta(seconds=number):%Y-%m-%dT%H:%M:%S})"
-        stage.create(f"hostile-{name}", f"slow-{number}", at, plan.seconds)
+    stage.create(quiet, "quiet", f"rate({EVERY} seconds)", 0, start=_instant(first))
+    chain = {"one": (), "two": ("one",)}
+    stage.put(quiet, "chain", chain, 0, schedule=f"rate({2 * EVERY} seconds)", start=_instant(first))
+    for tenant in (f"hostile-{number}-{name}" for number in range(plan.tenants)):
+        slow: dict[str, tuple[str, ...]] = {f"slow-member-{number}": () for number in range(plan.calls)}
+        stage.put(tenant, "wide", slow, plan.seconds, schedule=_at(begin))
+        for number in range(plan.calls):
+            stage.create(tenant, f"slow-{number}", _at(begin + timedelta(seconds=number)), plan.seconds)
+    if datetime.now(UTC) > begin:
+        raise SystemExit(f"{name}: the jobs were not created in time; use fewer calls or tenants")
     over = begin + timedelta(seconds=EVERY * plan.runs)
-    ends = max(over, begin + timedelta(seconds=2 * plan.seconds)) + timedelta(
-        seconds=20
-    )  # those that waited, and a rest
+    # Those that waited, and a rest.
+    ends = max(over, begin + timedelta(seconds=2 * plan.seconds)) + timedelta(seconds=20)
     while datetime.now(UTC) < ends:
         time.sleep(1)
-    measured = [run for run in stage.runs(f"quiet-{name}", "quiet") if _instant(begin) <= run["due"] < _instant(over)]
-    late = sorted(run["lateness_seconds"] for run in measured if run.get("lateness_seconds") is not None)
-    ended = Counter(f"{run['state']} {run.get('reason') or ''}".strip() for run in measured)
-    if not late:
-        raise SystemExit(f"{name}: none of {len(measured)} runs has started: {dict(ended)}")
-    return {"runs": len(measured), "started": len(late), **_figures(late), "ended": dict(ended)}
+
+    def measured(job_id: str) -> list[dict[str, Any]]:
+        return [run for run in stage.runs(quiet, job_id) if _instant(begin) <= run["due"] < _instant(over)]
+
+    runs, ones, twos = measured("quiet"), measured("one"), measured("two")
+    ended = {run["occurrence"]: run["finished_at"] for run in ones}
+    own = [run["lateness_seconds"] for run in runs if run.get("lateness_seconds") is not None]
+    late_members = [
+        (_read(run["started_at"]) - _read(ended[run["occurrence"]] if run["job_id"] == "two" else run["due"]))
+        for run in ones + twos
+        if run["started_at"] is not None
+    ]
+    states = Counter(f"{run['state']} {run.get('reason') or ''}".strip() for run in runs + ones + twos)
+    if not own or not late_members:
+        raise SystemExit(f"{name}: none of {len(runs)} runs has started: {dict(states)}")
+    return {
+        "runs": len(runs),
+        "started": len(own),
+        **_figures(own),
+        "members": {"runs": len(ones) + len(twos), "started": len(late_members), **_figures(late_members)},
+        "ended": dict(states),
+    }
 
 
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--calls", type=positive, default=10, help="slow calls of the hostile tenant")
+    parser.add_argument("--tenants", type=positive, default=4, help="hostile tenants")
+    parser.add_argument("--calls", type=positive, default=10, help="slow jobs of each, and as many in a workflow")
     parser.add_argument("--call-seconds", type=positive, default=55, help="how long each of them takes")
     parser.add_argument("--runs", type=positive, default=40, help="runs of the quiet tenant that are measured")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     given = parser.parse_args()
-    plan = Plan(given.calls, given.call_seconds, given.runs)
-    own = stage_named("local").lanes["normal"].seats
-    with deployed() as stage:
+    plan = Plan(given.tenants, given.calls, given.call_seconds, given.runs)
+    with deployed(plan.tenants) as stage:
         stage.have_seats(EVERY_SEAT)
         before = measure(stage, plan, NAMES[0])
-        stage.have_seats(own)
+        stage.have_seats(SEATS)
         now = measure(stage, plan, NAMES[1])
     figures = {
+        "tenants": plan.tenants,
         "calls": plan.calls,
         "call_seconds": plan.seconds,
-        "seats": own,
+        "seats": SEATS,
         "quiet_without_seats_seconds": before,
         "quiet_with_seats_seconds": now,
     }
     kept = {
         "quiet_p99_within_5_s_with_seats": now["p99"] <= BAR_SECONDS,
+        "quiet_members_p99_within_5_s_with_seats": now["members"]["p99"] <= BAR_SECONDS,
         "quiet_runs_started_with_seats": now["started"] >= 0.9 * plan.runs,
+        "quiet_members_started_with_seats": now["members"]["started"] >= 0.9 * plan.runs,
     }
     document = {**about("slow", ["ministack"]), **figures, "budgets": kept}
     table = "\n".join(f"{name:32} {value}" for name, value in {**figures, **kept}.items())
@@ -181,7 +233,16 @@ def _instant(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _figures(late: list[float]) -> dict[str, float]:
+def _at(at: datetime) -> str:
+    return f"at({at:%Y-%m-%dT%H:%M:%S})"
+
+
+def _read(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()
+
+
+def _figures(given: list[float]) -> dict[str, float]:
+    late = sorted(given)
     return {
         "p50": round(late[len(late) // 2], 3),
         "p99": round(late[int(len(late) * 0.99)], 3),
