@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.about import about
 from benchmarks.wire.metered import Metered
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.testing.clock import SettableClock
 from tests.support import in_process
 from tests.support.api import BODY, ApiClient, api_settings

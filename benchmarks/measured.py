@@ -18,7 +18,7 @@ SUFFIXES = {".py", ".ts", ".tsx", ".txt", ".json"}
 _DISPATCH = tuple(
     f"{CORE}/{part}"
     for part in (
-        *(f"domain/jobs/{module}.py" for module in ("cursor", "plan", "policies", "sharding")),
+        *(f"domain/jobs/{module}.py" for module in ("cursor", "job", "plan")),
         "domain/schedules",
         "usecases/dispatch",
         "adapters/dynamodb/cursors",
@@ -32,7 +32,10 @@ _EXECUTE = tuple(
 _WORKFLOWS = tuple(
     f"{CORE}/{part}" for part in ("domain/workflows", "usecases/workflows", "adapters/dynamodb/workflows.py")
 )
-_JOBS = tuple(f"{CORE}/{part}" for part in ("usecases/jobs", "adapters/dynamodb/jobs", "domain/jobs"))
+_JOBS = tuple(
+    f"{CORE}/{part}"
+    for part in ("usecases/jobs", "usecases/tenants.py", "adapters/dynamodb/jobs", "domain/jobs", "domain/tenants")
+)
 _STAGE = ("infra/stages.py", "infra/settings")
 _COUNTS = ("benchmarks/results/dispatch.json", "benchmarks/results/execute.json")
 
@@ -51,7 +54,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "hops": (*_WORKFLOWS, *_EXECUTE, "benchmarks/hops"),
     "flood": (f"{CORE}/api", *_JOBS, *_STAGE, "benchmarks/flood.py"),
     "requests": (f"{CORE}/api", *_JOBS, *_WORKFLOWS, "benchmarks/requests"),
-    "seats": (f"{CORE}/domain/jobs", *_STAGE, "benchmarks/seats"),
+    "seats": (f"{CORE}/domain/jobs", f"{CORE}/domain/tenants", *_STAGE, "benchmarks/seats"),
     "slow": (*_EXECUTE, f"{CORE}/domain/jobs", *_STAGE, "benchmarks/slow.py"),
     "console": ("console/src", f"{CORE}/api", "benchmarks/console.py"),
 }

@@ -29,7 +29,7 @@ from cronsim import CronSim
 
 from benchmarks.about import about
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.compile import forget
+from duecourse.domain.schedules.schedule import forget
 
 START = 1_772_524_800  # 2026-03-03T08:00:00Z: the rows cross a change of summer time
 RUN = 100

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.about import about
 from benchmarks.wire.metered import Metered
-from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.limits import MAX_DELAY_SECONDS
 from tests.support import in_process

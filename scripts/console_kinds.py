@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.targets.kinds import TARGETS, TargetField, TargetKind
 
 FILE = Path(__file__).resolve().parent.parent / "console" / "src" / "shared" / "kinds.json"

@@ -14,7 +14,7 @@ from benchmarks.burst.limits import DOUBLING_SECONDS, INDEX_WRITES, PARTITION_WR
 from benchmarks.burst.rounds import TICK_SECONDS, Dispatchers, Mark, Station
 from benchmarks.burst.settings import Scenario
 from benchmarks.burst.store import TENTH, Tables
-from duecourse.domain.jobs.policies import MissedPolicy
+from duecourse.domain.jobs.job import MissedPolicy
 from duecourse.usecases.dispatch.tick import Tick
 
 SAMPLE_JOBS = 40_000

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.sharding import shard_of
+from duecourse.domain.jobs.cursor import Cursor, shard_of
 from duecourse.domain.schedules import ScheduleSpec
 
 TENANT = "acme"

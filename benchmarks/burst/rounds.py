@@ -16,9 +16,8 @@ from benchmarks.burst.limits import FIFO_CALLS, SEND_BATCH
 from benchmarks.burst.settings import Scenario
 from benchmarks.burst.store import Cursors, Lanes, RoundClock, Tables
 from duecourse.ports import Progress
-from duecourse.usecases.dispatch.claiming import Claiming
-from duecourse.usecases.dispatch.dispatch import Dispatch, DispatchRules
-from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.dispatch.claim import Claiming, Skipping
+from duecourse.usecases.dispatch.round import Dispatch, DispatchRules
 from duecourse.usecases.report import Report
 
 TICK_SECONDS = 60

@@ -13,8 +13,7 @@ from benchmarks.burst.jobs import BURST, ShardJobs
 from benchmarks.burst.ledger import ALIGNMENT, CPU, DUE_READS, DUE_WRITES, JOBS_WRITES, SENDS, TABLE, Ledger
 from benchmarks.burst.limits import PARTITION_READS, PARTITION_WRITES, SEND_BATCH, STATEMENTS
 from benchmarks.burst.settings import Assumptions, Setting
-from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.sharding import bucket_of
+from duecourse.domain.jobs.cursor import Cursor, bucket_of
 from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult, Outgoing, StoreBusyError, Timer
 
 TENTH = 10

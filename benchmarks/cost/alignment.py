@@ -10,12 +10,10 @@ from benchmarks.burst.limits import SEND_BATCH, STATEMENTS
 from benchmarks.burst.rounds import Numbered, Untouched
 from benchmarks.burst.settings import Assumptions
 from benchmarks.dispatch.cases import NOW, PAGE, SHARD, SHARDS, named
-from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.sharding import bucket_of
+from duecourse.domain.jobs.cursor import Cursor, bucket_of
 from duecourse.ports import Claim, Claimed, ClaimResult, Outgoing
-from duecourse.usecases.dispatch.claiming import Claiming
-from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
-from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.dispatch.claim import Claiming, Skipping
+from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
 
 PHASES = 20
 """Rounds, each begun another twentieth of a second later: nobody knows when in its second a round begins."""

@@ -21,8 +21,8 @@ from typing import Any
 
 from benchmarks.cost.idle import IdleRound
 from benchmarks.wire.client import wire
-from duecourse.domain.jobs.sharding import BUCKET_SECONDS, bucket_of
-from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS
+from duecourse.domain.jobs.cursor import BUCKET_SECONDS, bucket_of
+from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARD = 7

@@ -10,9 +10,8 @@ from zoneinfo import ZoneInfo
 
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.keys import Item
-from duecourse.domain.jobs.cursor import Cursor, cursor_for
+from duecourse.domain.jobs.cursor import Cursor, cursor_for, shard_of
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.sharding import shard_of
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget
 

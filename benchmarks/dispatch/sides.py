@@ -13,9 +13,9 @@ import orjson
 from benchmarks.dispatch.cases import NOW, PAGE, SHARD, SHARDS, Case, items
 from benchmarks.wire.client import WireAt
 from duecourse.adapters.aws.clients import AwsClients
-from duecourse.domain.jobs.sharding import slot_of
+from duecourse.domain.jobs.cursor import slot_of
 from duecourse.settings import DispatchSettings
-from duecourse.usecases.dispatch.dispatch import Dispatch
+from duecourse.usecases.dispatch.round import Dispatch
 from duecourse.wiring import Wiring
 
 CORRELATION_ID = "5e0fbc94-0000-4000-8000-000000000000"

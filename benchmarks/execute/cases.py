@@ -8,8 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from duecourse.adapters.dynamodb.jobs import job_item
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Lane, Overlap, Precision
+from duecourse.domain.jobs.job import Job, Lane, Overlap, Precision
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget

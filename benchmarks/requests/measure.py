@@ -15,15 +15,15 @@ from benchmarks.requests.cost import Cost
 from benchmarks.requests.of_jobs import busy, seldom, wide
 from benchmarks.requests.of_runs import LETTERS
 from benchmarks.requests.of_workflows import DEFINED, GRAPH, NAMES, member
-from duecourse.api.paging import job_page_token
+from duecourse.api.query import job_page_token
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.bucket import Bucket, BucketChange
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
-from duecourse.domain.workflows.ends import End
+from duecourse.domain.tenants.rate import Bucket, BucketChange
+from duecourse.domain.workflows.graph import End
 from duecourse.ports import BucketConflict
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.workflows.claims import ref_of
+from duecourse.usecases.workflows.manage import ref_of
 from tests.support import in_process
 from tests.support.api import ApiClient, Context, api_settings
 from tests.support.api_events import jwt_caller

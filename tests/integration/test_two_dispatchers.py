@@ -13,14 +13,13 @@ from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.adapters.system import SystemClock, SystemRandomness
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.jobs.sharding import bucket_of
+from duecourse.domain.jobs.cursor import bucket_of
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
-from duecourse.usecases.dispatch.claiming import Claiming
-from duecourse.usecases.dispatch.dispatch import Dispatch
-from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.dispatch.claim import Claiming, Skipping
+from duecourse.usecases.dispatch.round import Dispatch
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.work_item import ReceivedMessage, WorkerRules
 from duecourse.wiring import Wiring

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.jobs.bucket import Bucket, BucketChange, BucketRules, changed, take
+from duecourse.domain.tenants.rate import Bucket, BucketChange, BucketRules, changed, take
 from duecourse.ports import BucketConflict
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.jobs.limits import LEASE_SECONDS, Limits
+from duecourse.usecases.tenants import LEASE_SECONDS, Limits
 from tests.support.limits import MemoryLimits
 
 START = 1_800_000_000.0

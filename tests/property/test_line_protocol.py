@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, MissedPolicy, Overlap, RetryPolicy
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found

@@ -8,9 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import Completion, Delivery, Job, MissedMode, MissedPolicy, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.api.app import Application
-from duecourse.domain.jobs.policies import Lane, Precision
+from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.messages import RunMessage
 from duecourse.ports import (

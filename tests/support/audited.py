@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.ports import AuditStore, Claim, ClaimResult, Depth
-from duecourse.usecases.maintenance.audit import Audit
-from duecourse.usecases.maintenance.audit_members import AuditMembers
-from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
-from duecourse.usecases.maintenance.compare_window import CompareWindow
+from duecourse.usecases.maintenance.audit import Audit, AuditMembers, ClassifyGaps, CompareWindow
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON
 from tests.support.tables import Tables

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Completion
+from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.states import Run
 from tests.support.api import Answered, ApiClient
 from tests.support.jobs import cursor, job

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from duecourse.checks.facts import Alarms, StageFigures
-from duecourse.domain.jobs.bucket import Bucket, BucketChange, changed
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.tenants.rate import Bucket, BucketChange, changed
 from duecourse.ports import BucketConflict, CloudWatchUnavailableError, Depth, Progress
 
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Completion
+from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Completion
+from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.states import Run, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept, Left, Shared, State, Worker

@@ -144,7 +144,7 @@ class Reach:
         if isinstance(value, ast.Name) and (helper := modules().get(module.imports.get(value.id, ""))):
             self.into(helper, node.attr)
         if isinstance(value, ast.Name) and isinstance(node.value, ast.Call):  # DeadIndex(...).newest(...)
-            made = resolve(module.imports.get(value.id, ""))
+            made = (module, value.id) if value.id in module.classes else resolve(module.imports.get(value.id, ""))
             if made is not None and made[1] in made[0].classes:
                 self.into(made[0], node.attr, made[0].classes[made[1]])
         if cls is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, RetryPolicy
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call

@@ -8,14 +8,13 @@ import pytest
 
 from duecourse.api.bodies.models import Rules
 from duecourse.api.bodies.validation import read_job
-from duecourse.api.problems.problems import Problem
+from duecourse.api.problems import Problem
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.policies import Precision
+from duecourse.domain.jobs.job import Precision
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, SqsTarget
 from duecourse.ports import RegisteredTask
-from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.jobs import anchored, first_occurrence
+from duecourse.usecases.jobs.change import Draft, anchored, first_occurrence
 from tests.support.api import ALLOWED, BODY
 from tests.support.tasks import Registered
 

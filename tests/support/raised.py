@@ -8,7 +8,7 @@ from random import Random
 
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.job import Job
-from duecourse.usecases.dispatch.dispatch import DispatchRules
+from duecourse.usecases.dispatch.round import DispatchRules
 from duecourse.usecases.dispatch.tick import Tick
 from tests.support.limits import MemoryMark
 from tests.support.tables import Tables

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.maintenance.index import Entry
 from duecourse.ports import IndexPage, Timer, Watch
-from duecourse.usecases.maintenance.index_check import IndexCheck
+from duecourse.usecases.maintenance.index_repair import IndexCheck
 from duecourse.usecases.report import Report
 from tests.support.jobs import cursor, moved
 from tests.support.line_model import Kept, Shared, State

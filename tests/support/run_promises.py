@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Delivery
+from duecourse.domain.jobs.job import Delivery, Job
 from duecourse.domain.runs.decision import (
     CancelAsked,
     Completed,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState

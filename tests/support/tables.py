@@ -10,7 +10,7 @@ from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
-from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
+from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.runs.lines import DynamoLines
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore

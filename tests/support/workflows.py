@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.jobs.job import Job, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Member

@@ -14,10 +14,9 @@ from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairSto
 from duecourse.api.api import Api
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.cursor import bucket_of
+from duecourse.domain.jobs.job import Job, Lane, Precision
 from duecourse.domain.jobs.plan import plan
-from duecourse.domain.jobs.policies import Lane, Precision
-from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
@@ -35,13 +34,11 @@ from duecourse.ports import (
 )
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.stage import Stage, settings_of_a_test
-from duecourse.usecases.dispatch.dispatch import DispatchRules
 from duecourse.usecases.dispatch.enqueue import outgoing
-from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.edit_jobs import Edited
+from duecourse.usecases.dispatch.round import DispatchRules
+from duecourse.usecases.jobs.change import Draft, Edited
 from duecourse.usecases.maintenance.clean_up import CleanUp
-from duecourse.usecases.maintenance.index_check import IndexCheck
-from duecourse.usecases.maintenance.index_repair import IndexRepair
+from duecourse.usecases.maintenance.index_repair import IndexCheck, IndexRepair
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Lane, Precision
+from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.settings import (
     AllowedTargets,
     ApiSettings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from duecourse.adapters.aws.alarms import FRESH_SECONDS, CloudWatchAlarms
+from duecourse.adapters.aws.cloudwatch import ALARMS_FRESH_SECONDS, CloudWatchAlarms
 from duecourse.testing.clock import SettableClock
 
 
@@ -26,7 +26,7 @@ def test_an_alarm_of_the_stage_is_found_while_it_rings(clients):
     quiet = alarms.alarms()
     assert (quiet.all, list(quiet.ringing)) == (1, [])
     cloudwatch.set_alarm_state(AlarmName=f"Duecourse/{stage}/runs-dying", StateValue="ALARM", StateReason="a test")
-    clock.advance(FRESH_SECONDS)
+    clock.advance(ALARMS_FRESH_SECONDS)
     (ringing,) = alarms.alarms().ringing
     assert (ringing.name, ringing.runbook) == ("runs-dying", "docs/runbooks.md#runs-dying")
     assert ringing.since is not None

@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from duecourse.adapters.aws.metrics import FRESH_SECONDS, CloudWatchMetrics
+from duecourse.adapters.aws.cloudwatch import METRICS_FRESH_SECONDS, CloudWatchMetrics
 from duecourse.checks.facts import Lateness, Outcomes
 from duecourse.checks.metrics import STEP_SECONDS, STEPS
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.testing.clock import SettableClock
 
 NOW = 1_795_243_620.0
@@ -46,7 +46,7 @@ def test_values_that_the_functions_wrote_are_figures_of_the_stage(clients):
     queue("high", NOW - 60, 5.0)
     queue("high-bulk", NOW - 120, 80.0)
     queue("low", NOW - 3600, 900.0)
-    clock.advance(FRESH_SECONDS)
+    clock.advance(METRICS_FRESH_SECONDS)
     found = metrics.figures()
 
     assert found.lateness == [Lateness(EARLIER, 0.2, pytest.approx(0.298, abs=0.003))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
+from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from tests.support.client_faults import READS, WRITES, FaultyClient

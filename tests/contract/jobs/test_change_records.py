@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
-from duecourse.domain.jobs.change_record import KEPT_DAYS, ChangeAction, ChangeRecord, asked, changed, created, deleted
+from duecourse.domain.jobs.document import KEPT_DAYS, ChangeAction, ChangeRecord, asked, changed, created, deleted
 from duecourse.ports import CreationTerms, JobQuotaError
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job

@@ -10,21 +10,18 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import total
+from duecourse.adapters.dynamodb.jobs.tenants import total
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.jobs.plan import plan
-from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import Claim, ClaimResult, CreationTerms, JobFilter, JobStore
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.faults import around, before
-from duecourse.usecases.dispatch.skipping import Skipping
-from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
+from duecourse.usecases.dispatch.claim import Skipping
+from duecourse.usecases.jobs.change import Draft, Edited, EditJobs, Jobs
 from duecourse.usecases.jobs.job_errors import JobChangedError, JobReachError, JobVersionError, Precondition
-from duecourse.usecases.jobs.jobs import Jobs
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 from tests.support.tasks import Registered

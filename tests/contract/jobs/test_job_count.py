@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import PARTS, PORTION, part_of
+from duecourse.adapters.dynamodb.jobs.tenants import PARTS, PORTION, part_of
 from duecourse.adapters.dynamodb.keys import tenant_key
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import total
+from duecourse.adapters.dynamodb.jobs.tenants import total
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, JobStore, KeyUsedError, UsedKey
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job

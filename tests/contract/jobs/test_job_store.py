@@ -6,10 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone
-from duecourse.domain.jobs.policies import Completion, EventKind, JobState, Lane, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.jobs.job import (
+    Completion,
+    EventKind,
+    Gone,
+    JobState,
+    Lane,
+    MissedMode,
+    MissedPolicy,
+    Overlap,
+    RetryPolicy,
+)
+from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.ports import CreationTerms, JobFilter, StoreBusyError
 from duecourse.testing.clock import SettableClock

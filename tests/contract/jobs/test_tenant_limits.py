@@ -8,10 +8,10 @@ from threading import Barrier
 import pytest
 
 from duecourse.adapters.dynamodb.keys import key
-from duecourse.domain.jobs.bucket import Add, Bucket, BucketRules, Restart
+from duecourse.domain.tenants.rate import Add, Bucket, BucketRules, Restart
 from duecourse.ports import BucketConflict, TenantLimits
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.jobs.limits import Limits
+from duecourse.usecases.tenants import Limits
 from tests.support.tables import Stores, Tables
 
 NOW = 1_795_262_400.123

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.sqs.depths import FRESH_SECONDS, SqsDepths
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.ports import Depth
 from duecourse.testing.clock import SettableClock
 from tests.support.queues import create_queue

@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.system import SystemClock, SystemRandomness
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.messages import read_run_message
 from duecourse.ports import Outgoing
 from tests.contract.queues.test_lanes import a_message

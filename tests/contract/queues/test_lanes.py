@@ -14,15 +14,14 @@ from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.adapters.system import SystemClock, SystemRandomness
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.jobs.plan import plan
-from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, RunMessage, read_run_message
 from duecourse.ports import Claimed, ClaimResult, Outgoing, Timer
 from duecourse.testing.clock import Numbered, SettableClock
-from duecourse.usecases.dispatch.enqueue import outgoing
-from duecourse.usecases.dispatch.timers import send_due_timers
+from duecourse.usecases.dispatch.enqueue import outgoing, send_due_timers
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender

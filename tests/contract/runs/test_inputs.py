@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.jobs.sharding import shard_of, slot_of
+from duecourse.domain.jobs.cursor import shard_of, slot_of
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Input, Timer

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.instants import to_basic
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import LinePosition
 from duecourse.messages import MessageKind, RunMessage

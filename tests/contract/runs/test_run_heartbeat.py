@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, Heartbeat, ProgressReport
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState

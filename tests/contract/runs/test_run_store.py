@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, RunState

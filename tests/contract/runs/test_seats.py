@@ -9,15 +9,12 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.system import SystemClock
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Lane, Overlap
-from duecourse.domain.jobs.seats import Seats
+from duecourse.domain.jobs.job import Job, Lane, Overlap
+from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import CreationTerms, SeatsChangedError
 from duecourse.testing.clock import Numbered, SettableClock
-from duecourse.usecases.dispatch.skipping import Skipping
-from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.edit_jobs import EditJobs
-from duecourse.usecases.jobs.jobs import JobLimits, Jobs
+from duecourse.usecases.dispatch.claim import Skipping
+from duecourse.usecases.jobs.change import Draft, EditJobs, JobLimits, Jobs
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 from tests.support.tasks import Registered

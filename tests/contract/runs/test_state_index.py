@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import UNSUCCESSFUL, Run, RunState, state_since
 from duecourse.ports import RunStore, StateMark

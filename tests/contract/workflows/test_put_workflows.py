@@ -10,16 +10,15 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
-from duecourse.domain.jobs.job import Job, Reservation
-from duecourse.domain.jobs.policies import JobState, Lane
-from duecourse.domain.jobs.seats import Seats
+from duecourse.domain.jobs.job import Job, JobState, Lane, Reservation
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
+from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
 from duecourse.ports import InlineExecutor, WorkflowStore
 from duecourse.testing.faults import around, before
-from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
     JobChangedError,
@@ -29,9 +28,10 @@ from duecourse.usecases.jobs.job_errors import (
 )
 from duecourse.usecases.jobs.membership import CLAIM_SECONDS, MemberError
 from duecourse.usecases.jobs.reservations import RESERVED_SECONDS
-from duecourse.usecases.workflows.cancel_runs import CancelRuns
-from duecourse.usecases.workflows.manage import GRAPH_DAYS, ManageWorkflows
-from duecourse.usecases.workflows.workflow_draft import (
+from duecourse.usecases.workflows.manage import (
+    GRAPH_DAYS,
+    CancelRuns,
+    ManageWorkflows,
     NoWorkflowError,
     WorkflowDraft,
     WorkflowInvalidError,

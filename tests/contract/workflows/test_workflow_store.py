@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.ids import RunName
-from duecourse.domain.workflows.ends import End, MemberEnds
-from duecourse.domain.workflows.graph import PART_MEMBERS, WorkflowRef
+from duecourse.domain.workflows.graph import PART_MEMBERS, End, MemberEnds, WorkflowRef
 from duecourse.ports import GraphMissingError, WorkflowStore
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job

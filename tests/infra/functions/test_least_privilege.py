@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import HttpTarget

@@ -9,8 +9,7 @@ import pytest
 
 from benchmarks.found import result_of
 from duecourse.cli.local.demo.dead_letters import DEPTH_METRIC
-from duecourse.domain.jobs.policies import Completion, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import CallableTarget, TaskTarget
 from tests.support.metric_contract import OURS, problem_of
 from tests.support.source import deployed

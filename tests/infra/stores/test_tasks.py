@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aws_cdk import App, Stack
 
-from duecourse.domain.targets.target_document import target_of
+from duecourse.domain.targets.kinds import target_of
 from infra.settings.targets_config import task_json
 from infra.stages import STAGES
 from infra.stores.tasks import TaskParameters

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from duecourse.domain.jobs.policies import Completion
+from duecourse.domain.jobs.job import Completion
 from duecourse.messages import MessageKind, read_run_message
 from tests.support.api import ApiClient
 from tests.support.api_events import api_event

@@ -9,15 +9,14 @@ import pytest
 
 from duecourse.domain.instants import to_basic, to_iso
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.jobs.plan import SkippedRange
-from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import LinePosition
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Claim, ClaimResult, Depth
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.dispatch.claim import Skipping
 from tests.support import runs
 from tests.support.api import BODY, ApiClient
 from tests.support.api_events import json_event

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.ports import Outgoing
 from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, ApiClient

@@ -17,7 +17,7 @@ import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from jsonschema_rs import Draft202012Validator
 
-from duecourse.domain.jobs.policies import Completion, JobState
+from duecourse.domain.jobs.job import Completion, JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone
-from duecourse.domain.jobs.policies import Precision
+from duecourse.domain.jobs.job import Gone, Precision
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from duecourse.testing.clock import SettableClock

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.targets.target_document import target_document
+from duecourse.domain.targets.kinds import target_document
 from tests.integration.api.test_workflows_over_http import PATH as WORKFLOW
 from tests.integration.api.test_workflows_over_http import Desk
 from tests.support.api import HTTP_TARGET, Answered, ApiClient

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
+from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Member

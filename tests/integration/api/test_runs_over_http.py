@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
-from duecourse.domain.jobs.policies import Lane
+from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import Depth
 from duecourse.testing.clock import SettableClock

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.aws.clients import clients
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from tests.support.emulators import client
 from tests.support.queues import create_queue
 from tests.support.tables import Tables

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from duecourse.domain.jobs.policies import Completion
+from duecourse.domain.jobs.job import Completion
 from duecourse.testing.clock import SettableClock
 from tests.integration.handlers.conftest import Handler, Stage
 from tests.support.api_events import json_event

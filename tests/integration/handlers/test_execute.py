@@ -10,9 +10,8 @@ import pytest
 
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Backoff, Job, RetryPolicy
 from duecourse.domain.jobs.plan import plan
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.usecases.dispatch.enqueue import outgoing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.policies import MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from tests.support.jobs import NOON, job

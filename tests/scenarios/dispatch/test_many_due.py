@@ -10,8 +10,7 @@ from duecourse.domain.jobs.plan import SkippedRange
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import Claim, Claimed, ClaimResult, CursorStore, RunStore, StoreBusyError
 from duecourse.testing.faults import around, before
-from duecourse.usecases.dispatch.planning import MAX_GROUP, MIN_GROUP, GroupSize
-from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.dispatch.claim import MAX_GROUP, MIN_GROUP, GroupSize, Skipping
 from tests.support.faulty import CountedStore
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run

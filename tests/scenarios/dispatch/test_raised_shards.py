@@ -10,10 +10,8 @@ from random import Random
 import pytest
 
 from duecourse.domain.ids import RunName, parse_run_id
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import MissedMode, MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
-from duecourse.domain.jobs.sharding import BUCKET_SECONDS, bucket_of, shard_of
+from duecourse.domain.jobs.cursor import BUCKET_SECONDS, bucket_of, shard_of
+from duecourse.domain.jobs.job import Backoff, Job, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support.jobs import NOON, cursor, job

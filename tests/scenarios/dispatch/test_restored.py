@@ -16,9 +16,7 @@ from click.testing import CliRunner
 
 from duecourse.cli.commands.restore_table import PROGRESS_ITEMS, restore
 from duecourse.cli.main import main
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Job, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind

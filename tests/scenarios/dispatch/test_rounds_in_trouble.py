@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.policies import MissedMode, MissedPolicy
+from duecourse.domain.jobs.job import MissedMode, MissedPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import StoreBusyError
 from tests.support.faulty import FailingStore

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import Claimed, ClaimResult

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.ports import Call

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.jobs.backfill import Backfill, BackfillTooLargeError
-from duecourse.domain.jobs.policies import JobState, Overlap
+from duecourse.domain.jobs.job import JobState, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.usecases.jobs.job_errors import KeyReusedError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
+from duecourse.domain.jobs.job import JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.runs.states import RunState
 from tests.support.jobs import NOON, cursor, job
 from tests.support.world import Office

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.cursor import cursor_for
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Job, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed, Outcome, Returned

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, JobState, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
-from duecourse.usecases.dispatch.skipping import Skipping
-from duecourse.usecases.jobs.jobs import Jobs
+from duecourse.usecases.dispatch.claim import Skipping
+from duecourse.usecases.jobs.change import Jobs
 from duecourse.usecases.jobs.pausing import Pausing
 from tests.support.jobs import NOON, job
 from tests.support.tasks import Registered

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, JobState, RetryPolicy
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import RunStore
 from tests.support.faulty import ThrottledStore

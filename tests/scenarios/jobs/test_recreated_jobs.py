@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, JobState
+from duecourse.domain.jobs.job import Completion, JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.usecases.runs.skip_next import SKIPPED

@@ -6,8 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, Delivery, JobState, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import (
+    Backoff,
+    Completion,
+    Delivery,
+    JobState,
+    MissedMode,
+    MissedPolicy,
+    Overlap,
+    RetryPolicy,
+)
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed
 from duecourse.messages import MessageKind

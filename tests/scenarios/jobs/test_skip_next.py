@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.policies import JobState, Overlap
+from duecourse.domain.jobs.job import JobState, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.usecases.jobs.job_errors import JobChangedError, KeyReusedError
 from duecourse.usecases.runs.requests import RunRequest

@@ -8,7 +8,7 @@ import pytest
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.domain.jobs.policies import Completion, JobState, Overlap
+from duecourse.domain.jobs.job import Completion, JobState, Overlap
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError

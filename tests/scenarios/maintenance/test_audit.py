@@ -8,9 +8,7 @@ from random import Random
 
 import pytest
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Job, JobState, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.targets.targets import Failed, Outcome, Returned

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from duecourse.domain.jobs.policies import JobState, Lane, Overlap
+from duecourse.domain.jobs.job import JobState, Lane, Overlap
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import Undecided

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import total
+from duecourse.adapters.dynamodb.jobs.tenants import total
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
-from duecourse.domain.jobs.job import Gone, Job, Reservation
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import Gone, Job, JobState, Reservation
 from duecourse.domain.maintenance.index import CompletedJob
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import IndexPage

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
-from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.cursor import Cursor, bucket_of
+from duecourse.domain.jobs.job import Completion, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.pause import pause
-from duecourse.domain.jobs.policies import Completion, JobState, Lane, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState

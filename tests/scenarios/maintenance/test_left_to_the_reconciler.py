@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import Death

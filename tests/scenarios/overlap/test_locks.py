@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned

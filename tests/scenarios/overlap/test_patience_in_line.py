@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind

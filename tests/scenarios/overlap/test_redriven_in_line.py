@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, Overlap
+from duecourse.domain.jobs.job import Completion, Overlap
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned

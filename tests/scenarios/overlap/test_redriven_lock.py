@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Completion, Overlap
+from duecourse.domain.jobs.job import Completion, Job, Overlap
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Returned

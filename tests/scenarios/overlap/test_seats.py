@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.domain.jobs.policies import Lane, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Lane, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from tests.support.jobs import NOON, job

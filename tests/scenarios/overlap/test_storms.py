@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.instants import to_basic
-from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Outgoing

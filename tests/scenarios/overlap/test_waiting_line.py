@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import Completion, Delivery, Job, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
@@ -384,7 +383,7 @@ def test_a_failing_run_keeps_its_turn_until_its_last_attempt(world: World) -> No
         return Failed("no") if call.run.occurrence == int(NOON) + 60 else Returned()
 
     world.caller.answer = fail_the_first
-    from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+    from duecourse.domain.jobs.job import Backoff, RetryPolicy
 
     twice = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=200, max_seconds=200)
     world.add(job("* * * * *", overlap=Overlap.QUEUE, retry=twice, max_runs=3))

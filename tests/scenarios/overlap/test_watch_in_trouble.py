@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, Overlap
+from duecourse.domain.jobs.job import Completion, Overlap
 from tests.support.client_faults import Fault, FaultyClient, Request
 from tests.support.jobs import NOON, job
 from tests.support.one_run import hand_over, receive

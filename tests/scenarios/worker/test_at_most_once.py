@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Delivery, MissedMode, MissedPolicy
+from duecourse.domain.jobs.job import Delivery, MissedMode, MissedPolicy
 from duecourse.domain.runs.states import RunState
 from tests.support.faulty import FaultyRuns
 from tests.support.jobs import NOON, job

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Completion, Delivery
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, RetryPolicy
 from duecourse.domain.runs.callbacks import NOTHING, Heartbeat, read_token
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, EventKind, JobState, MissedMode, MissedPolicy
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, EventKind, JobState, MissedMode, MissedPolicy, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind

@@ -8,8 +8,7 @@ import orjson
 import pytest
 
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.domain.jobs.policies import Completion, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Overlap, RetryPolicy
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.wire.metered import Metered
-from duecourse.domain.jobs.policies import Overlap
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from tests.support.jobs import NOON, job

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, JobState
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import Completion, JobState, RetryPolicy
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind

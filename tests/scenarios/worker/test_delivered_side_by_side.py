@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Delivery
+from duecourse.domain.jobs.job import Delivery
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.ports import Call, Conflict, RunStore

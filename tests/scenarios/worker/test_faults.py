@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.policies import JobState, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, JobState, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call

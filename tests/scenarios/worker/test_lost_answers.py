@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import JobCount, part_of, total
-from duecourse.domain.jobs.policies import Delivery, JobState
+from duecourse.adapters.dynamodb.jobs.tenants import JobCount, part_of, total
+from duecourse.domain.jobs.job import Delivery, JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
 from tests.support.client_faults import Fault, FaultyClient, Request

@@ -7,14 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import answering, around
-from duecourse.usecases.dispatch.claiming import Claiming
-from duecourse.usecases.dispatch.dispatch import Dispatch
-from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.dispatch.claim import Claiming, Skipping
+from duecourse.usecases.dispatch.round import Dispatch
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
 from tests.support.jobs import NOON, job

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Delivery
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Delivery, Job, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind

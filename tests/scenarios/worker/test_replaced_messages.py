@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Delivery, MissedMode, MissedPolicy, RetryPolicy
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, RetryPolicy
 from duecourse.domain.runs.decision import AttemptContext, Ended, Transition
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call, Claimed, ClaimResult, CursorStore
 from duecourse.testing.faults import around, failing
-from duecourse.usecases.dispatch.dispatch import DispatchRules
+from duecourse.usecases.dispatch.round import DispatchRules
 from tests.support.jobs import NOON, job
 from tests.support.one_run import fail, the_run
 from tests.support.tables import Tables

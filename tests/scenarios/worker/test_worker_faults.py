@@ -9,8 +9,7 @@ import pytest
 
 from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 from duecourse.domain.jobs.cursor import cursor_for
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Returned
 from tests.support.faulty import FaultyRuns, Judge, Skewed, ThrottledClient

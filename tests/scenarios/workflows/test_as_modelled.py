@@ -11,7 +11,7 @@ import pytest
 from duecourse.domain.ids import RunName
 from duecourse.domain.runs.states import Record, Run
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.domain.workflows.ends import End, MemberEnds
+from duecourse.domain.workflows.graph import End, MemberEnds
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Conflict, Outgoing, RunStore, WorkflowRead, WorkflowStore
 from tests.support.jobs import NOON

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, JobState, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, JobState, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.domain.workflows.graph import Rule

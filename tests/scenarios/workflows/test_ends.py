@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.domain.jobs.policies import Completion, JobState, Overlap
+from duecourse.domain.jobs.job import Completion, JobState, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.domain.jobs.policies import Lane, Overlap
+from duecourse.domain.jobs.job import Lane, Overlap
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, INSTANT, WorkflowWorld
 from tests.support.workflows import graph_of

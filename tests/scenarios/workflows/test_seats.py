@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.jobs.policies import Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Overlap, RetryPolicy
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned

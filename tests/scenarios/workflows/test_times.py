@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, JobState, Overlap
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import Completion, JobState, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind

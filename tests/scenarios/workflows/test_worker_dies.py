@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, Overlap
+from duecourse.domain.jobs.job import Completion, Overlap
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import Conflict, Outgoing

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from duecourse.domain.jobs.policies import EventKind, MissedMode, MissedPolicy
+from duecourse.domain.jobs.job import EventKind, MissedMode, MissedPolicy
 from tests.support.alarm_cases.parts import Broken, Refusing, fill, throttled
 from tests.support.jobs import NOON, job
 from tests.support.lambda_events import Context, fifo_event

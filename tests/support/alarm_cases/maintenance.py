@@ -7,8 +7,8 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
-from duecourse.domain.jobs.policies import EventKind, Overlap
-from duecourse.domain.jobs.sharding import bucket_of
+from duecourse.domain.jobs.cursor import bucket_of
+from duecourse.domain.jobs.job import EventKind, Overlap
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind

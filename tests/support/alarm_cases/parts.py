@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import RetryPolicy
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call, Claim, Claimed, ClaimResult
 from tests.support.faulty import ThrottledClient

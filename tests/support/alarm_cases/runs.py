@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.domain.jobs.policies import EventKind, MissedPolicy
+from duecourse.domain.jobs.job import EventKind, MissedPolicy
 from duecourse.domain.targets.targets import Returned
 from tests.support.alarm_cases.parts import ONCE, SOON, Broken, failing, fill
 from tests.support.jobs import job

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from duecourse.domain.jobs.policies import Completion
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, RetryPolicy
 from duecourse.domain.runs.callbacks import read_token
 from duecourse.domain.targets.targets import Failed
 from duecourse.usecases.runs.commands import (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from duecourse.domain.jobs.policies import Delivery, EventKind, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Delivery, EventKind, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.targets.targets import Failed
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Fate, Story

@@ -7,10 +7,8 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Backoff, Completion, Job, Lane, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.jobs.pause import pause
-from duecourse.domain.jobs.policies import Completion, Lane, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.workflows.ends import End
-from duecourse.domain.workflows.graph import Given, Graph, Rule
+from duecourse.domain.workflows.graph import End, Given, Graph, Rule
 from tests.support.workflow_model.values import Case, Left
 from tests.support.workflows import graph_of
 

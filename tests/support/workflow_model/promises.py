@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
 from duecourse.domain.runs.records import MEMBERS_FAILED, WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.states import Run, RunState, cancel_requested, reason_of
-from duecourse.domain.workflows.ends import End, MemberEnds, end_of, entry
-from duecourse.domain.workflows.graph import numbers_in
+from duecourse.domain.workflows.graph import End, MemberEnds, end_of, entry, numbers_in
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept
 from tests.support.workflow_model.protocol import Protocol

@@ -10,8 +10,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.decision import (
     AttemptContext,
     Drop,
@@ -30,7 +29,7 @@ from duecourse.domain.runs.lifecycle import as_member, decide
 from duecourse.domain.runs.records import may_run_again
 from duecourse.domain.runs.states import Dead, Final, Retrying, Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.domain.workflows.ends import end_of
+from duecourse.domain.workflows.graph import end_of
 from duecourse.messages import MessageKind
 from duecourse.usecases.worker.work_item import event_of
 from duecourse.usecases.workflows.workflows import Found

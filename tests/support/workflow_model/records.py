@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from duecourse.domain.runs.states import Deadlines, Final, Run
-from duecourse.domain.workflows.ends import End, MemberEnds
+from duecourse.domain.workflows.graph import End, MemberEnds
 from tests.support.workflow_model.values import DEADLINE_SECONDS, EARLY, LEASE_SECONDS, State
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from duecourse.domain.runs.states import Run
-from duecourse.domain.workflows.ends import End
-from duecourse.domain.workflows.graph import Graph
+from duecourse.domain.workflows.graph import End, Graph
 from duecourse.messages import RunMessage
 
 EARLY = 1_763_726_461.0

@@ -6,19 +6,16 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.jobs.policies import MissedPolicy, Overlap
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.decision import MemberTurn, Readiness, WorkflowOutcome
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.records import MEMBERS_FAILED, WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.workflows.definition import workflow_fields
-from duecourse.domain.workflows.ends import MemberEnds, end_of
-from duecourse.domain.workflows.graph import Graph, numbers_in
+from duecourse.domain.workflows.graph import Graph, MemberEnds, end_of, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.usecases.workflows.messages import WorkflowMessages
-from duecourse.usecases.workflows.workflows import Evaluation, Found
+from duecourse.usecases.workflows.workflows import Evaluation, Found, WorkflowMessages
 from tests.support.jobs import job
 from tests.support.workflow_model.records import anonymous
 from tests.support.workflow_model.values import (

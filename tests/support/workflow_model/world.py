@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.domain.workflows.ends import MemberEnds, entry
+from duecourse.domain.workflows.graph import MemberEnds, entry
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept
 from tests.support.workflow_model.events import Events

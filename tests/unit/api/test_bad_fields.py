@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.api.bodies.payload_rules import MAX_PAYLOAD_BYTES
-from duecourse.api.problems.problems import MAX_FAULTS
+from duecourse.api.bodies.definition_body import MAX_PAYLOAD_BYTES
+from duecourse.api.problems import MAX_FAULTS
 from tests.support.api import HTTP_TARGET
 from tests.support.posting import errors, posted
 

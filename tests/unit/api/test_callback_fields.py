@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from duecourse.api.answers import job_document
-from duecourse.domain.jobs.policies import Completion, EventKind, Overlap
-from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.usecases.jobs.job_view import JobView
+from duecourse.domain.jobs.job import Completion, EventKind, Overlap, RetryPolicy
+from duecourse.usecases.jobs.view import JobView
 from tests.support.jobs import job
 from tests.support.posting import errors, posted, read
 

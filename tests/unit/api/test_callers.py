@@ -8,10 +8,10 @@ import pytest
 
 from duecourse.api.api import Route
 from duecourse.api.identity import SCOPES, Principal, admitted, caller_of, tags_of
-from duecourse.api.problems.problems import Problem
+from duecourse.api.problems import Problem
 from duecourse.api.request import Request
 from duecourse.api.routes.table import OPEN, ROUTES
-from duecourse.domain.jobs.change_record import MAX_PRINCIPAL
+from duecourse.domain.jobs.document import MAX_PRINCIPAL
 from tests.support.api import api_settings
 from tests.support.api_events import iam_caller, jwt_caller
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import JobState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.usecases.jobs.draft import made_up_id
-from duecourse.usecases.jobs.job_view import at_once_until, view_of
-from duecourse.usecases.jobs.jobs import anchored, first_occurrence
+from duecourse.usecases.jobs.change import anchored, first_occurrence, made_up_id
+from duecourse.usecases.jobs.view import at_once_until, view_of
 from tests.support.jobs import NOON, cursor, job, moved
 
 

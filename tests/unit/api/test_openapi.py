@@ -16,8 +16,7 @@ import pytest
 import schemathesis
 
 from duecourse.api.openapi.components import TAGS
-from duecourse.api.openapi.document import as_text, assemble, braces
-from duecourse.api.openapi.reference import with_table
+from duecourse.api.openapi.document import as_text, assemble, braces, with_table
 from duecourse.api.openapi.served import FILE, document
 from duecourse.api.routes.table import ROUTES
 from tests.support.api import untouchable_client

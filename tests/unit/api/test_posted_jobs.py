@@ -9,24 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duecourse.api.bodies.definition_body import MAX_PAYLOAD_BYTES
 from duecourse.api.bodies.patch import postable
-from duecourse.api.bodies.payload_rules import MAX_PAYLOAD_BYTES
-from duecourse.api.problems.problems import MAX_FAULTS, Problem
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import (
+from duecourse.api.problems import MAX_FAULTS, Problem
+from duecourse.domain.jobs.job import (
+    Backoff,
     Completion,
     Delivery,
     EventKind,
+    Job,
     Lane,
     MissedMode,
     MissedPolicy,
     Overlap,
     Precision,
+    RetryPolicy,
 )
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
-from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.change import Draft
 from tests.support.api import BODY, HTTP_TARGET
 from tests.support.posting import errors, posted, read
 

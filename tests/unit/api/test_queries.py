@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from duecourse.api.api import Route
-from duecourse.api.problems.problems import Problem
+from duecourse.api.problems import Problem
 from duecourse.api.query import PageQuery, Query
 from duecourse.api.request import Request
-from duecourse.api.routes.run_lists import RunsOfJobQuery
-from duecourse.api.routes.runs import ExplainQuery
+from duecourse.api.routes.runs import ExplainQuery, RunsOfJobQuery
 from duecourse.api.routes.table import ROUTES
 
 ASKED = [(route, route.query) for route in ROUTES if route.query is not None]

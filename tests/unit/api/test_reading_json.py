@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.api.bodies.jsontext import MAX_DEPTH, read_json, unfit, write_json
-from duecourse.api.problems.problems import Problem
+from duecourse.api.bodies.models import MAX_DEPTH, read_json, unfit, write_json
+from duecourse.api.problems import Problem
 
 
 @pytest.mark.parametrize(

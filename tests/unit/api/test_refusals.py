@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.api.problems.problems import Problem
+from duecourse.api.problems import Problem
 from tests.support.api import BODY, Answered, ApiClient, untouchable_client
 from tests.support.api_events import REQUEST_ID, api_event, json_event
 

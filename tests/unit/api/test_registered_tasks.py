@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, EventKind, MissedMode, MissedPolicy
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, EventKind, MissedMode, MissedPolicy, RetryPolicy
 from duecourse.domain.targets.targets import TaskTarget
-from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.change import Draft
 from tests.support.api import HTTP_TARGET
 from tests.support.posting import errors, read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.api.answers import run_document
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.records import queued
 from duecourse.domain.runs.states import RunState

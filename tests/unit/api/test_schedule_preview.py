@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from duecourse.api.answers import job_document
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec
-from duecourse.usecases.jobs.job_view import JobView
+from duecourse.usecases.jobs.view import JobView
 from tests.support.api import Answered, untouchable_client
 from tests.support.jobs import job
 

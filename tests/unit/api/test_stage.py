@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.checks.facts import Alarm, Alarms
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.ports import Depth
 from duecourse.version import VERSION
 from tests.support.api import Answered, api_settings, untouchable_client

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from duecourse.api.bodies.validation import read_job
-from duecourse.api.problems.problems import Problem
-from duecourse.domain.targets.target_document import target_document, type_of
+from duecourse.api.problems import Problem
+from duecourse.domain.targets.kinds import target_document, type_of
 from duecourse.domain.targets.targets import (
     AwsTarget,
     EcsTarget,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.api.bodies.target_rules import name_problem, url_problem
+from duecourse.api.bodies.target_bodies import name_problem, url_problem
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, name_refusal
 from duecourse.settings import AllowedTargets
 

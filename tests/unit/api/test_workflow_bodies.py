@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from duecourse.api.bodies.workflow_body import WorkflowBody
-from duecourse.api.bodies.workflow_reading import read_workflow
-from duecourse.api.problems.problems import Problem
-from duecourse.domain.jobs.policies import Completion, Overlap, Precision
+from duecourse.api.bodies.definition_body import WorkflowBody
+from duecourse.api.bodies.validation import read_workflow
+from duecourse.api.problems import Problem
+from duecourse.domain.jobs.job import Completion, Overlap, Precision
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.usecases.workflows.workflow_draft import WorkflowDraft
+from duecourse.usecases.workflows.manage import WorkflowDraft
 from tests.support.api import HTTP_TARGET
 from tests.support.posting import RULES
 

@@ -21,7 +21,7 @@ from benchmarks.burst.simulate import scenarios, simulate
 from benchmarks.burst.store import TENTH, Tables
 from benchmarks.burst.workers import LANE, RUNS_WRITES, lateness, start
 from benchmarks.cost.counts import Counts
-from duecourse.domain.jobs.sharding import shard_of
+from duecourse.domain.jobs.cursor import shard_of
 from infra.stages import STAGES
 
 PROD, RAISED, _ = SETTINGS

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.creation import DAILY, measure
 from benchmarks.workflows import Cost, budgets
 from benchmarks.workflows import measure as measure_workflow
-from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.jobs.job import Overlap
 
 
 def test_creation_with_a_seat_costs_two_units_more() -> None:

@@ -10,7 +10,7 @@ from benchmarks.execute.cases import CASES, Case, items, messages
 from benchmarks.execute.figures import Measured, Side
 from benchmarks.execute.report import budgets, table
 from benchmarks.wire.billing import Billed
-from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.schedules import compile_schedule
 
 NOW = 1_795_244_400

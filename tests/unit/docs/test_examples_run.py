@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from duecourse.api.openapi.workflow_examples import NEW_WORKFLOW
+from duecourse.api.openapi.examples import NEW_WORKFLOW
 from duecourse.testing import Answer, Scheduler, TargetCall
 
 ROOT = Path(__file__).parents[3]

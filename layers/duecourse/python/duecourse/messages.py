@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.json_values import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
+from duecourse.domain.documents import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import OfRun, RunIdentity
 from duecourse.domain.runs.states import Run
 from duecourse.domain.schedules import ScheduleSpec
@@ -58,7 +58,7 @@ class RunMessage(OfRun):
     the run covers several missed occurrences: the rules that named them. `unstarted` belongs to REDRIVE: the run died
     before its first attempt (`attempt` cannot say so: it counts from 1). `replaces` are ids and nonces of the messages
     that this one replaces, the newest last: it continues what they began. `bulk`: it goes into the bulk queue of its
-    lane (domain.jobs.seats).
+    lane (domain.tenants.seats).
     """
 
     identity: RunIdentity

@@ -20,8 +20,7 @@ from typing import Literal, TypedDict, Unpack
 from zoneinfo import ZoneInfo
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
+from duecourse.domain.schedules.occurrences import ExclusionError, Occurrences, occurrences_of
 from duecourse.domain.schedules.parsed_input import counted_from
 from duecourse.domain.schedules.schedule import EARLIEST
 

@@ -36,7 +36,7 @@ from duecourse.settings import (
 if TYPE_CHECKING:
     from duecourse.api.api import Api
     from duecourse.api.callback_app import CallbackParts
-    from duecourse.domain.jobs.policies import Lane
+    from duecourse.domain.jobs.job import Lane
     from duecourse.ports import (
         AuditStore,
         Bus,
@@ -65,8 +65,8 @@ if TYPE_CHECKING:
         WorkflowStore,
     )
     from duecourse.usecases.announce import Announcements
-    from duecourse.usecases.dispatch.dispatch import Dispatch
-    from duecourse.usecases.dispatch.skipping import Skipping
+    from duecourse.usecases.dispatch.claim import Skipping
+    from duecourse.usecases.dispatch.round import Dispatch
     from duecourse.usecases.dispatch.tick import Tick
     from duecourse.usecases.forwarder import Forwarder
     from duecourse.usecases.maintenance.archive import ArchiveRuns
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
     from duecourse.usecases.worker.effects import SideEffects
     from duecourse.usecases.worker.work_item import WorkerRules
-    from duecourse.usecases.workflows.payloads import Payloads
+    from duecourse.usecases.workflows.workflows import Payloads
 
 S_co = TypeVar("S_co", covariant=True)
 T = TypeVar("T")
@@ -215,7 +215,7 @@ class Wiring(Generic[S_co]):
     @cached_property
     def tenant_limits(self: Wiring[TableSettings]) -> TenantLimits:
         """Buckets and counts of tenants."""
-        from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
+        from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 
         return DynamoTenantLimits(self._dynamodb, self.settings.jobs_table)
 
@@ -289,14 +289,14 @@ class Wiring(Generic[S_co]):
     @cached_property
     def alarms(self: Wiring[ApiSettings]) -> StageAlarms:
         """The stage's alarms."""
-        from duecourse.adapters.aws.alarms import CloudWatchAlarms
+        from duecourse.adapters.aws.cloudwatch import CloudWatchAlarms
 
         return CloudWatchAlarms(self._client("cloudwatch"), self.settings.stage, self.clock)
 
     @cached_property
     def metrics(self: Wiring[ApiSettings]) -> StageMetrics:
         """The stage's metrics."""
-        from duecourse.adapters.aws.metrics import CloudWatchMetrics
+        from duecourse.adapters.aws.cloudwatch import CloudWatchMetrics
 
         settings = self.settings
         return CloudWatchMetrics(
@@ -351,14 +351,14 @@ class Wiring(Generic[S_co]):
     @cached_property
     def skipping(self: Wiring[LaneSettings]) -> Skipping:
         """Records occurrences that are not run."""
-        from duecourse.usecases.dispatch.skipping import Skipping
+        from duecourse.usecases.dispatch.claim import Skipping
 
         return Skipping(self.runs, self.clock, self.settings.run_retention_days)
 
     @cached_property
     def payloads(self: Wiring[TableSettings]) -> Payloads:
         """Prepares the payload of a run."""
-        from duecourse.usecases.workflows.payloads import Payloads
+        from duecourse.usecases.workflows.workflows import Payloads
 
         return Payloads(self.workflows, self.jobs, self.inputs)
 
@@ -390,8 +390,8 @@ class Wiring(Generic[S_co]):
     @cached_property
     def dispatch(self: Wiring[DispatchSettings]) -> Dispatch:
         """Rounds of dispatch."""
-        from duecourse.usecases.dispatch.claiming import Claiming
-        from duecourse.usecases.dispatch.dispatch import Dispatch, DispatchRules
+        from duecourse.usecases.dispatch.claim import Claiming
+        from duecourse.usecases.dispatch.round import Dispatch, DispatchRules
 
         settings = self.settings
         return Dispatch(
@@ -516,8 +516,7 @@ class Wiring(Generic[S_co]):
     def index_repair(self: Wiring[RepairSettings]) -> IndexRepair:
         """Index repair and clean-up."""
         from duecourse.usecases.maintenance.clean_up import CleanUp
-        from duecourse.usecases.maintenance.index_check import IndexCheck
-        from duecourse.usecases.maintenance.index_repair import IndexRepair
+        from duecourse.usecases.maintenance.index_repair import IndexCheck, IndexRepair
 
         settings, store, jobs, runs, clock = self.settings, self.repair_store, self.jobs, self.runs, self.clock
         index = IndexCheck(store, jobs, runs, self.lines, self.timers, self.tick_mark, clock)
@@ -527,10 +526,7 @@ class Wiring(Generic[S_co]):
     @cached_property
     def audit(self: Wiring[AuditSettings]) -> Audit:
         """The completeness audit."""
-        from duecourse.usecases.maintenance.audit import Audit
-        from duecourse.usecases.maintenance.audit_members import AuditMembers
-        from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
-        from duecourse.usecases.maintenance.compare_window import CompareWindow
+        from duecourse.usecases.maintenance.audit import Audit, AuditMembers, ClassifyGaps, CompareWindow
         from duecourse.usecases.workflows.view import WorkflowRuns
 
         settings, jobs, runs, clock = self.settings, self.jobs, self.runs, self.clock
@@ -581,15 +577,12 @@ class Wiring(Generic[S_co]):
     def api(self: Wiring[ApiSettings]) -> Api:
         """What the routes of the HTTP API need."""
         from duecourse.api.api import Api
-        from duecourse.domain.jobs.bucket import BucketRules
-        from duecourse.usecases.jobs.edit_jobs import EditJobs
-        from duecourse.usecases.jobs.job_history import JobHistory
-        from duecourse.usecases.jobs.jobs import JobLimits, Jobs
-        from duecourse.usecases.jobs.limits import Limits
+        from duecourse.domain.tenants.rate import BucketRules
+        from duecourse.usecases.jobs.change import EditJobs, JobLimits, Jobs
         from duecourse.usecases.jobs.membership import Membership
         from duecourse.usecases.jobs.pausing import Pausing
-        from duecourse.usecases.jobs.preview import Preview
         from duecourse.usecases.jobs.upcoming import Upcoming
+        from duecourse.usecases.jobs.view import JobHistory, Preview
         from duecourse.usecases.runs.commands import Commands
         from duecourse.usecases.runs.dead_letters import DeadLetters
         from duecourse.usecases.runs.explain import Explain
@@ -599,8 +592,8 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.runs.requests import Backfills, Manual
         from duecourse.usecases.runs.rerun import Reruns
         from duecourse.usecases.runs.skip_next import SkipNext
-        from duecourse.usecases.workflows.cancel_runs import CancelRuns
-        from duecourse.usecases.workflows.manage import ManageWorkflows
+        from duecourse.usecases.tenants import Limits
+        from duecourse.usecases.workflows.manage import CancelRuns, ManageWorkflows
         from duecourse.usecases.workflows.view import WorkflowRuns
 
         settings, clock, randomness = self.settings, self.clock, self.randomness

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.aws.alarms import FRESH_SECONDS, CloudWatchAlarms
+from duecourse.adapters.aws.cloudwatch import ALARMS_FRESH_SECONDS, CloudWatchAlarms
 from duecourse.checks.facts import Alarm, Alarms
 from duecourse.ports import CloudWatchUnavailableError
 from duecourse.testing.clock import SettableClock
@@ -55,7 +55,7 @@ def test_a_refusal_says_why() -> None:
 def test_cloudwatch_is_asked_again_after_some_seconds_only(refuses: bool) -> None:
     clock, cloudwatch = SettableClock(0.0), CloudWatch(RINGING, refuses=refuses)
     alarms = CloudWatchAlarms(cloudwatch, "prod", clock)
-    for at in (0.0, FRESH_SECONDS - 1.0, FRESH_SECONDS):
+    for at in (0.0, ALARMS_FRESH_SECONDS - 1.0, ALARMS_FRESH_SECONDS):
         clock.set(at)
         try:
             alarms.alarms()

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.aws.metrics import FRESH_SECONDS, CloudWatchMetrics
+from duecourse.adapters.aws.cloudwatch import METRICS_FRESH_SECONDS, CloudWatchMetrics
 from duecourse.checks.facts import Outcomes, StageFigures
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.ports import CloudWatchUnavailableError
 from duecourse.testing.clock import SettableClock
 from tests.support.metric_contract import problem_of
@@ -111,7 +111,7 @@ def test_what_cannot_be_read_says_why_and_is_logged(
 def test_cloudwatch_is_asked_again_after_a_minute_only(refuses: bool) -> None:
     clock, cloudwatch = SettableClock(NOON), CloudWatch(refuses=refuses)
     asking = metrics(cloudwatch, clock)
-    for after in (0.0, FRESH_SECONDS - 1.0, FRESH_SECONDS):
+    for after in (0.0, METRICS_FRESH_SECONDS - 1.0, METRICS_FRESH_SECONDS):
         clock.set(NOON + after)
         try:
             asking.figures()

@@ -11,8 +11,8 @@ from botocore.exceptions import ClientError
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.keys import key
-from duecourse.adapters.dynamodb.reading import BATCH, batch_get
-from duecourse.api.problems.unavailable import unavailable
+from duecourse.adapters.dynamodb.writing import READ_BATCH, batch_get
+from duecourse.api.problems import unavailable
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 
@@ -54,7 +54,7 @@ def keys(count: int) -> list[dict[str, Any]]:
 
 
 def test_a_hundred_are_read_by_a_request_and_nothing_else_where_nothing_is_put_off() -> None:
-    client = Busy(answered=BATCH)
+    client = Busy(answered=READ_BATCH)
     assert batch_get(client, TABLE, keys(230)) == [item(each) for each in keys(230)]
     assert [len(each["Keys"]) for each in client.batches] == [100, 100, 30]
     assert client.single == []

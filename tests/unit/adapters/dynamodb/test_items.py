@@ -8,10 +8,10 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import Target
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, job

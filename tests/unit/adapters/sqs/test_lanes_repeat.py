@@ -8,7 +8,7 @@ from typing import Any
 from botocore.exceptions import ReadTimeoutError
 
 from duecourse.adapters.sqs.lanes import FIRST_WAIT_SECONDS, SqsLanes
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Outgoing

@@ -10,7 +10,7 @@ from botocore.exceptions import ReadTimeoutError
 
 from duecourse.adapters.sqs.depths import FRESH_SECONDS, SqsDepths
 from duecourse.adapters.sqs.lanes import TRIES, SqsLanes
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Depth, Outgoing

@@ -9,8 +9,7 @@ import pytest
 from botocore.exceptions import UnknownServiceError
 
 from duecourse.adapters.aws.clients import AwsClients
-from duecourse.adapters.targets.aws.aws_call import AwsCaller
-from duecourse.adapters.targets.aws.roles import Roles
+from duecourse.adapters.targets.aws.aws_call import AwsCaller, Roles
 from duecourse.domain.targets.targets import AwsTarget, Failed, Returned
 from tests.support.aws_targets import ARNS, TOKEN, a_waiting_call, refusal
 from tests.support.calls import a_call

@@ -16,7 +16,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from duecourse.adapters.targets.aws.aws_errors import attempted, refusal, wait_of
+from duecourse.adapters.targets.aws.aws_call import attempted, refusal, wait_of
 from duecourse.domain.targets.targets import Failed, Returned, SqsTarget
 from duecourse.domain.targets.template import TemplateError
 from tests.support.aws_targets import TOKEN, a_waiting_call

@@ -5,8 +5,8 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from duecourse.adapters.targets.answer import READ_BYTES
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.adapters.targets.invocation import READ_BYTES
+from duecourse.domain.jobs.job import RetryPolicy
 from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from tests.support.calls import a_call
 from tests.support.http_target import Behaviour, answering, http_target, writing

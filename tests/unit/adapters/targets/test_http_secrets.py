@@ -8,10 +8,9 @@ from threading import Event
 import orjson
 import pytest
 
-from duecourse.adapters.targets.answer import READ_BYTES
-from duecourse.adapters.targets.http.deadline import Deadline
-from duecourse.adapters.targets.http.http import HttpCaller
-from duecourse.adapters.targets.http.request import request_of
+from duecourse.adapters.targets.http.connection import Deadline
+from duecourse.adapters.targets.http.http import HttpCaller, request_of
+from duecourse.adapters.targets.invocation import READ_BYTES
 from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from tests.support.calls import a_call, a_run
 from tests.support.http_target import Behaviour, answering, http_target

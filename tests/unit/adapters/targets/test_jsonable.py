@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 from botocore.response import StreamingBody
 
-from duecourse.adapters.targets.aws.jsonable import result_of
-from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.adapters.targets.aws.aws_call import result_of
+from duecourse.adapters.targets.http.connection import Deadline
 
 
 def of(**answer):

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.adapters.targets.answer import READ_BYTES, excerpt
-from duecourse.adapters.targets.http.redaction import MAX_FORMS_BYTES, Automaton, Redaction
+from duecourse.adapters.targets.invocation import MAX_FORMS_BYTES, READ_BYTES, Automaton, Redaction, excerpt
 
 WORDS = st.lists(st.text(alphabet="ab", min_size=1, max_size=6), min_size=1, max_size=8)
 

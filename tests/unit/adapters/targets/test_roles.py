@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-from duecourse.adapters.targets.aws.roles import Roles
-from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.adapters.targets.aws.aws_call import Roles
+from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.domain.targets.targets import AwsTarget
 from duecourse.testing.clock import SettableClock
 from tests.support.aws_targets import ARNS, Service

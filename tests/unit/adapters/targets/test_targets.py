@@ -14,7 +14,7 @@ from duecourse.adapters.aws.clients import clients
 from duecourse.adapters.targets import Targets
 from duecourse.adapters.targets.callers import Callers, Means
 from duecourse.domain.targets.allowed_targets import AllowedTargets, every_target
-from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import (
     AwsTarget,
     EcsTarget,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.bucket import (
+from duecourse.domain.tenants.rate import (
     MAX_DEBT_SECONDS,
     MAX_TAKEN,
     NANOSECONDS,

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.jobs.change_record import (
+from duecourse.domain.jobs.document import (
     DUECOURSE,
     TOTAL_CHARACTERS,
     VALUE_CHARACTERS,
     ChangeAction,
     changed,
     created,
+    definition_document,
     deleted,
 )
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.job_document import definition_document
-from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import Job, JobState, RetryPolicy
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget
 from tests.support.jobs import NOON, job
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.cursor import cursor_for
-from duecourse.domain.jobs.policies import Lane, MissedMode, MissedPolicy, Precision
-from duecourse.domain.jobs.sharding import shard_of
+from duecourse.domain.jobs.cursor import cursor_for, shard_of
+from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from tests.support.jobs import NOON, cursor, job
 

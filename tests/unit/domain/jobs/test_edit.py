@@ -9,12 +9,11 @@ import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.edit import edit, meant
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
 from duecourse.domain.jobs.plan import SkippedRange
-from duecourse.domain.jobs.policies import JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget
 from tests.support.jobs import NOON, cursor, job, moved
 

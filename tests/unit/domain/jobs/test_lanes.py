@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.policies import Delivery, Lane
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import Delivery, Lane, RetryPolicy
 from tests.support.jobs import job
 
 SHORT = [Lane.HIGH, Lane.NORMAL, Lane.LOW]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import MissedMode, MissedPolicy
 from duecourse.domain.jobs.plan import COUNT_LIMIT, MAX_FIRINGS, Firing, Plan, SkippedRange, plan
-from duecourse.domain.jobs.policies import MissedMode, MissedPolicy
 from duecourse.domain.schedules import ScheduleSpec
 from tests.support.jobs import NOON, cursor, job
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.api.bodies.definition_body import QueueBody
-from duecourse.domain.jobs.policies import OVERLAP_RULES, Overlap
+from duecourse.domain.jobs.job import OVERLAP_RULES, Overlap
 from tests.support.posting import posted, read
 
 

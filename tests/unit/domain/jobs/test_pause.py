@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
 from duecourse.domain.jobs.plan import SkippedRange
-from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleSpec
 from tests.support.jobs import NOON, cursor, job, moved
 

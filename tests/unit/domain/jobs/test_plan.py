@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.jobs.plan import MAX_FIRINGS, Firing, Plan, plan
-from duecourse.domain.jobs.policies import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import ExclusionError
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import MissedMode, MissedPolicy
 from duecourse.domain.jobs.plan import COUNT_LIMIT, MAX_FIRINGS, Plan, plan
-from duecourse.domain.jobs.policies import MissedMode, MissedPolicy
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)

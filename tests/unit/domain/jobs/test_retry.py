@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import Failed
 
 ALMOST_ONE = 1 - 2**-53

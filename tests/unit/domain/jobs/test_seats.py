@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import Completion, JobState, Lane, Overlap
-from duecourse.domain.jobs.seats import (
+from duecourse.domain.jobs.job import Completion, Gone, Job, JobSnapshot, JobState, Lane, Overlap
+from duecourse.domain.tenants.seats import (
     Seats,
     Starting,
     has_left,

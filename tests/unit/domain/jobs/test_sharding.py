@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.sharding import bucket_of, bucket_start, buckets, shard_of, slot_of
+from duecourse.domain.jobs.cursor import bucket_of, bucket_start, buckets, shard_of, slot_of
 from duecourse.limits import MAX_SHARDS
 
 INSTANTS = st.integers(0, 32_503_680_000)  # up to the year 3000

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.jobs.policies import JobState, Lane
+from duecourse.domain.jobs.job import JobState, Lane
 from duecourse.domain.maintenance.audit import (
     CLOSED_SECONDS,
     DAY_SECONDS,

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.maintenance.index import is_worn_out
 from tests.support.jobs import NOON, job
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import JobState
 from duecourse.domain.maintenance.index import (
     GIVEN_UP_SECONDS,
     Entry,

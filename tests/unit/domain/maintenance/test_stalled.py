@@ -6,8 +6,7 @@ import pytest
 
 from duecourse.domain.maintenance.audit import STALLED_SECONDS, has_members, stalled
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.workflows.ends import End, MemberEnds
-from duecourse.domain.workflows.graph import Graph
+from duecourse.domain.workflows.graph import End, Graph, MemberEnds
 from duecourse.domain.workflows.view import viewed
 from tests.support.jobs import NOON, job
 from tests.support.runs import run

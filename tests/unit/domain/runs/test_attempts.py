@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, RetryPolicy
 from duecourse.domain.runs.decision import CancelAsked, Ended, Event, Start, Transition
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.states import (

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Completion
+from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.states import Deadlines, Run, Running, RunState

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import Completion, Delivery, JobState, Lane
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import Completion, Delivery, Gone, Job, JobSnapshot, JobState, Lane, RetryPolicy
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,

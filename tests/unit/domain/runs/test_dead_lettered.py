@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone, JobSnapshot
-from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy
+from duecourse.domain.jobs.job import Gone, JobSnapshot, JobState, MissedMode, MissedPolicy
 from duecourse.domain.runs.decision import (
     AttemptContext,
     DeadLettered,

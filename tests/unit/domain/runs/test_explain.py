@@ -10,9 +10,8 @@ import pytest
 
 from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job
+from duecourse.domain.jobs.job import Gone, Job, JobState
 from duecourse.domain.jobs.pause import pause
-from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.explain import ExplainContext, Explanation, Verdict, before, explain
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import Completion, Delivery
-from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Gone, Job, JobSnapshot, RetryPolicy
 from duecourse.domain.runs.decision import Transition
 from duecourse.domain.runs.states import Record, RunState
 from duecourse.domain.runs.transitions import decide_finish

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from duecourse.domain.jobs.policies import EventKind, MissedPolicy
+from duecourse.domain.jobs.job import EventKind, MissedPolicy
 from duecourse.domain.runs.document import detail_of, outbound_events_of
 from duecourse.domain.runs.states import Run, RunState
 from tests.support.jobs import job

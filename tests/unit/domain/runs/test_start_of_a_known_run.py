@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone, JobSnapshot
-from duecourse.domain.jobs.policies import Delivery, JobState
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import Delivery, Gone, JobSnapshot, JobState, RetryPolicy
 from duecourse.domain.runs.decision import (
     AttemptContext,
     Decision,

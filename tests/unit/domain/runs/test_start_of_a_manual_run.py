@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone, Job
-from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy
+from duecourse.domain.jobs.job import Gone, Job, JobState, MissedMode, MissedPolicy
 from duecourse.domain.runs.decision import Decision, Drop, Start, StartRequest, Transition
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.runs.transitions import decide_start

@@ -7,9 +7,17 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import Delivery, JobState, Lane, MissedMode, MissedPolicy
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import (
+    Delivery,
+    Gone,
+    Job,
+    JobSnapshot,
+    JobState,
+    Lane,
+    MissedMode,
+    MissedPolicy,
+    RetryPolicy,
+)
 from duecourse.domain.runs.decision import Decision, Drop, Start, StartRequest, Transition
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Running, RunState

@@ -9,9 +9,16 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from duecourse.domain.jobs.job import Gone, JobSnapshot
-from duecourse.domain.jobs.policies import Completion, Delivery, JobState, MissedMode, MissedPolicy
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import (
+    Completion,
+    Delivery,
+    Gone,
+    JobSnapshot,
+    JobState,
+    MissedMode,
+    MissedPolicy,
+    RetryPolicy,
+)
 from duecourse.domain.runs.decision import (
     CancelAsked,
     Completed,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord
+from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.runs.explain import Explanation, Verdict, pause_over, with_pause
 
 

@@ -6,9 +6,9 @@ Work is counted in lines of Python (tests/support/steps.py); at 0.05 to 0.1 micr
 import pytest
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule, load_zone
-from duecourse.domain.schedules.compile import forget
 from duecourse.domain.schedules.parsed_input import read_instant
 from duecourse.domain.schedules.preview import preview
+from duecourse.domain.schedules.schedule import forget
 from tests.support.schedules import utc
 from tests.support.steps import steps
 

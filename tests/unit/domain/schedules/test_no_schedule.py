@@ -6,7 +6,7 @@ import pytest
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.parsed_input import counted_from
-from duecourse.domain.schedules.schedule_preview import preview_schedule
+from duecourse.domain.schedules.preview import preview_schedule
 from tests.support.schedules import instants, refusal, schedule, utc
 
 

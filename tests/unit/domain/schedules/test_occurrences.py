@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 
 from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion, compile_exclusions
-from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
+from duecourse.domain.schedules.occurrences import (
+    ExclusionError,
+    Occurrences,
+    canonical_exclusion,
+    compile_exclusions,
+    occurrences_of,
+)
 
 
 def occurrences(expression: str, timezone: str = "UTC", *exclude: str, jitter: int = 0) -> Occurrences:

@@ -4,7 +4,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from duecourse.domain.schedules import ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.compile import forget
+from duecourse.domain.schedules.schedule import forget
 from tests.support.schedules import utc
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from duecourse.domain.schedules import ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.compile import forget
+from duecourse.domain.schedules.schedule import forget
 from tests.support.schedules import instants, refusal, schedule, utc
 
 FORMS = [

@@ -7,9 +7,8 @@ import pytest
 import tzdata
 
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, load_zone, zone_names
-from duecourse.domain.schedules.compile import forget
-from duecourse.domain.schedules.zones.posix import YearlyRule
-from duecourse.domain.schedules.zones.tzif import parse_tzif
+from duecourse.domain.schedules.schedule import forget
+from duecourse.domain.schedules.zones.zone import YearlyRule, parse_tzif
 from tests.support.schedule_oracle import EPOCH, wall_clock
 from tests.support.schedules import refusal, schedule, utc
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from duecourse.domain.targets.addresses import not_public
+from duecourse.domain.targets.http import not_public
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from duecourse.domain.targets.http_headers import header_problem, is_reserved_header
+from duecourse.domain.targets.http import header_problem, is_reserved_header
 
 
 @pytest.mark.parametrize("name", ["Host", "content-length", "Transfer-Encoding", "CONNECTION", "X-Duecourse-Anything"])

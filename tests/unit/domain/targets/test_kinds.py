@@ -10,8 +10,7 @@ from botocore.session import get_session
 
 from duecourse.api.bodies.target_bodies import TARGET_BODIES
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
-from duecourse.domain.targets.kinds import TARGETS, TargetKind
-from duecourse.domain.targets.target_document import target_document
+from duecourse.domain.targets.kinds import TARGETS, TargetKind, target_document
 from duecourse.domain.targets.targets import CallableTarget, Target
 from scripts.console_kinds import FILE, written
 

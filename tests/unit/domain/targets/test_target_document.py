@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.targets.target_document import target_document, target_of, type_of
+from duecourse.domain.targets.kinds import target_document, target_of, type_of
 from duecourse.domain.targets.targets import (
     AwsTarget,
     EcsTarget,

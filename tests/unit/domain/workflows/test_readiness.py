@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
-from duecourse.domain.workflows.ends import End, MemberEnds
-from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, Rule
+from duecourse.domain.workflows.graph import PART_MEMBERS, End, Graph, MemberEnds, Rule
 from duecourse.domain.workflows.state import WorkflowState
 from tests.support.jobs import NOON
 from tests.support.workflows import graph_of

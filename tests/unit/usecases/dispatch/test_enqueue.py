@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.jobs.plan import plan
-from duecourse.domain.jobs.policies import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS

@@ -9,10 +9,10 @@ from threading import Condition
 
 import pytest
 
-from duecourse.domain.jobs.bucket import MAX_DEBT_SECONDS, Bucket, BucketChange, BucketRules, tokens_left
+from duecourse.domain.tenants.rate import MAX_DEBT_SECONDS, Bucket, BucketChange, BucketRules, tokens_left
 from duecourse.ports import BucketConflict
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.jobs.limits import LEASE_SECONDS, REMEMBERED, Limits
+from duecourse.usecases.tenants import LEASE_SECONDS, REMEMBERED, Limits
 from tests.support.limits import MemoryLimits
 
 NOON = 1_800_000_000.0

@@ -12,19 +12,16 @@ from typing import Any, NamedTuple
 
 from duecourse.api.bodies.models import Body
 from duecourse.api.identity import READ, WRITE
-from duecourse.api.problems.problems import Problem, later
+from duecourse.api.problems import Problem, later
 from duecourse.api.query import Query
 from duecourse.api.request import Request
-from duecourse.domain.jobs.bucket import retry_after
+from duecourse.domain.tenants.rate import retry_after
 from duecourse.ports import StageMetrics
 from duecourse.settings import ApiSettings
-from duecourse.usecases.jobs.edit_jobs import EditJobs
-from duecourse.usecases.jobs.job_history import JobHistory
-from duecourse.usecases.jobs.jobs import Jobs
-from duecourse.usecases.jobs.limits import Limits
+from duecourse.usecases.jobs.change import EditJobs, Jobs
 from duecourse.usecases.jobs.pausing import Pausing
-from duecourse.usecases.jobs.preview import Preview
 from duecourse.usecases.jobs.upcoming import Upcoming
+from duecourse.usecases.jobs.view import JobHistory, Preview
 from duecourse.usecases.runs.commands import Callbacks, Commands
 from duecourse.usecases.runs.dead_letters import DeadLetters
 from duecourse.usecases.runs.explain import Explain
@@ -34,6 +31,7 @@ from duecourse.usecases.runs.payload import RunPayloads
 from duecourse.usecases.runs.requests import Backfills, Manual
 from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.skip_next import SkipNext
+from duecourse.usecases.tenants import Limits
 from duecourse.usecases.workflows.manage import ManageWorkflows
 from duecourse.usecases.workflows.view import WorkflowRuns
 

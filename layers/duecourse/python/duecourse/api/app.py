@@ -8,11 +8,11 @@ from functools import partial
 
 from aws_lambda_powertools import Logger
 
-from duecourse.api.answering import Answering
+from duecourse.api.answers import Answering
 from duecourse.api.api import Answer, Api, Route, admit, charge
 from duecourse.api.identity import admitted
 from duecourse.api.narrowing import check_route
-from duecourse.api.problems.refusals import refusing
+from duecourse.api.refusals import refusing
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.budget import Budget
 

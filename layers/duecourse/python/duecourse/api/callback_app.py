@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from aws_lambda_powertools import Logger
 
-from duecourse.api.answering import Answering
+from duecourse.api.answers import Answering
 from duecourse.api.api import Answer, Route, declared
-from duecourse.api.problems.refusals import refusing
+from duecourse.api.refusals import refusing
 from duecourse.api.routes import callbacks  # noqa: F401
 from duecourse.usecases.runs.commands import Callbacks
 

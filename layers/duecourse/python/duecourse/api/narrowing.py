@@ -10,17 +10,17 @@ from urllib.parse import unquote
 
 from duecourse.api.api import Api, Route
 from duecourse.api.identity import READ, WRITE, insufficient_scope
-from duecourse.api.problems.problems import FieldFault, Problem
+from duecourse.api.problems import FieldFault, Problem
 from duecourse.api.request import Request
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import WorkflowRef, read_ref
 from duecourse.ports import GraphMissingError
-from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.runs.lists import RunUnknownError
-from duecourse.usecases.workflows.workflow_draft import Workflow, WorkflowDraft, members_cost
+from duecourse.usecases.workflows.manage import Workflow, WorkflowDraft, members_cost
 
 
 def check_route(api: Api, route: Route, request: Request, parameters: Mapping[str, str]) -> Request:

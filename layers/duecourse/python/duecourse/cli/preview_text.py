@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.preview import COUNTED, PreviewEntry
-from duecourse.domain.schedules.schedule_preview import SchedulePreview, offset_text
+from duecourse.domain.schedules.preview import COUNTED, PreviewEntry, SchedulePreview, offset_text
 
 
 def preview_text(preview: SchedulePreview, zone: str, after: int) -> str:

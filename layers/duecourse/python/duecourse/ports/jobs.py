@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from duecourse.domain.budget import Budget
-from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
-from duecourse.domain.jobs.policies import JobState, Lane
-from duecourse.domain.jobs.seats import Seats
+from duecourse.domain.jobs.document import ChangeRecord
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState, Lane, Reservation
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.tenants.seats import Seats
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from duecourse.domain.jobs.bucket import Bucket, BucketChange
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.tenants.rate import Bucket, BucketChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from typing import Protocol
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.maintenance.audit import Turn
-from duecourse.domain.maintenance.index import CompletedJob, Entry
-from duecourse.domain.maintenance.scan import RepairPass
+from duecourse.domain.maintenance.index import CompletedJob, Entry, RepairPass
 from duecourse.domain.runs.coverage import OccurrenceRange
 
 

@@ -9,8 +9,7 @@ from typing import Protocol
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run
-from duecourse.domain.workflows.ends import End, MemberEnds
-from duecourse.domain.workflows.graph import Graph, WorkflowRef
+from duecourse.domain.workflows.graph import End, Graph, MemberEnds, WorkflowRef
 
 
 class GraphMissingError(LookupError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.policies import Lane, Precision
+from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.settings.reading import FromEnvironment
 
@@ -119,7 +119,7 @@ class CallbackSettings(TableSettings):
 class ApiSettings(_Rounds):
     """The HTTP API. `auth`: its authorizer; `none` only on the local stack. Limits are per tenant: at most `job_quota`
     jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than `smallest_interval_seconds`,
-    at most `backfill_limit` runs per backfill, `seats` in each lane (domain.jobs.seats).
+    at most `backfill_limit` runs per backfill, `seats` in each lane (domain.tenants.seats).
     """
 
     default_precision: Precision

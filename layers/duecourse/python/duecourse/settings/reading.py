@@ -12,7 +12,7 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Any, Self, get_type_hints
 
-from duecourse.domain.jobs.policies import Lane, Precision
+from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.limits import MAX_SHARDS
 

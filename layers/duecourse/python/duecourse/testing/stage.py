@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from duecourse.api.api import Api
 from duecourse.checks.facts import Alarms
-from duecourse.domain.jobs.policies import Lane, Precision
-from duecourse.domain.jobs.sharding import bucket_of
+from duecourse.domain.jobs.cursor import bucket_of
+from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.targets.allowed_targets import every_target
 from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
 from duecourse.ports import (
@@ -35,7 +35,7 @@ from duecourse.testing.memory.tables import MemoryTables
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.testing.targets import Targets
 from duecourse.testing.wheel import Held, Wheel
-from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
+from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.work_item import Disposition, WorkerRules

@@ -9,13 +9,11 @@ from typing import Any
 
 import orjson
 
-from duecourse.adapters.targets.answer import kept
-from duecourse.adapters.targets.http.deadline import Deadline
-from duecourse.adapters.targets.http.http import HttpAnswer, HttpCaller
-from duecourse.adapters.targets.http.request import HttpRequest
-from duecourse.adapters.targets.invocation import call_values
+from duecourse.adapters.targets.http.connection import Deadline
+from duecourse.adapters.targets.http.http import HttpAnswer, HttpCaller, HttpRequest
+from duecourse.adapters.targets.invocation import call_values, kept
 from duecourse.domain.runs.rendering import render_document
-from duecourse.domain.targets.target_document import target_document, type_of
+from duecourse.domain.targets.kinds import target_document, type_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Returned
 from duecourse.ports import Call, Clock, SecretUnknownError
 

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import count
 from threading import Lock
 
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Depth, Outgoing

@@ -43,7 +43,7 @@ class Report:
         self.events.append(Event(action, {**self.about, **facts}, alarming))
 
     def count(self, metric: str, target: str | None) -> None:
-        """Count one, also by its target's type if that is known (domain.targets.target_document.type_of)."""
+        """Count one, also by its target's type if that is known (domain.targets.kinds.type_of)."""
         self.counts[metric] += 1
         if target is not None:
             self.by_target.setdefault(target, Counter())[metric] += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import ExclusionError
 
 UNREADABLE = (ScheduleError, ExclusionError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """Raised for an item of a newer release, or one that was written by hand. Such an error concerns one job and is

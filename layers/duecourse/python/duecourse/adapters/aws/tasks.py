@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.domain.targets.target_document import target_of
+from duecourse.domain.targets.kinds import target_of
 from duecourse.domain.targets.targets import TaskTarget, WorkflowTarget
 from duecourse.limits import TASK_NAME
 from duecourse.ports import Clock, RegisteredTask, TasksUnavailableError

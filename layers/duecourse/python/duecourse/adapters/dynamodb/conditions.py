@@ -7,8 +7,7 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 

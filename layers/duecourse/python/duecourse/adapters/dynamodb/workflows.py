@@ -14,19 +14,16 @@ import orjson
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import conditions, values
-from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.jobs.job_item import from_item, has_own_payload
 from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key
-from duecourse.adapters.dynamodb.reading import batch_get, read_item
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.adapters.dynamodb.writing import transact
+from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, found, read_item, transact
 from duecourse.domain.documents import from_document, to_document
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import UNREAD, Job
-from duecourse.domain.jobs.seats import moved
 from duecourse.domain.runs.states import Run
-from duecourse.domain.workflows.ends import End, MemberEnds, ends_in, entry
-from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
+from duecourse.domain.tenants.seats import moved
+from duecourse.domain.workflows.graph import PART_MEMBERS, End, Graph, MemberEnds, WorkflowRef, ends_in, entry
 from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, WorkflowRead
 
 REMEMBERED = 64
@@ -42,7 +39,7 @@ HASH_CHARACTERS = 24
 class DynamoWorkflows:
     """ports.WorkflowStore: `JOB#<tenant>#<workflow>/GRAPH#<hash>` (compressed JSON) in the jobs table, and
     `ENDS#<tenant>#<workflow>#<instant><suffix>#<part>/ENDS` in the runs table, an attribute for each member that has
-    ended: its number, with the round and rank of its end (`domain.workflows.ends.entry`); `again` once an end was
+    ended: its number, with the round and rank of its end (`domain.workflows.graph.entry`); `again` once an end was
     withdrawn in this run.
     """
 

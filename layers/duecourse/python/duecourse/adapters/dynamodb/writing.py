@@ -1,4 +1,8 @@
-"""Many writes: statements and puts, 25 a request, and transactions.
+"""Requests to DynamoDB: reads, statements, transactions, and its errors.
+
+Reads: an item, many by key, the items of a query.
+
+Many writes: statements and puts, 25 a request, and transactions.
 
 Amazon DynamoDB API Reference, BatchExecuteStatement: at most 25 statements; the same key twice is refused; the SDK
 retries the request, never a single statement. Conditional PartiQL is right on DynamoDB, DynamoDB Local and MiniStack,
@@ -7,18 +11,107 @@ and wrong on moto.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.adapters.dynamodb.errors import RETRYABLE, THROTTLED, cancellation_codes
 from duecourse.adapters.dynamodb.keys import Item
 from duecourse.ports import Claimed, ClaimResult, Clock, Executor, StoreBusyError
 
-BATCH = 25
+THROTTLED = frozenset(
+    {
+        "ThrottlingError",
+        "ThrottlingException",
+        "ProvisionedThroughputExceeded",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+    }
+)
+"""Codes that ask to come back later."""
+
+RETRYABLE = THROTTLED | {"TransactionConflict", "InternalServerError"}
+"""Codes of single statements and cancelled transactions after which the same write may be tried again.
+
+Amazon DynamoDB API Reference, BatchStatementError and TransactionCanceledException.
+"""
+
+
+def condition_failed(error: BotoCoreError | ClientError) -> bool:
+    """Whether a write was refused for its condition alone."""
+    return isinstance(error, ClientError) and error.response["Error"]["Code"] == "ConditionalCheckFailedException"
+
+
+def conditional(write: Callable[..., Any], **request: Any) -> bool:
+    """Make a write; whether its condition held."""
+    try:
+        write(**request)
+    except ClientError as error:
+        if not condition_failed(error):
+            raise
+        return False
+    return True
+
+
+def found(error: BotoCoreError | ClientError) -> Item | None:
+    """The item as it is, where the write asked for it (ReturnValuesOnConditionCheckFailure)."""
+    response: dict[str, Any] = error.response if isinstance(error, ClientError) else {}
+    return response.get("Item") or None
+
+
+def cancellation_codes(error: ClientError) -> list[str] | None:
+    """The code of each part of a cancelled transaction, in order; None when it is another error."""
+    if error.response["Error"]["Code"] != "TransactionCanceledException":
+        return None
+    response: dict[str, Any] = error.response
+    return [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]
+
+
+READ_BATCH = 100
+"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
+
+
+def read_item(client: Any, table: str, key: Item) -> Item | None:
+    """The item of a key, strongly consistent."""
+    item: Item | None = client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
+    return item
+
+
+def read_items(client: Any, *, start: Item | None = None, limit: int | None = None, **query: Any) -> Iterator[Item]:
+    """The items of a query behind the key `start`, `limit` at most, page after page as they are asked for."""
+    while limit is None or limit > 0:
+        answer = client.query(
+            **query,
+            **({} if start is None else {"ExclusiveStartKey": start}),
+            **({} if limit is None else {"Limit": limit}),
+        )
+        yield from answer["Items"]
+        start = answer.get("LastEvaluatedKey")
+        if start is None:
+            return
+        limit = None if limit is None else limit - len(answer["Items"])
+
+
+def batch_get(client: Any, table: str, keys: Iterable[Item], *, consistent: bool = False) -> list[Item]:
+    """What is there of the keys, in any order.
+
+    What DynamoDB puts off of a batch is read one by one: the SDK repeats single reads, later each time, and raises
+    ClientError after some tries; of a batch it repeats nothing.
+    """
+    wanted, found = list(keys), []
+    how = {"ConsistentRead": True} if consistent else {}
+    for begin in range(0, len(wanted), READ_BATCH):
+        answer = client.batch_get_item(RequestItems={table: {"Keys": wanted[begin : begin + READ_BATCH], **how}})
+        found += answer["Responses"].get(table, [])
+        for key in (answer.get("UnprocessedKeys") or {}).get(table, {}).get("Keys", ()):
+            item = client.get_item(TableName=table, Key=key, **how).get("Item")
+            found += [] if item is None else [item]
+    return found
+
+
+WRITE_BATCH = 25
 TRIES = 3
 FIRST_WAIT_SECONDS = 0.1
 """Before the second try; twice as long before each further one. Whoever has more time asks again after that."""
@@ -61,7 +154,7 @@ def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor
     """Execute each, of which no two may write the same item; the outcomes in their order. Never raises for what
     DynamoDB answers, or where it does not answer.
     """
-    batches = [statements[begin : begin + BATCH] for begin in range(0, len(statements), BATCH)]
+    batches = [statements[begin : begin + WRITE_BATCH] for begin in range(0, len(statements), WRITE_BATCH)]
     done = executor.map(lambda batch: _batch(client, batch, clock), batches)
     return [outcome for outcomes in done for outcome in outcomes]
 
@@ -105,8 +198,8 @@ def _outcome(error: dict[str, Any] | None, throttled: int) -> Outcome:
 
 def batch_put(client: Any, table: str, items: Sequence[Item]) -> None:
     """Write them, 25 a request."""
-    for begin in range(0, len(items), BATCH):
-        requests = [{"PutRequest": {"Item": item}} for item in items[begin : begin + BATCH]]
+    for begin in range(0, len(items), WRITE_BATCH):
+        requests = [{"PutRequest": {"Item": item}} for item in items[begin : begin + WRITE_BATCH]]
         answer = client.batch_write_item(RequestItems={table: requests})
         for left in answer.get("UnprocessedItems", {}).get(table, ()):
             # Throttled: the SDK repeats single writes by itself, backing off; batches it does not.

@@ -9,7 +9,7 @@ from typing import Any
 
 from duecourse.adapters.aws.tracing import for_messages, trace_header
 from duecourse.adapters.sqs.batch import Entry, batches, send_batch
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.ports import Clock, Executor, InlineExecutor, Outgoing, Randomness
 
 _logger = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duecourse.adapters.targets.callers import Callers
 from duecourse.domain.targets.allowed_targets import AllowedTargets, target_refusal
-from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import CallableTarget, Failed, Outcome, TaskTarget, WorkflowTarget
 from duecourse.ports import Call, Tasks, TasksUnavailableError
 

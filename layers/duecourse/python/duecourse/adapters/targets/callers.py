@@ -9,8 +9,7 @@ from typing import Any, Protocol, Self
 
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.targets.aws.names import Arns
-from duecourse.domain.targets.kinds import TARGETS
-from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.kinds import TARGETS, type_of
 from duecourse.domain.targets.targets import CallableTarget, Outcome
 from duecourse.ports import Call, Clock, Secrets
 

@@ -1,31 +1,281 @@
-"""What a job and a workflow have in common when they are posted: when they are due, and how their runs are treated."""
+"""The bodies of POST /v1/jobs and PUT /v1/workflows/<id>: when they are due, and how their runs are treated.
+
+What a posted job hands on: which templates may stand in it, and how large it may be, before they are filled in and at
+the run whose values are longest.
+
+What a job and a workflow have in common when they are posted: when they are due, and how their runs are treated.
+
+The body of POST /v1/jobs.
+
+The body of PUT /v1/workflows/<id>.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 from pydantic import Tag as Variant
 
-from duecourse.api.bodies.models import LINE, UNIQUE, Body, Whole, each_once, no_controls, refuse
-from duecourse.api.bodies.schedule_body import ScheduleBody
-from duecourse.domain.jobs.job import MAX_QUEUE_LIMIT, MAX_RUNS
-from duecourse.domain.jobs.job_limits import (
+from duecourse.api.bodies.models import LINE, UNIQUE, Body, Instant, Whole, each_once, no_controls, refuse
+from duecourse.api.bodies.target_bodies import TargetBody
+from duecourse.api.problems import FieldFault, pointer
+from duecourse.domain.ids import ID_PATTERN, is_id
+from duecourse.domain.jobs.job import (
+    COMPLETION_SECONDS,
+    LONG_TIMEOUT_SECONDS,
+    MAX_QUEUE_LIMIT,
+    MAX_RUNS,
+    Completion,
+    EventKind,
+    Job,
+    Overlap,
+)
+from duecourse.domain.jobs.plan import MAX_FIRINGS
+from duecourse.domain.runs.rendering import (
+    MAX_KEY_CHARACTERS,
+    TemplateTooLargeError,
+    check_document_size,
+    check_headers_size,
+    longest_values,
+)
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.occurrences import MAX_EXCLUSIONS, MAX_JITTER_SECONDS, ExclusionError
+from duecourse.domain.schedules.parsed_input import read_instant
+from duecourse.domain.targets.kinds import TARGETS
+from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, TaskTarget
+from duecourse.domain.targets.template import (
+    CALL_NAMES,
+    CALLBACK_NAMES,
+    IDEMPOTENCY_NAMES,
+    check_document,
+    check_template,
+)
+from duecourse.domain.tenants.quota import (
+    MAX_AGE_SECONDS,
+    MAX_ATTEMPTS,
+    MAX_BACKOFF_SECONDS,
+    MAX_COMPLETION_SECONDS,
     MAX_DEATHS_IN_A_ROW,
     MAX_DESCRIPTION,
+    MAX_ESTIMATED_SECONDS,
+    MAX_EXPRESSION,
     MAX_GRACE_SECONDS,
+    MAX_HEARTBEAT_SECONDS,
     MAX_NAME,
     MAX_OWNER,
+    MAX_RETRY_WORDS,
     MAX_RUNBOOK_URL,
     MAX_START_DEADLINE_SECONDS,
     MAX_TAGS,
+    MAX_ZONE_NAME,
+    MIN_COMPLETION_SECONDS,
     MIN_GRACE_SECONDS,
+    MIN_HEARTBEAT_SECONDS,
 )
-from duecourse.domain.jobs.plan import MAX_FIRINGS
-from duecourse.domain.jobs.policies import EventKind, Overlap
-from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS
-from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
+from duecourse.domain.workflows.check import MAX_DIRECT, MAX_MEMBERS
+from duecourse.domain.workflows.definition import DEADLINE_SECONDS
+from duecourse.domain.workflows.results import blanked
+from duecourse.ports import Tasks
+from duecourse.usecases.jobs.change import Draft
+
+_FORMS = (
+    "Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00); "
+    "EventBridge's cron(...); an ISO-8601 instant; R/start/period."
+)
+
+Expression = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_EXPRESSION,
+        description=_FORMS,
+        examples=["0 9 * * 1-5", "rate(5 minutes)", "at(2026-12-31T09:00:00)"],
+    ),
+]
+
+
+class ScheduleBody(Body):
+    """When something is due."""
+
+    model_config = ConfigDict(defer_build=True)  # never validated itself
+
+    schedule: Annotated[Expression | None, Field(description=f"{_FORMS} Null: it runs only when it is asked to.")]
+    timezone: Annotated[
+        str,
+        Field(min_length=1, max_length=MAX_ZONE_NAME, description="An IANA zone.", examples=["UTC", "Europe/Berlin"]),
+    ] = "UTC"
+    dst_gap: Literal["next", "skip"] = "next"
+    dst_fold: Literal["first", "second", "both"] = "first"
+    anchor: Instant | None = None
+    start: Instant | None = None
+    end: Instant | None = None
+
+
+ALWAYS = "* * * * *"
+
+CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
+"""Raises ScheduleError or ExclusionError for a schedule (and what it excludes) that no job may have."""
+
+
+def schedule_faults(
+    value: Mapping[str, Any], known: Mapping[str | None, FieldFault], check: CheckSchedule
+) -> Iterator[FieldFault]:
+    """What is wrong with them, as far as each can be looked at: those with `known` faults are left out."""
+    if "/schedule" in known:
+        return
+
+    def usable(name: str, default: str) -> str:
+        given = value.get(name)
+        return given if isinstance(given, str) and f"/{name}" not in known else default
+
+    def instant(name: str) -> int | None:
+        given = usable(name, "")
+        return read_instant(name, given) if given else None
+
+    excluded = value.get("exclude")
+    usable_exclude = isinstance(excluded, list) and not any((place or "").startswith("/exclude") for place in known)
+    exclude = tuple(str(entry) for entry in excluded or ()) if usable_exclude else ()
+    gap, fold = usable("dst_gap", "next"), usable("dst_fold", "first")
+    expression = value.get("schedule") or ""  # null: none
+    spec = ScheduleSpec(
+        expression, usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")
+    )
+    try:
+        check(spec, exclude)
+    except ExclusionError as problem:
+        yield FieldFault(problem.detail, f"/exclude/{problem.index}")
+    except ScheduleError as problem:
+        yield FieldFault(problem.detail, f"/{problem.field}")
+        # The engine stops at the first fault; what it has not looked at then is asked about by itself.
+        if problem.field == "timezone":
+            yield from schedule_faults({"schedule": spec.expression}, {}, check)
+        elif problem.field == "schedule" and spec.timezone != "UTC":
+            yield from schedule_faults({"schedule": ALWAYS, "timezone": spec.timezone}, {}, check)
+
+
+MAX_PAYLOAD_BYTES = 200 * 1024
+MAX_PARAMETER_BYTES = 16 * 1024
+MAX_ECS_CHARACTERS = 7000
+"""ECS takes 8,192 characters of overrides; what else an event holds needs some of them."""
+
+_TEMPLATED = {word: [name for name, field in kind.fields.items() if field.template] for word, kind in TARGETS.items()}
+"""The fields of a target that are templates, beside headers and parameters."""
+
+_REMEDY = "store it elsewhere and pass its address"
+
+_MAX_ID = "x" * 64
+"""Stands for an id that is yet to be made up."""
+
+
+def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFault]) -> Iterator[FieldFault]:
+    """What is wrong with payload and target that no model can see; what has `known` faults is not looked at. A
+    workflow's payload is no template; that of a job without a schedule may take results of other jobs.
+    """
+    target = value.get("target")
+    target = target if isinstance(target, dict) else {}
+    names = CALLBACK_NAMES if value.get("completion") == "callback" else CALL_NAMES
+    parts: dict[str, Any] = {"payload": value.get("payload")}
+    if target.get("type") == "aws":
+        parts["target/parameters"] = target.get("parameters")
+    for place, part in parts.items():
+        if not _within(f"/{place}", known):
+            yield from _sizes(place, part, target)
+            handed_down = place == "payload" and value.get("schedule", "") is None
+            plain = target.get("type") == "workflow"
+            found = () if plain else check_document(part, names, blanked if handed_down else str)
+            for path, problem in found:
+                yield FieldFault(_hint(problem, value), pointer([*place.split("/"), *path]))
+    if not _within("/target/headers", known) and (problems := list(_header_problems(target, names))):
+        yield FieldFault(_hint("; ".join(problems[:5]), value), "/target/headers")
+    for field in _TEMPLATED.get(str(target.get("type")), ()):
+        text = target.get(field)
+        if isinstance(text, str) and not _within(f"/target/{field}", known) and (wrong := check_template(text, names)):
+            yield FieldFault(_hint("; ".join(wrong[:5]), value), f"/target/{field}")
+
+
+def _within(place: str, known: Mapping[str | None, FieldFault]) -> bool:
+    """Whether anything there is known to be wrong, or the whole of which it is a part."""
+    return any(at == place or at.startswith(f"{place}/") or place.startswith(f"{at}/") for at in known if at)
+
+
+def _sizes(place: str, part: Any, target: Mapping[str, Any]) -> Iterator[FieldFault]:
+    text = json.dumps(part, ensure_ascii=False, separators=(",", ":"))
+    limit = MAX_PARAMETER_BYTES if place == "target/parameters" else MAX_PAYLOAD_BYTES
+    if (size := len(text.encode())) > limit:
+        yield FieldFault(f"has {size} bytes as JSON; at most {limit} are allowed: {_REMEDY}", f"/{place}")
+    elif place == "payload" and target.get("type") == "ecs" and (count := len(json.dumps(text))) > MAX_ECS_CHARACTERS:
+        limits = f"an ECS task's environment takes {MAX_ECS_CHARACTERS}"
+        yield FieldFault(f"has {count} characters as JSON inside JSON; {limits}: {_REMEDY}", f"/{place}")
+
+
+def _header_problems(target: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
+    """What is wrong with the templates in the headers of an HTTP target: only there secrets may stand."""
+    headers = target.get("headers")
+    if target.get("type") == "http" and isinstance(headers, dict):
+        for name, text in headers.items():
+            if isinstance(text, str):
+                yield from (f"header {name[:40]}: {wrong}" for wrong in check_template(text, names, secrets=True))
+
+
+def _hint(problem: str, value: Mapping[str, Any]) -> str:
+    """What a name that is good elsewhere wants here."""
+    if "{{callback_token}}" in problem and value.get("completion") != "callback":
+        return f"{problem}; callback_token needs completion: callback"
+    return problem
+
+
+def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
+    """What would be too large to be sent. How long secrets are is known at the call alone: here they count nothing."""
+    faults: list[FieldFault] = []
+    with _noted(faults, "/idempotency_key", "choose a shorter template"):
+        callback = job.completion is Completion.CALLBACK
+        key = job.idempotency_key
+        values = longest_values(job.tenant, job.id or _MAX_ID, job.name, key, callback=callback)
+    if faults:
+        return faults
+    with _noted(faults, "/payload", "name less in it, or store it elsewhere and pass its address"):
+        check_document_size(job.payload, values)
+    faults += _target_faults(job.target, values, tasks)
+    return faults
+
+
+def _target_faults(target: Target, values: Mapping[str, str], tasks: Tasks) -> list[FieldFault]:
+    faults: list[FieldFault] = []
+    match target:
+        case HttpTarget(headers=headers):
+            with _noted(faults, "/target/headers", "shorten them, or put into the payload what is long"):
+                check_headers_size(headers, values, {})
+        case AwsTarget(parameters=parameters):
+            with _noted(faults, "/target/parameters", "name less in them"):
+                check_document_size(parameters, values)
+        case TaskTarget(name=name) if (task := tasks.get(name)) is not None:
+            found = [fault.detail for fault in _target_faults(task.target, values, tasks)]
+            faults += [FieldFault(f"what the task sends {detail}", "/target/name") for detail in found]
+    return faults
+
+
+@contextmanager
+def _noted(faults: list[FieldFault], place: str, remedy: str) -> Iterator[None]:
+    """Whatever is too large becomes a fault at that place."""
+    try:
+        yield
+    except TemplateTooLargeError as problem:
+        faults.append(FieldFault(f"makes {problem}: {remedy}", place))
+
 
 Line = Annotated[str, Field(max_length=MAX_NAME, json_schema_extra=LINE), AfterValidator(no_controls)]
 TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
@@ -127,3 +377,168 @@ class DefinitionBody(ScheduleBody):
         if info.data.get("schedule", "") is None and value != default:
             raise refuse("belongs to a schedule; name a schedule, or leave it out")
         return value
+
+
+RETRY_WORD = r"^[A-Za-z0-9_.*-]{1,64}$"
+
+
+def _status(value: object) -> object:
+    """A status may be written as the number that it is; one below 0 is no word at all."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value) if value >= 0 else ""
+    return value
+
+
+RetryWord = Annotated[
+    str,
+    BeforeValidator(_status),
+    Field(pattern=RETRY_WORD),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "pattern": RETRY_WORD}, {"type": "integer", "minimum": 0}]}, "validation"
+    ),
+]
+RetryWords = Annotated[
+    list[RetryWord],
+    Field(
+        max_length=MAX_RETRY_WORDS,
+        description="Statuses (503), classes of them (5xx), codes (timeout) or patterns (Throttling*).",
+        json_schema_extra=UNIQUE,
+    ),
+    AfterValidator(each_once),
+]
+
+
+IdempotencyKey = Annotated[
+    str, Field(min_length=1, max_length=MAX_KEY_CHARACTERS, json_schema_extra={"pattern": "^[ -~]*$"})
+]
+
+
+class RetryBody(Body):
+    """How often, how long to wait in between, and which failures are worth it."""
+
+    max_attempts: Annotated[Whole, Field(ge=1, le=MAX_ATTEMPTS)] = 4
+    backoff: Literal["exponential", "linear", "fixed"] = "exponential"
+    min_seconds: Annotated[float, Field(ge=0, le=MAX_BACKOFF_SECONDS)] = 2
+    max_seconds: Annotated[float, Field(ge=0, le=MAX_BACKOFF_SECONDS, validate_default=True)] = 3600
+    on: RetryWords | None = None
+    never: RetryWords = Field(default_factory=list)
+    max_age_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_AGE_SECONDS)] = None
+
+    @field_validator("max_seconds")
+    @classmethod
+    def _bounds(cls, value: float, info: ValidationInfo) -> float:
+        low = info.data.get("min_seconds")
+        if low is not None and value < low:
+            raise refuse(f"must not be less than min_seconds ({low:g}); the default is 3600")
+        return value
+
+
+def _target_or_task(schema: dict[str, Any]) -> None:
+    schema["required"].remove("target")
+    schema["anyOf"] = [{"required": ["target"]}, {"required": ["task"], "properties": {"task": {"type": "string"}}}]
+
+
+class JobBody(DefinitionBody):
+    """A job as posted. `task` is short for a target of that type, and is written out before this model sees it."""
+
+    model_config = ConfigDict(defer_build=False, json_schema_extra=_target_or_task)
+
+    id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")] | None = None
+    target: TargetBody
+    task: Annotated[str | None, Field(description="Short for a target of type task.")] = None
+    timeout_seconds: Annotated[Whole, Field(ge=1, le=LONG_TIMEOUT_SECONDS)] = 30
+    estimated_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_ESTIMATED_SECONDS)] = None
+    completion: Literal["response", "callback"] = "response"
+    completion_seconds: Annotated[Whole | None, Field(ge=MIN_COMPLETION_SECONDS, le=MAX_COMPLETION_SECONDS)] = None
+    heartbeat_seconds: Annotated[Whole | None, Field(ge=MIN_HEARTBEAT_SECONDS, le=MAX_HEARTBEAT_SECONDS)] = None
+    retry: RetryBody = Field(default_factory=RetryBody)
+    precision: Literal["second", "exact"] | None = None
+    delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
+    idempotency_key: Annotated[
+        IdempotencyKey | None, Field(description="A template; the same for every attempt of a run.")
+    ] = None
+
+    @field_validator("completion_seconds", "heartbeat_seconds")
+    @classmethod
+    def _callback(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is None:
+            return None
+        if info.data.get("completion") == "response":
+            raise refuse("holds only for jobs that wait for a callback; add completion: callback, or leave it out")
+        timeout = info.data.get("timeout_seconds")
+        if info.field_name == "completion_seconds" and timeout is not None and value < timeout:
+            default = f"the default is {COMPLETION_SECONDS}"
+            raise refuse(f"must not be less than timeout_seconds ({timeout}), which the call alone may take; {default}")
+        return value
+
+    @field_validator("idempotency_key")
+    @classmethod
+    def _key(cls, key: str | None) -> str | None:
+        if key is None:
+            return None
+        if not (key.isascii() and key.isprintable()):
+            raise refuse("must be printable ASCII: it is sent as a header")
+        if problems := check_template(key, IDEMPOTENCY_NAMES):
+            raise refuse("; ".join(problems[:5]))
+        return key
+
+
+MIN_DEADLINE_SECONDS = 60
+
+
+def _job_id(text: str) -> str:
+    if not is_id(text):
+        raise refuse("must be a job's id: 1 to 64 letters (a-z), digits, - or _")
+    return text
+
+
+JobName = Annotated[str, AfterValidator(_job_id), Field(json_schema_extra={"pattern": f"^{ID_PATTERN}$"})]
+
+
+class MemberBody(Body):
+    """A job of a workflow, and when it starts."""
+
+    job: Annotated[
+        dict[str, Any] | None,
+        Field(
+            description="Creates or replaces the job: as POST /v1/jobs takes it, but for its id and the fields of its "
+            "schedule; `overlap` is `allow` unless it is said. Without it the job must exist, without a schedule."
+        ),
+    ] = None
+    after: Annotated[
+        list[JobName],
+        Field(max_length=MAX_DIRECT, description="The jobs that it comes directly after.", json_schema_extra=UNIQUE),
+    ] = Field(default_factory=list)
+    when: Annotated[
+        Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"],
+        Field(description="By which ends of those it starts."),
+    ] = "all_success"
+    may_fail: Annotated[bool, Field(description="The workflow succeeds though it fails.")] = False
+    not_before: Annotated[
+        Expression | None,
+        Field(description="It starts at this expression's first instant at or after the occurrence, or later."),
+    ] = None
+    only: Annotated[Expression | None, Field(description="It takes part in occurrences that this names alone.")] = None
+
+
+class WorkflowBody(DefinitionBody):
+    """A workflow as posted: when it runs, and the jobs that it runs."""
+
+    model_config = ConfigDict(defer_build=False)
+
+    payload: Annotated[
+        Any,
+        Field(description="Any JSON up to 200 KB, no template: its jobs take from it ({{workflow.payload.PATH}})."),
+    ] = None
+    deadline_seconds: Annotated[
+        Whole,
+        Field(
+            ge=MIN_DEADLINE_SECONDS,
+            le=MAX_COMPLETION_SECONDS,
+            description="How long after its start a run may take until all its jobs have ended.",
+        ),
+    ] = DEADLINE_SECONDS
+    jobs: Annotated[
+        dict[JobName, MemberBody],
+        Field(min_length=1, max_length=MAX_MEMBERS, description="Its jobs by their ids."),
+    ]

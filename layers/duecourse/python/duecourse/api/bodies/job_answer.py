@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from duecourse.api.answers import JobId, Millisecond, Second
-from duecourse.api.bodies.job_body import JobBody
+from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.target_bodies import TargetBody
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import JobState
 
 
 def _without_task(schema: dict[str, Any]) -> None:

@@ -1,4 +1,7 @@
-"""Targets as posted: the models, and what only the stage or two fields together can decide."""
+"""Targets as posted: the models, and the rules that only the stage or two fields together can decide.
+
+What a target may be when a job is created. Names are resolved and checked again at each call, by the adapter.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,217 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import with_info_after_validator_function
 
-from duecourse.api.bodies.http_target_body import HttpTargetBody
 from duecourse.api.bodies.models import LINE, UNIQUE, Body, each_once, no_controls, refuse, rules_of
-from duecourse.api.bodies.target_rules import name_problem, task_problem
-from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, name_refusal, public_ip_refusal
+from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets, name_refusal, public_ip_refusal
+from duecourse.domain.targets.http import header_problem, is_reserved_header, not_public
 from duecourse.domain.targets.kinds import action_of, groups_of
+from duecourse.domain.targets.template import SECRET_NAME
+from duecourse.domain.targets.webhook_signature import HEADERS_PREFIX
 from duecourse.limits import EVENTS_SOURCE
+from duecourse.ports import Tasks
+
+MAX_HEADER_VALUE = 4096
+
+_TASK = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
+_ALLOWED = re.compile(r"[!-~]+")  # printable ASCII without blanks
+_FORBIDDEN = re.compile(r"[\\^`{|}\"<>]")
+
+
+def url_problem(url: str, *, private_allowed: bool) -> str | None:
+    """What is wrong with the URL of an HTTP target, and what to write instead; None when nothing is."""
+    if _ALLOWED.fullmatch(url) is None:
+        return "may hold printable ASCII without blanks only; percent-encode the path and write the host as punycode"
+    if found := _FORBIDDEN.search(url):
+        return f"holds {found[0]}, which must be percent-encoded"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "has no valid host or port; write https://host/path or https://host:8443/path"
+    schemes = ("https", "http") if private_allowed else ("https",)
+    if parts.scheme not in schemes:
+        return f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}"
+    if "@" in parts.netloc:
+        return "must not hold credentials; send them in a header"
+    if "#" in url:
+        return "must not have a fragment (#...); leave it out"
+    if port == 0 or parts.netloc.endswith(":"):
+        return "has no valid port; write one from 1 to 65535 or leave it out"
+    return _host_problem(parts, private_allowed=private_allowed)
+
+
+def name_problem(kind: str, name: str, allowed: AllowedTargets) -> str | None:
+    """What is wrong with the name of something that a target calls, and what to do; None when nothing is. `kind`: a
+    field of AllowedTargets.
+    """
+    if re.fullmatch(ALLOW_LISTS[kind].form, name) is None:
+        return f"must be {ALLOW_LISTS[kind].wants}"
+    return name_refusal(kind, name, allowed)
+
+
+def task_problem(name: str, tasks: Tasks) -> str | None:
+    """What is wrong with the name of a registered task; None when nothing is."""
+    if _TASK.fullmatch(name) is None:
+        return "must be the name of a registered task: 1 to 64 letters, digits, - and _"
+    if tasks.get(name) is None:
+        return (
+            f"names no task of this stage: {name} is not registered; mend the name, "
+            "have the operator add it to the stage's setting tasks, or write the target out"
+        )
+    return None
+
+
+def header_problems(headers: Mapping[str, str]) -> list[str]:
+    """What keeps these headers from being sent, one sentence each."""
+    problems: list[str] = []
+    seen: set[str] = set()
+    for name, value in headers.items():
+        if problem := header_problem(name, value):
+            problems.append(problem)
+        elif is_reserved_header(name):
+            problems.append(f"header {name[:40]} is set by Duecourse itself; leave it out")
+        elif len(value) > MAX_HEADER_VALUE:
+            problems.append(f"header {name[:40]} has {len(value)} characters; at most {MAX_HEADER_VALUE} are allowed")
+        elif name.lower() in seen:
+            problems.append(f"header {name[:40]} is given twice; capitals do not matter in names")
+        seen.add(name.lower())
+    return problems
+
+
+def _host_problem(parts: SplitResult, *, private_allowed: bool) -> str | None:
+    host = parts.hostname or ""
+    address = _address(parts.netloc, host)
+    if address is None:
+        labels = host.removesuffix(".").split(".")
+        if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+            return "has no valid host name"
+        if _reads_as_number(labels[-1]):
+            return "has a host that is neither a name nor an IP address; write four numbers, such as 203.0.113.7"
+        private = "a name of this machine" if labels[-1].lower() == "localhost" else None
+    else:
+        private = not_public(address)
+    if private is not None and not private_allowed:
+        return f"must name a public host; {host} is not ({private})"
+    return None
+
+
+def _address(netloc: str, host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return None
+    return address if isinstance(address, IPv4Address) or "[" in netloc else None
+
+
+def _reads_as_number(label: str) -> bool:
+    """Whether resolvers would take a host with this last label for an IPv4 address (2130706433, 0x7f.1, 127.1)."""
+    return label.isdigit() or re.fullmatch(r"0[xX][0-9A-Fa-f]*", label) is not None
+
+
+MAX_URL = 2048
+MAX_HEADERS = 50
+MAX_EXPECTED = 20
+
+_STATUS = re.compile(r"[2-5](xx|[0-9]{2})")
+
+
+def _status(value: object) -> str:
+    """`2xx` as it is, 404 and "404" alike."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or _STATUS.fullmatch(text) is None:
+        raise refuse("must be a status from 200 to 599, or a class of them such as 2xx")
+    return text
+
+
+Status = Annotated[
+    str,
+    BeforeValidator(_status),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": "^[2-5](xx|[0-9]{2})$"},
+                {"type": "integer", "minimum": 200, "maximum": 599},
+            ]
+        },
+        "validation",
+    ),
+]
+
+
+class SignBody(Body):
+    """With which secret of the tenant's calls are signed."""
+
+    secret: Annotated[str, Field(pattern=f"^{SECRET_NAME}$")]
+
+
+class HttpTargetBody(Body):
+    """An HTTP endpoint."""
+
+    type: Literal["http"]
+    url: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_URL,
+            examples=["https://example.com/hook"],
+            json_schema_extra={"pattern": "^https?://[!-~]+$"},
+        ),
+    ]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
+    headers: Annotated[dict[str, str], Field(max_length=MAX_HEADERS)] = Field(default_factory=dict)
+    expect: Annotated[
+        list[Status],
+        Field(
+            min_length=1,
+            max_length=MAX_EXPECTED,
+            description="Statuses (404) or classes of them (2xx) that are a success.",
+            json_schema_extra=UNIQUE,
+        ),
+        AfterValidator(each_once),
+    ] = Field(default_factory=lambda: ["2xx"])
+    sign: SignBody | None = None
+
+    @field_validator("url")
+    @classmethod
+    def _url(cls, url: str, info: ValidationInfo) -> str:
+        if problem := url_problem(url, private_allowed=rules_of(info).private_targets):
+            raise refuse(problem)
+        return url
+
+    @field_validator("headers")
+    @classmethod
+    def _headers(cls, headers: dict[str, str]) -> dict[str, str]:
+        problems = list(header_problems(headers))
+        if problems:
+            raise refuse("; ".join(problems[:5]))
+        return headers
+
+    @field_validator("sign")
+    @classmethod
+    def _sign(cls, sign: SignBody | None, info: ValidationInfo) -> SignBody | None:
+        own = [name for name in info.data.get("headers", ()) if name.lower().startswith(HEADERS_PREFIX)]
+        if sign is not None and own:
+            raise refuse(f"sets the header {own[0][:40]} itself; leave it out of headers")
+        return sign
+
 
 Group = Annotated[str, Field(min_length=1, max_length=256, json_schema_extra=LINE), AfterValidator(no_controls)]
 

@@ -14,10 +14,9 @@ from duecourse.api.bodies.job_answer import KeptBody
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import millisecond
 from duecourse.domain.runs.states import Alive, RunState, finished_at, reason_of
-from duecourse.domain.workflows.ends import End
-from duecourse.domain.workflows.graph import Graph, Member, Rule
+from duecourse.domain.workflows.graph import End, Graph, Member, Rule
 from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView
-from duecourse.usecases.jobs.job_view import JobView
+from duecourse.usecases.jobs.view import JobView
 
 
 class WorkflowJobAnswer(TypedDict):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from duecourse.api.openapi.document import as_text, assemble
-from duecourse.api.openapi.reference import with_table
+from duecourse.api.openapi.document import as_text, assemble, with_table
 from duecourse.api.openapi.served import FILE
 
 

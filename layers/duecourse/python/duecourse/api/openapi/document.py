@@ -1,4 +1,4 @@
-"""The whole document, put together from the routes, their models and the examples."""
+"""The whole OpenAPI document, and its table of routes in docs/api.md."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from duecourse.api.openapi.components import (
     PARAMETERS,
     SECURITY,
     TAGS,
+    name_of,
     parameter,
+    schemas,
 )
 from duecourse.api.openapi.examples import REQUEST_EXAMPLES, answer_example
-from duecourse.api.openapi.schemas import name_of, schemas
-from duecourse.api.problems.problems import STATUS, phrase
+from duecourse.api.problems import STATUS, phrase
 from duecourse.api.query import PageQuery, Parameter
 from duecourse.api.routes.table import ROUTES
 from duecourse.version import VERSION
@@ -257,3 +258,29 @@ def _headers(*names: str) -> Document:
 
 def _ref(name: str) -> Document:
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+BEGIN, END = "<!-- routes: written by make openapi -->", "<!-- end of routes -->"
+
+
+def table() -> str:
+    """A row for each route."""
+    rows = [
+        f"| `{route.method} {braces(route.path)}` | {described(route)[0]} | {_opened_by(route)} |" for route in ROUTES
+    ]
+    return "\n".join(["| route | what | scope |", "|---|---|---|", *rows])
+
+
+def with_table(text: str) -> str:
+    """A page with the table as it should be. Raises ValueError where the marks are missing."""
+    before, found, rest = text.partition(BEGIN)
+    _, closed, after = rest.partition(END)
+    if not found or not closed:
+        raise ValueError(f"the page lacks {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+def _opened_by(route: Route) -> str:
+    if route.run_token:
+        return "the run's token"
+    return " or ".join(f"`{scope}`" for scope in sorted(route.scopes)) or "open to all"

@@ -13,39 +13,239 @@ from duecourse.api.answers import (
     SingleRunAnswer,
     job_document,
 )
+from duecourse.api.bodies.definition_body import JobBody, WorkflowBody
 from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
-from duecourse.api.bodies.job_body import JobBody
-from duecourse.api.bodies.jsontext import write_json
-from duecourse.api.bodies.models import Body, Rules
-from duecourse.api.bodies.validation import read_job
+from duecourse.api.bodies.models import Body, Rules, write_json
+from duecourse.api.bodies.validation import read_job, read_workflow
 from duecourse.api.bodies.workflow_answer import (
     WorkflowAnswer,
     WorkflowPutAnswer,
     WorkflowRunAnswer,
     WorkflowSummaryAnswer,
+    summary_document,
+    workflow_document,
 )
-from duecourse.api.bodies.workflow_body import WorkflowBody
-from duecourse.api.openapi import workflow_examples
-from duecourse.api.openapi.run_examples import ATTEMPT, EXPLAINED, HEARTBEAT, JOB_ID, RUN, SKIPPED_RUN
-from duecourse.api.openapi.stage_examples import STAGE, STAGE_METRICS
-from duecourse.api.openapi.workflow_examples import NEW_WORKFLOW
 from duecourse.api.routes.batch import BatchAnswer, BatchBody
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
-from duecourse.api.routes.job_history import ChangeAnswer
+from duecourse.api.routes.jobs import ChangeAnswer
 from duecourse.api.routes.manual import BackfillAnswer, BackfillBody, RunBody, SkipBody, SkippedAnswer
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
-from duecourse.api.routes.preview import PreviewAnswer, PreviewBody
 from duecourse.api.routes.runs import ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import HealthAnswer, StatsAnswer
 from duecourse.api.routes.stage import StageAnswer, StageMetricsAnswer
-from duecourse.api.routes.upcoming import UpcomingAnswer
+from duecourse.api.routes.upcoming import PreviewAnswer, PreviewBody, UpcomingAnswer
 from duecourse.api.routes.workflows import RerunBody
-from duecourse.domain.jobs.policies import Precision
+from duecourse.domain.jobs.job import Precision
+from duecourse.domain.workflows.graph import Graph
 from duecourse.settings import AllowedTargets
-from duecourse.usecases.jobs.job_view import JobView
+from duecourse.usecases.jobs.view import JobView
 
 Document = dict[str, Any]
+
+JOB_ID = "nightly"
+RUN_ID = "nightly.20261121T030000Z"
+
+RUN: Document = {
+    "id": RUN_ID,
+    "job_id": JOB_ID,
+    "state": "SUCCEEDED",
+    "reason": None,
+    "occurrence": "2026-11-21T03:00:00Z",
+    "due": "2026-11-21T03:00:00Z",
+    "started_at": "2026-11-21T03:00:00.041Z",
+    "finished_at": "2026-11-21T03:00:00.320Z",
+    "lateness_seconds": 0.041,
+    "attempts": 1,
+    "max_attempts": 3,
+    "waiting_for": None,
+    "waiting_since": None,
+    "waiting_until": None,
+    "heartbeat_until": None,
+    "heartbeat_at": None,
+    "progress": None,
+    "note": None,
+    "cancel_requested": None,
+    "result": {"status": 200, "body": "done"},
+    "result_bytes": 31,
+    "error": None,
+    "code": None,
+    "count": 1,
+    "requested_by": None,
+    "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+    "workflow": None,
+}
+ATTEMPT: Document = {
+    "number": 1,
+    "started_at": "2026-11-21T03:00:00.041Z",
+    "ended_at": "2026-11-21T03:00:00.320Z",
+    "outcome": "succeeded",
+    "error": None,
+    "code": None,
+}
+SKIPPED_RUN: Document = RUN | {
+    "id": "nightly.20261122T020000Z",
+    "state": "SKIPPED",
+    "reason": "skipped_on_request",
+    "occurrence": "2026-11-22T02:00:00Z",
+    "due": "2026-11-22T02:00:00Z",
+    "started_at": None,
+    "finished_at": None,
+    "lateness_seconds": None,
+    "attempts": 0,
+    "result": None,
+    "result_bytes": None,
+    "requested_by": "ann",
+    "correlation_id": "order-4711",
+}
+HEARTBEAT: Document = {
+    "state": "WAITING",
+    "cancel_requested": False,
+    "reason": None,
+    "heartbeat_until": "2026-11-21T03:05:00.000Z",
+    "waiting_until": "2026-11-22T03:00:00.000Z",
+}
+
+EXPLAINED: Document = {
+    "at": "2026-11-21T03:00:00Z",
+    "verdict": "fired",
+    "sentence": "It ran and succeeded after 1 attempt, 0.041 s after it was due.",
+    "facts": {"state": "SUCCEEDED", "attempts": 1},
+    "run": RUN,
+    "nearest": {"before": "2026-11-20T02:00:00Z", "after": "2026-11-22T02:00:00Z"},
+}
+
+
+STAGE: Document = {
+    "stage": "prod",
+    "version": "0.1.0",
+    "region": "eu-central-1",
+    "auth": "jwt",
+    "default_precision": "second",
+    "shards": 4,
+    "checks": [
+        {"name": "tick", "verdict": "ok", "says": "the last tick came 12 s ago", "do": None, "runbook": None},
+    ],
+    "alarms": {
+        "count": 41,
+        "without_data": 0,
+        "ringing": [
+            {
+                "name": "runs-dying",
+                "since": "2026-11-21T09:55:00Z",
+                "description": "[page] Stage prod: more than 100 runs died within five minutes.",
+                "runbook": "docs/runbooks.md#runs-dying",
+            }
+        ],
+    },
+}
+
+STAGE_METRICS: Document = {
+    "figures": {
+        "since": "2026-11-20T10:30:00Z",
+        "step_seconds": 1800,
+        "lateness": [{"at": "2026-11-21T09:30:00Z", "median_seconds": 0.412, "p99_seconds": 2.5}],
+        "outcomes": [{"at": "2026-11-21T09:30:00Z", "succeeded": 1234, "retried": 12, "dead": 1}],
+        "oldest_message_seconds": {"high": 0.0, "normal": 3.0, "low": None, "long": None},
+    },
+    "error": None,
+}
+
+
+WORKFLOW_ID = "nightly"
+
+NEW_WORKFLOW: Document = {
+    "schedule": "0 3 * * *",
+    "timezone": "Europe/Berlin",
+    "deadline_seconds": 14400,
+    "jobs": {
+        "extract": {"job": {"target": {"type": "http", "url": "https://example.com/extract"}, "timeout_seconds": 60}},
+        "load-eu": {"after": ["extract"]},
+        "load-us": {"after": ["extract"], "may_fail": True},
+        "report": {
+            "job": {
+                "target": {"type": "http", "url": "https://example.com/report"},
+                "payload": {"rows": "{{upstream.load-eu.result.body.rows}}"},
+            },
+            "after": ["load-eu", "load-us"],
+            "when": "all_done",
+            "not_before": "0 8 * * *",
+        },
+        "alert": {"after": ["report"], "when": "any_failure"},
+    },
+}
+CREATED_AT = 1_795_255_200.0
+
+
+def workflow_examples(rules: Rules) -> tuple[Document, Document, Document]:
+    """What is answered to `NEW_WORKFLOW`: in a list, when it is read, when it was put."""
+    draft = read_workflow(NEW_WORKFLOW, WORKFLOW_ID, "default", rules, lambda *_: None)
+    job = draft.definition("5f2b7c1e9a0d4e6f8b3c2a17").new(WORKFLOW_ID, CREATED_AT)
+    view = JobView(job, job.following(int(CREATED_AT)))
+    whole = workflow_document(view, Graph(draft.members))
+    put = whole | {"dry_run": False, "created": ["extract", "report", WORKFLOW_ID], "changed": []}
+    shown: list[Document] = [json.loads(write_json(each)) for each in (summary_document(view), whole, put)]
+    return shown[0], shown[1], shown[2]
+
+
+def _member(id_: str, state: str, **more: Any) -> Document:
+    return {
+        "id": id_,
+        "state": state,
+        "reason": None,
+        "run": None,
+        "given": False,
+        "after": [],
+        "when": "all_success",
+        "waits_for": [],
+        "attempts": 0,
+        "started_at": None,
+        "finished_at": None,
+        "code": None,
+        "error": None,
+        **more,
+    }
+
+
+WORKFLOW_RUN: Mapping[str, Any] = {
+    "run": "nightly.20261121T020000Z",
+    "state": "WAITING",
+    "reason": None,
+    "occurrence": "2026-11-21T02:00:00Z",
+    "started_at": "2026-11-21T02:00:00.041Z",
+    "finished_at": None,
+    "deadline": "2026-11-21T06:00:00.041Z",
+    "rerun_of": None,
+    "rerun_from": [],
+    "code": None,
+    "error": None,
+    "counts": {"ok": 1, "failed": 0, "cut": 0, "skipped": 0, "due": 2, "waiting": 2, "left": 0},
+    "jobs": [
+        _member(
+            "extract",
+            "SUCCEEDED",
+            run="extract.20261121T020000Z",
+            attempts=1,
+            started_at="2026-11-21T02:00:00.103Z",
+            finished_at="2026-11-21T02:00:31.950Z",
+        ),
+        _member(
+            "load-eu",
+            "RETRYING",
+            run="load-eu.20261121T020000Z",
+            after=["extract"],
+            attempts=2,
+            started_at="2026-11-21T02:00:32.004Z",
+            code="http.503",
+            error="the target answered 503",
+        ),
+        _member("load-us", "DUE", after=["extract"]),
+        _member("report", "WAITS", after=["load-eu", "load-us"], when="all_done", waits_for=["load-eu", "load-us"]),
+        _member("alert", "WAITS", after=["report"], when="any_failure", waits_for=["report"]),
+    ],
+}
+"""Half-way."""
+
 
 NEW_JOB: Document = {
     "id": JOB_ID,
@@ -217,10 +417,8 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     StageMetricsAnswer: STAGE_METRICS,
     StatsAnswer: STATS,
     UpcomingAnswer: UPCOMING,
-    WorkflowRunAnswer: workflow_examples.RUN,
-    **dict(
-        zip((WorkflowSummaryAnswer, WorkflowAnswer, WorkflowPutAnswer), workflow_examples.examples(RULES), strict=True)
-    ),
+    WorkflowRunAnswer: WORKFLOW_RUN,
+    **dict(zip((WorkflowSummaryAnswer, WorkflowAnswer, WorkflowPutAnswer), workflow_examples(RULES), strict=True)),
 }
 
 

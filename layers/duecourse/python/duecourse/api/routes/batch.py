@@ -16,11 +16,9 @@ from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.validation import read_body
-from duecourse.api.headers import read_key
-from duecourse.api.problems.problems import FieldFault, Problem, internal
-from duecourse.api.problems.refusals import busy, refusing
-from duecourse.api.problems.unavailable import unavailable
-from duecourse.api.request import Request
+from duecourse.api.problems import FieldFault, Problem, internal, unavailable
+from duecourse.api.refusals import busy, refusing
+from duecourse.api.request import Request, read_key
 from duecourse.api.routes.jobs import JOB_PROBLEMS, created_job
 
 MAX_BATCH = 100

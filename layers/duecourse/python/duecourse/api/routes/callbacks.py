@@ -19,8 +19,8 @@ from duecourse.api.answers import AcceptedAnswer, Millisecond, run_document
 from duecourse.api.api import Answer, route
 from duecourse.api.bodies.models import LINE, Body, no_controls, refuse
 from duecourse.api.bodies.validation import read_body
-from duecourse.api.problems.problems import FieldFault
-from duecourse.api.problems.refusals import bad_token
+from duecourse.api.problems import FieldFault
+from duecourse.api.refusals import bad_token
 from duecourse.api.request import Request
 from duecourse.api.routes.runs import accepted, run_id_in
 from duecourse.domain.runs.callbacks import CallbackToken, ProgressReport, TokenError, read_token

@@ -16,9 +16,21 @@ from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
 from duecourse.api.narrowing import listed_tag
-from duecourse.api.paging import dead_page_token, fitting, open_dead_page_token, read_dead_page_token
-from duecourse.api.problems.problems import FieldFault, invalid
-from duecourse.api.query import MAX_ERROR_TEXT, RUN_ERROR, RUN_TAG, SINCE, UNTIL, PageQuery, after, job_parameter
+from duecourse.api.problems import FieldFault, invalid
+from duecourse.api.query import (
+    MAX_ERROR_TEXT,
+    RUN_ERROR,
+    RUN_TAG,
+    SINCE,
+    UNTIL,
+    PageQuery,
+    after,
+    dead_page_token,
+    fitting,
+    job_parameter,
+    open_dead_page_token,
+    read_dead_page_token,
+)
 from duecourse.api.request import Request
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.usecases.runs.dead_letters import DeadRuns

@@ -1,37 +1,173 @@
-"""The routes of jobs: create, read, list, replace, change, delete."""
+"""The routes of jobs: create, read, list, replace, change, delete, and their history."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any, NotRequired, cast
 from urllib.parse import unquote
 
-from duecourse.api.answers import PageAnswer, job_document
-from duecourse.api.api import Answer, Api, route
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import Document, Millisecond, PageAnswer, job_document
+from duecourse.api.api import Answer, Api, page_answer, route
+from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
-from duecourse.api.bodies.job_body import JobBody
-from duecourse.api.bodies.jsontext import unfit
-from duecourse.api.bodies.models import Rules
-from duecourse.api.bodies.patch import patched
-from duecourse.api.bodies.read_only import judged
+from duecourse.api.bodies.models import Rules, refuse, unfit
+from duecourse.api.bodies.patch import judged, patched
 from duecourse.api.bodies.validation import read_job
-from duecourse.api.headers import etag_of, read_absent, read_expected, read_key, request_key
-from duecourse.api.narrowing import check_tags
-from duecourse.api.problems.problems import FieldFault, Problem, invalid, pointer, unknown_job
-from duecourse.api.request import Request
-from duecourse.api.routes.dry_run import DryRunQuery
-from duecourse.api.routes.job_pages import JobsQuery, job_page
-from duecourse.domain.ids import is_id
-from duecourse.domain.jobs.job import Job
+from duecourse.api.narrowing import check_tags, listed_tag
+from duecourse.api.problems import FieldFault, Problem, bad_parameter, invalid, pointer, unknown_job
+from duecourse.api.query import (
+    PageQuery,
+    Parameter,
+    Query,
+    change_page_token,
+    choice_parameter,
+    fitting,
+    job_page_token,
+    line_parameter,
+    read_change_page_token,
+    read_job_page_token,
+    tag_parameter,
+)
+from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key, request_key
+from duecourse.domain.ids import ID_PATTERN, is_id
+from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.runs.document import millisecond
 from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.tenants.quota import MAX_NAME, MAX_OWNER
 from duecourse.domain.workflows.results import result_faults
-from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.edit_jobs import Edited
+from duecourse.ports import JobFilter
+from duecourse.usecases.jobs.change import Created, Draft, Edited
 from duecourse.usecases.jobs.job_errors import JobUnknownError
-from duecourse.usecases.jobs.job_view import JobView
-from duecourse.usecases.jobs.jobs import Created
+from duecourse.usecases.jobs.view import JobView
+
+
+def _flag(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise refuse("must be true or false")
+    return text == "true"
+
+
+class DryRunQuery(Query):
+    """`dry_run`: whether nothing is to be written; a misspelt parameter must not write."""
+
+    dry_run: Annotated[
+        bool,
+        Parameter(
+            component="DryRun",
+            description="Write nothing; say what would be.",
+            schema={"type": "string", "enum": ["true", "false"]},
+            example="true",
+            read=_flag,
+        ),
+    ] = False
+
+
+def _prefix(text: str) -> str:
+    if re.fullmatch(ID_PATTERN, text) is None:
+        raise refuse("must be the beginning of an id: 1 to 64 letters (a-z), digits, - or _")
+    return text
+
+
+class JobsQuery(PageQuery):
+    """Which jobs to list."""
+
+    prefix: Annotated[
+        str | None,
+        Parameter(
+            component="Prefix",
+            description="Only jobs whose ids begin so.",
+            schema={"type": "string", "pattern": f"^{ID_PATTERN}$"},
+            example="night",
+            read=_prefix,
+        ),
+    ] = None
+    name: Annotated[
+        str | None,
+        line_parameter("Name", "Only jobs whose name contains this text, in capitals or not.", MAX_NAME, "report"),
+    ] = None
+    tag: Annotated[str | None, tag_parameter("Tag", "Only jobs with this tag.")] = None
+    state: Annotated[
+        JobState | None,
+        choice_parameter("State", "Only jobs in this state.", JobState, "PAUSED"),
+    ] = None
+    owner: Annotated[str | None, line_parameter("Owner", "Only jobs of exactly this owner.", MAX_OWNER, "billing")] = (
+        None
+    )
+
+
+SEARCH = 4
+"""Requests that a page of some of the jobs counts as: one query looks at 1 MB of them, some 400."""
+
+
+def job_page(
+    api: Api, request: Request, action: str, document: Callable[[JobView], Document], *, workflows: bool = False
+) -> Answer:
+    """A page of the tenant's jobs, or of those alone that are workflows. Raises Problem."""
+    query = JobsQuery.of(request)
+    after, chosen = read_job_page_token(query.cursor), listed_tag(request, query.tag)
+    where = JobFilter(query.prefix or "", query.name, chosen, query.state, query.owner, workflows)
+    if after is not None and not after.startswith(where.prefix):
+        raise bad_parameter("cursor", "belongs to a list with another prefix; begin without a cursor")
+    if where.sifts:
+        request.budget.charge(SEARCH)
+    page = api.jobs.page(request.tenant, limit=query.limit, after=after, where=where, budget=request.budget)
+    items = [document(view) for view in page.items]
+    count = fitting(items)
+    following = items[count - 1]["id"] if count < len(items) else page.following
+    return page_answer(action, items[:count], None if following is None else job_page_token(following), {})
+
+
+class ChangedFieldAnswer(TypedDict):
+    """A field that changed: without values where they are long or not shown (payload, headers, parameters)."""
+
+    field: str
+    before: NotRequired[Any]
+    after: NotRequired[Any]
+
+
+class ChangeAnswer(TypedDict):
+    """Who did what to a job."""
+
+    at: Millisecond
+    principal: Annotated[str, Field(description="The token's subject, an IAM ARN, `local`; `duecourse`: nobody asked.")]
+    action: Annotated[str, Field(examples=[action.value for action in ChangeAction])]
+    revision: Annotated[int | None, Field(description="The job's after it; null for what is asked of single runs.")]
+    changes: list[ChangedFieldAnswer]
+    facts: Annotated[dict[str, Any], Field(description="What was asked of its runs: how many, which.")]
+
+
+@route("GET", "/v1/jobs/<job_id>/history", "jobs", {200: PageAnswer[ChangeAnswer]}, query=PageQuery)
+def get_job_history(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Read who changed a job, and what.
+
+    Newest first, kept for 400 days, beyond the deletion of the job and its being created anew. Requests about its runs
+    stand there, too.
+    """
+    job_id = job_id_in(parameters)
+    query = PageQuery.of(request)
+    before = read_change_page_token(query.cursor, job_id)
+    page = api.job_history.page(request.tenant, job_id, limit=query.limit, before=before)
+    cursor = None if page.following is None else change_page_token(job_id, page.following)
+    return page_answer("job_history_listed", [_document(record) for record in page.items], cursor, {"job_id": job_id})
+
+
+def _document(record: ChangeRecord) -> ChangeAnswer:
+    return {
+        "at": millisecond(record.at),
+        "principal": record.principal,
+        "action": record.action,
+        "revision": record.revision,
+        "changes": cast(list[ChangedFieldAnswer], list(record.changes)),
+        "facts": dict(record.facts),
+    }
+
 
 JOB_PROBLEMS = ("invalid-job", "tasks-unavailable", "job-changed", "busy")
 """What may be wrong with a job that is written."""

@@ -12,17 +12,16 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, RunAnswer, Second, run_document
 from duecourse.api.api import Answer, Api, route
+from duecourse.api.bodies.definition_body import payload_faults, rendering_faults
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
-from duecourse.api.bodies.payload_rules import payload_faults, rendering_faults
 from duecourse.api.bodies.validation import read_body
-from duecourse.api.headers import read_expected, read_key
-from duecourse.api.problems.problems import FieldFault, invalid
-from duecourse.api.request import Request
+from duecourse.api.problems import FieldFault, invalid
+from duecourse.api.request import Request, read_expected, read_key
 from duecourse.api.routes.jobs import job_id_in
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.kinds import type_of
 from duecourse.usecases.runs.requests import BackfillEstimate, OwnPayload, RunRequest
 from duecourse.usecases.runs.skip_next import MAX_SKIPPED
 

@@ -15,11 +15,10 @@ from duecourse.api.bodies.definition_body import Tag
 from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import LINE, Body, no_controls, refuse
 from duecourse.api.bodies.validation import read_body
-from duecourse.api.headers import read_expected
 from duecourse.api.identity import OPS
-from duecourse.api.paging import job_page_token, read_job_page_token
-from duecourse.api.problems.problems import FieldFault, Problem, invalid
-from duecourse.api.request import Request
+from duecourse.api.problems import FieldFault, Problem, invalid
+from duecourse.api.query import job_page_token, read_job_page_token
+from duecourse.api.request import Request, read_expected
 from duecourse.api.routes.jobs import job_answer, job_id_in
 from duecourse.usecases.jobs.pausing import BulkResult, JobSelection
 

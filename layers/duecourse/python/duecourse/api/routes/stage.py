@@ -18,7 +18,7 @@ from duecourse.checks.check import CheckStatus
 from duecourse.checks.facts import StageFigures
 from duecourse.checks.metrics import STEP_SECONDS
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.policies import Precision
+from duecourse.domain.jobs.job import Precision
 from duecourse.ports import CloudWatchUnavailableError
 from duecourse.version import VERSION
 

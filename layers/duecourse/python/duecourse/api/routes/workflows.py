@@ -13,9 +13,10 @@ from pydantic import AfterValidator, Field
 
 from duecourse.api.answers import PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, route
+from duecourse.api.bodies.definition_body import JobName, WorkflowBody
 from duecourse.api.bodies.models import UNIQUE, Body, each_once
-from duecourse.api.bodies.read_only import judged
-from duecourse.api.bodies.validation import read_body
+from duecourse.api.bodies.patch import judged
+from duecourse.api.bodies.validation import read_body, read_workflow
 from duecourse.api.bodies.workflow_answer import (
     WorkflowAnswer,
     WorkflowPutAnswer,
@@ -25,21 +26,16 @@ from duecourse.api.bodies.workflow_answer import (
     summary_document,
     workflow_document,
 )
-from duecourse.api.bodies.workflow_body import JobName, WorkflowBody
-from duecourse.api.bodies.workflow_reading import read_workflow
-from duecourse.api.headers import etag_of, read_absent, read_expected, read_key
 from duecourse.api.narrowing import check_member, check_released
-from duecourse.api.problems.problems import unknown_workflow
-from duecourse.api.request import Request
-from duecourse.api.routes.dry_run import DryRunQuery
-from duecourse.api.routes.job_pages import JobsQuery, job_page
-from duecourse.api.routes.jobs import rules_of_stage
+from duecourse.api.problems import unknown_workflow
+from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key
+from duecourse.api.routes.jobs import DryRunQuery, JobsQuery, job_page, rules_of_stage
 from duecourse.api.routes.runs import run_id_in
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.workflows.check import MAX_MEMBERS
 from duecourse.usecases.runs.requests import RunRequest
-from duecourse.usecases.workflows.workflow_draft import WorkflowDraft, WorkflowPut, members_cost
+from duecourse.usecases.workflows.manage import WorkflowDraft, WorkflowPut, members_cost
 
 _PROBLEMS = ("graph-missing",)
 

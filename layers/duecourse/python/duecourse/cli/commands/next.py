@@ -60,7 +60,7 @@ def next_command(
     if expression is None:
         raise UsageError('schedule: is missing; write one such as duecourse next "0 9 * * 1"')
     from duecourse.cli.preview_text import preview_text
-    from duecourse.domain.schedules.schedule_preview import preview_schedule
+    from duecourse.domain.schedules.preview import preview_schedule
 
     try:
         since = int(time.time()) if after is None else read_instant("after", after)

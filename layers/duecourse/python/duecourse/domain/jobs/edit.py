@@ -13,14 +13,13 @@ from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
-from duecourse.domain.jobs.job import Job, JobDefinition
+from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, given_back
 from duecourse.domain.jobs.plan import Row, SkippedRange, range_before, standing
-from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.exclusions import ExclusionError, excluding
+from duecourse.domain.schedules.occurrences import ExclusionError, excluding
 from duecourse.domain.schedules.parsed_input import counted_from
-from duecourse.domain.targets.target_document import target_document
+from duecourse.domain.targets.kinds import target_document
 
 KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}
 """Fields that an edit does not set directly."""

@@ -1,25 +1,197 @@
-"""A job: its owner, schedule, target and policies."""
+"""A job: its owner, schedule, target and policies.
+
+Enumerated fields of a job: state, lane, precision, overlap, delivery, completion, events, missed occurrences.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.policies import (
-    Completion,
-    Delivery,
-    EventKind,
-    JobState,
-    Lane,
-    MissedPolicy,
-    Overlap,
-    Precision,
-)
-from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
-from duecourse.domain.targets.targets import Target
+from duecourse.domain.targets.targets import Failed, Target
+
+
+class JobState(StrEnum):
+    """ACTIVE fires, PAUSED does not, COMPLETED has no occurrence left and its last run has ended."""
+
+    ACTIVE = "ACTIVE"
+    PAUSED = "PAUSED"
+    COMPLETED = "COMPLETED"
+
+
+class Lane(StrEnum):
+    """A queue and its workers."""
+
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+    LONG = "long"
+
+
+class Precision(StrEnum):
+    """SECOND: visible to a worker just after its second. EXACT: delivered one second early and held by the worker."""
+
+    SECOND = "second"
+    EXACT = "exact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverlapRule:
+    """What happens when a run comes due while another run of the same job is alive. `label` says it in the console.
+
+    `alone`: at most one run of the job is at work. Then the new run is skipped, unless it `waits` in line.
+    `only_newest`: of the runs in line only the newest runs, the others are skipped. `preempts`: the run that is alive
+    is asked to end. `limited`: a job may bound its line; a run that comes when it is full is skipped.
+    """
+
+    label: str
+    alone: bool = True
+    waits: bool = False
+    only_newest: bool = False
+    preempts: bool = False
+    limited: bool = False
+
+    @property
+    def skips(self) -> bool:
+        """Whether the new run is skipped."""
+        return self.alone and not self.waits
+
+
+class Overlap(StrEnum):
+    """The rules by their words in documents; the traits of each are in OVERLAP_RULES."""
+
+    SKIP = "skip"
+    QUEUE = "queue"
+    NEWEST = "newest"
+    REPLACE = "replace"
+    ALLOW = "allow"
+
+    @property
+    def rule(self) -> OverlapRule:
+        """Its traits."""
+        return OVERLAP_RULES[self]
+
+
+OVERLAP_RULES: Mapping[Overlap, OverlapRule] = {
+    Overlap.SKIP: OverlapRule(label="Skip the new run"),
+    Overlap.QUEUE: OverlapRule(label="Let the new run wait", waits=True, limited=True),
+    Overlap.NEWEST: OverlapRule(label="Let only the newest wait", waits=True, only_newest=True),
+    Overlap.REPLACE: OverlapRule(label="Cancel the old run", waits=True, only_newest=True, preempts=True),
+    Overlap.ALLOW: OverlapRule(label="Run both", alone=False),
+}
+
+
+class Completion(StrEnum):
+    """RESPONSE: a run ends with the answer to its call. CALLBACK: it waits until it is completed by its token."""
+
+    RESPONSE = "response"
+    CALLBACK = "callback"
+
+
+class EventKind(StrEnum):
+    """Which outcomes go to the event bus. LATE: runs that started, or were skipped, after their grace."""
+
+    DEATHS = "deaths"
+    FAILURES = "failures"
+    LATE = "late"
+    ALL = "all"
+
+
+class Delivery(StrEnum):
+    """AT_MOST_ONCE never makes a second attempt, not even after the first one's worker died."""
+
+    AT_LEAST_ONCE = "at_least_once"
+    AT_MOST_ONCE = "at_most_once"
+
+
+class MissedMode(StrEnum):
+    """What happens to occurrences that were not enqueued in time."""
+
+    SKIP = "skip"
+    RUN_ONCE = "run_once"
+    RUN_ALL = "run_all"
+
+
+@dataclass(frozen=True, slots=True)
+class MissedPolicy:
+    """An occurrence is missed when it is later than `grace_seconds`; `max_missed` bounds `run_all` (at most 100, so
+    that one claim covers them and the enqueued runs depend only on the cursor).
+    """
+
+    mode: MissedMode = MissedMode.RUN_ONCE
+    grace_seconds: int = 60
+    max_missed: int = 10
+
+
+class Backoff(StrEnum):
+    """How the upper bound of the delay grows with the number of failed attempts."""
+
+    EXPONENTIAL = "exponential"
+    LINEAR = "linear"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """`max_attempts` in all (1 = no retry); the delay after attempt n is between `min_seconds` and a bound b(n):
+
+    - exponential: b(n) = min_seconds x 2^n: for 2 s: 4, 8, 16, 32 …
+    - linear: b(n) = min_seconds x (n + 1): 4, 6, 8, 10 …
+    - fixed: b(n) = min_seconds: 2, 2, 2 …
+
+    b(n) never exceeds `max_seconds`. Within those bounds the delay is drawn evenly ("full jitter", AWS Architecture
+    Blog, Exponential Backoff And Jitter), so that runs that failed together do not retry together; `fixed` has no
+    jitter.
+
+    `on` names the failures that are retried (None: the target's default), `never` those that are not: an HTTP status
+    (`503`), a class of them (`5xx`), a code (`timeout`, `ThrottlingException`) or a pattern (`Throttling*`). No attempt
+    begins later than `max_age_seconds` after the run was due, or was last redriven.
+    """
+
+    max_attempts: int = 4
+    backoff: Backoff = Backoff.EXPONENTIAL
+    min_seconds: float = 2
+    max_seconds: float = 3600
+    on: tuple[str, ...] | None = None
+    never: tuple[str, ...] = ()
+    max_age_seconds: int | None = None
+
+    def worth(self, failed: Failed) -> bool:
+        """Whether to retry after this failure; a target's refusal is final."""
+        if failed.forbidden or any(_names(word, failed.code) for word in self.never):
+            return False
+        return failed.retryable if self.on is None else any(_names(word, failed.code) for word in self.on)
+
+    def delay(self, attempt: int, draw: float, retry_after: float | None = None) -> float:
+        """Seconds to wait after failed attempt `attempt` (1 …). `draw` is a random number in [0, 1).
+
+        A target's `retry_after` raises the delay, up to `max_seconds`.
+        """
+        match self.backoff:
+            case Backoff.EXPONENTIAL:
+                bound = self.min_seconds * 2.0 ** min(attempt, 62)
+            case Backoff.LINEAR:
+                bound = self.min_seconds * (attempt + 1)
+            case Backoff.FIXED:
+                bound = self.min_seconds
+        bound = min(bound, self.max_seconds)
+        low = min(self.min_seconds, bound)
+        drawn = low + (bound - low) * draw
+        return drawn if retry_after is None else min(max(drawn, retry_after), max(self.max_seconds, drawn))
+
+
+def _names(word: str, code: str) -> bool:
+    """Whether a rule's word matches a failure's code: `5xx` and `503` match `http.503`."""
+    if len(word) == 3 and word.endswith("xx"):
+        return code.startswith(f"http.{word[0]}")
+    return fnmatchcase(code, word) or code == f"http.{word}"
+
 
 MAX_RUNS = 10_000
 """The largest `max_runs`: this many occurrences can be counted exactly if all were missed."""
@@ -114,7 +286,7 @@ class Job(JobDefinition):
     one. `revision` grows with every write. `paused_at` is when it
     was last paused, `paused_by` by whom, `paused_because` why; `resumed_at` is when that pause ended, if the schedule
     was changed since (None: `changed_at` was that moment). `seated`: whether it has a seat in its lane
-    (domain.jobs.seats); None for a job of a release without seats. `earlier` are the definitions before the present
+    (domain.tenants.seats); None for a job of a release without seats. `earlier` are the definitions before the present
     one, oldest first; messages under way may belong to them. `workflow` is the id of the workflow that it is a member
     of, `claimed_at` when it became one. `reserved`: a request is about to replace the definition.
     """

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.plan import Row, SkippedRange, range_before, standing
-from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import ExclusionError
 
 
 @dataclass(frozen=True, slots=True)

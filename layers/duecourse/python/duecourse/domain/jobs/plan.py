@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.policies import MissedMode
+from duecourse.domain.jobs.job import MissedMode
 from duecourse.domain.schedules import TZDATA_VERSION
 from duecourse.domain.schedules.occurrences import Occurrences
 

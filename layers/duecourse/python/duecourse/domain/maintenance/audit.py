@@ -6,16 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState, Lane
-from duecourse.domain.maintenance.scan import Position
+from duecourse.domain.jobs.job import Job, JobState, Lane
+from duecourse.domain.maintenance.index import Position
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.records import MEMBERS_FAILED
 from duecourse.domain.runs.states import Run, Succeeded, Waiting, finished_at, reason_of
 from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
-from duecourse.domain.workflows.ends import End
-from duecourse.domain.workflows.graph import Member
+from duecourse.domain.workflows.graph import End, Member
 from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView
 
 HOUR_SECONDS = 3600

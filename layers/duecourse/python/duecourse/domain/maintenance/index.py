@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.jobs.sharding import shard_of, slot_of
+from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.states import Run
 from duecourse.domain.schedules import TZDATA_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where a scan continues (`start`, None: at the beginning), whether it is finished, and its counts. `version` is
+    that of the next write; it grows with each.
+    """
+
+    start: str | None = None
+    done: bool = False
+    counts: Mapping[str, int] = field(default_factory=dict)
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RepairPass(Position):
+    """One scan of the whole table, begun at `begun_at` (UTC seconds)."""
+
+    begun_at: float
+
 
 GIVEN_UP_SECONDS = 15 * DAY_SECONDS
 """After this time no message of an occurrence exists any more: lanes and the dead-letter queue keep messages for 14

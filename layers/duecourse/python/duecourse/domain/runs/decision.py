@@ -47,7 +47,7 @@ class Readiness(StrEnum):
 @dataclass(frozen=True, slots=True)
 class MemberTurn:
     """What a workflow's run says about the start of one of its jobs. `over`: that run has ended. `round` is the last
-    round of the member that is noted (domain.workflows.ends): one above that of its final record means that its end
+    round of the member that is noted (domain.workflows.graph): one above that of its final record means that its end
     was withdrawn, and it is to run again. It does not start before `not_before` (UTC seconds). `called_until`: until
     when calls of earlier runs of the workflow began (domain.runs.overlap.called_in_workflow).
     """

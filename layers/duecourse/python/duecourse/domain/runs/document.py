@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, overload
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import EventKind
+from duecourse.domain.jobs.job import EventKind, Job
 from duecourse.domain.runs.states import (
     Alive,
     Cancelled,

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
@@ -29,8 +28,7 @@ from duecourse.domain.runs.states import (
     reason_of,
 )
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError, excluding
-from duecourse.domain.schedules.occurrences import Occurrences
+from duecourse.domain.schedules.occurrences import ExclusionError, Occurrences, excluding
 from duecourse.domain.schedules.zones.dst_effect import dst_effect
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.jobs.policies import JobState, Overlap
+from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Overlap
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,

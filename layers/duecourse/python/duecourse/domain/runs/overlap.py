@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.jobs.job import Job, Overlap
 from duecourse.domain.runs.records import MEMBERS_FAILED
 from duecourse.domain.runs.states import (
     Dead,

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, assert_never
 
-from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.jobs.policies import Completion, Lane
+from duecourse.domain.jobs.job import Completion, Job, JobSnapshot, Lane
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.decision import (
     AttemptContext,

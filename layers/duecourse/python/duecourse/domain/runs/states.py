@@ -13,7 +13,7 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import OfRun, RunIdentity
 
 
@@ -94,7 +94,7 @@ class Record(OfRun):
     the key of its first call; None before that. Empty: its id, which was the key by default. `requested_by` in its
     identity is also who requested that it is skipped. `earlier` are attempts before the one that the record describes,
     oldest first. `round` counts how often a final record of a workflow's member was written
-    over (domain.workflows.ends). `called_until`: until when calls began that may still be at work beside it
+    over (domain.workflows.graph). `called_until`: until when calls began that may still be at work beside it
     (domain.runs.overlap). None: there are none; of a workflow's run: no lock.
     """
 

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import Delivery, JobState, MissedMode
+from duecourse.domain.jobs.job import Delivery, Gone, Job, JobSnapshot, JobState, MissedMode
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,

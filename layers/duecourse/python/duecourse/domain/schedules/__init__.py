@@ -6,9 +6,6 @@ lists occurrences with their wall clock and the effect of the DST rules.
 
 from __future__ import annotations
 
-from duecourse.domain.schedules.compile import compile_schedule
 from duecourse.domain.schedules.error import ScheduleError
-from duecourse.domain.schedules.schedule import Schedule
-from duecourse.domain.schedules.spec import ScheduleSpec
-from duecourse.domain.schedules.zones.tzif import TZDATA_VERSION, zone_names
-from duecourse.domain.schedules.zones.zone import Zone, load_zone
+from duecourse.domain.schedules.schedule import Schedule, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.zones.zone import TZDATA_VERSION, Zone, load_zone, zone_names

@@ -1,12 +1,140 @@
-"""A job's occurrences: its schedule without the excluded times, each with the time at which it is due."""
+"""A job's occurrences: its schedule without the excluded times, each with the time at which it is due.
+
+Times at which a job does not run: instants, dates and date ranges on the wall calendar of its zone.
+"""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import lru_cache
 from hashlib import blake2b
 
-from duecourse.domain.schedules import Schedule, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.exclusions import Exclusions, compile_exclusions
+from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
+from duecourse.domain.schedules import Schedule, ScheduleSpec, compile_schedule, load_zone
+from duecourse.domain.schedules.zones.zone import Zone
+
+MAX_EXCLUSIONS = 40
+"""The cursor contains them; it is rewritten at each claim and has to stay below 1 KB."""
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_WIDEST_OFFSET = 36 * 3600
+
+
+class ExclusionError(ValueError):
+    """An entry that is not an instant, date or range; `index` is its place in the list."""
+
+    def __init__(self, index: int, detail: str) -> None:
+        super().__init__(detail)
+        self.index = index
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """Compiled: instants (UTC seconds) and sorted, disjoint ranges of local days (days since 1970, both ends in)."""
+
+    zone: Zone
+    instants: frozenset[int]
+    first_days: tuple[int, ...]
+    last_days: tuple[int, ...]
+
+    def skip(self, occurrence: int) -> int | None:
+        """None if the occurrence is not excluded; else an instant after which to look for the next one.
+
+        A range of excluded days is passed in one step, however many occurrences it has.
+        """
+        if occurrence in self.instants:
+            return occurrence
+        day = self.zone.wall(occurrence) // DAY_SECONDS
+        at = bisect_right(self.first_days, day) - 1
+        if at < 0 or day > self.last_days[at]:
+            return None
+        return max(self._begin(self.last_days[at] + 1) - 1, occurrence)
+
+    def _begin(self, day: int) -> int:
+        """The first instant at which the zone's calendar shows this day or a later one."""
+        low = day * DAY_SECONDS - _WIDEST_OFFSET
+        high = day * DAY_SECONDS + _WIDEST_OFFSET
+        while low < high:
+            middle = (low + high) // 2
+            if self.zone.wall(middle) // DAY_SECONDS >= day:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+
+@lru_cache(maxsize=4096)
+def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
+    """Compile entries such as `2026-12-25T09:00:00Z`, `2026-12-25` and `2026-12-24/2027-01-02` (both ends excluded).
+
+    Raises ExclusionError for the first entry that is none of them.
+    """
+    instants: set[int] = set()
+    ranges: list[tuple[int, int]] = []
+    for index, entry in enumerate(entries):
+        try:
+            if _DATE.match(entry) and "T" not in entry.upper():
+                first, _, last = entry.partition("/")
+                ranges.append(_days(first, last or first))
+            else:
+                instants.add(_instant(entry))
+        except ValueError as problem:
+            raise ExclusionError(index, f"{entry!r}: {problem}") from problem
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(ranges):
+        if merged and begin <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    return Exclusions(
+        load_zone(timezone),
+        frozenset(instants),
+        tuple(begin for begin, _ in merged),
+        tuple(end for _, end in merged),
+    )
+
+
+def excluding(entries: tuple[str, ...], timezone: str, occurrence: int) -> int | None:
+    """The place of the first entry that excludes the occurrence; None where none does."""
+    found = (compile_exclusions((entry,), timezone).skip(occurrence) is not None for entry in entries)
+    return next((index for index, excludes in enumerate(found) if excludes), None)
+
+
+def canonical_exclusion(entry: str) -> str:
+    """The entry as it is stored: instants in UTC. Raises ExclusionError (index 0)."""
+    compiled = compile_exclusions((entry,), "UTC")
+    return to_iso(next(iter(compiled.instants))) if compiled.instants else entry
+
+
+def _instant(entry: str) -> int:
+    try:
+        at = from_iso(entry)
+    except ValueError:
+        raise ValueError(
+            "write an instant as 2026-12-25T09:00:00Z, a date as 2026-12-25, a range as two dates with a slash between"
+        ) from None
+    if at != int(at):
+        raise ValueError("an instant has whole seconds")
+    if not FIRST <= at <= LAST:  # in UTC it is out of range: no schedule can name it, and it could not be stored
+        raise ValueError("the instant lies outside of the years 1 to 9999 in UTC")
+    return int(at)
+
+
+def _days(first: str, last: str) -> tuple[int, int]:
+    days = []
+    for text in (first, last):
+        if not _DATE.fullmatch(text):
+            raise ValueError("a range is two dates with a slash between, as 2026-12-24/2027-01-02")
+        days.append(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date().toordinal() - _EPOCH)
+    if days[1] < days[0]:
+        raise ValueError("the range ends before it begins")
+    return days[0], days[1]
+
 
 MAX_JITTER_SECONDS = 3600
 """The largest jitter; an occurrence never reaches the next one."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from duecourse.domain.schedules.compile import understand
 from duecourse.domain.schedules.error import ScheduleError, shown
 from duecourse.domain.schedules.instant import iso, parse_moment
 from duecourse.domain.schedules.rate import Rate
-from duecourse.domain.schedules.schedule import EARLIEST, LATEST
-from duecourse.domain.schedules.spec import ScheduleSpec, check_spec
+from duecourse.domain.schedules.schedule import EARLIEST, LATEST, ScheduleSpec, check_spec, understand
 
 _FRACTION = re.compile(r"[.,](\d{1,9})(?=Z|[+-]|$)", re.ASCII)
 _LONGEST = 64

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 
-from duecourse.domain.targets.kinds import TARGETS
-from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.kinds import TARGETS, type_of
 from duecourse.domain.targets.targets import CallableTarget, EcsTarget
 
 _WORD = "letters, digits, - and _"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.policies import Completion
-from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.jobs.job import Completion, RetryPolicy
 from duecourse.domain.targets.targets import WorkflowTarget
 
 DEADLINE_SECONDS = DAY_SECONDS

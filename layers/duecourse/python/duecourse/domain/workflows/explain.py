@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.explain import Explanation, Verdict, recorded
 from duecourse.domain.runs.states import Retrying, Waiting
-from duecourse.domain.workflows.ends import End
+from duecourse.domain.workflows.graph import End
 from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView
 
 NAMED = 3

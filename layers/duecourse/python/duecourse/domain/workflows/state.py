@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
-from duecourse.domain.workflows.ends import End, MemberEnds, end_by
-from duecourse.domain.workflows.graph import Graph, Rule, numbers_in
+from duecourse.domain.workflows.graph import End, Graph, MemberEnds, Rule, end_by, numbers_in
 
 
 @dataclass(frozen=True)

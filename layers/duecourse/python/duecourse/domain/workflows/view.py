@@ -8,8 +8,7 @@ from enum import StrEnum
 
 from duecourse.domain.runs.decision import Readiness
 from duecourse.domain.runs.states import Run, finished_at
-from duecourse.domain.workflows.ends import End, MemberEnds
-from duecourse.domain.workflows.graph import Graph, Member, numbers_in
+from duecourse.domain.workflows.graph import End, Graph, Member, MemberEnds, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 
 

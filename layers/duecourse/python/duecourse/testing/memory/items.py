@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import RLock
 
-from duecourse.domain.jobs.bucket import Bucket
-from duecourse.domain.jobs.change_record import ChangeRecord
-from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, Reservation
-from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.jobs.seats import Seats
-from duecourse.domain.jobs.sharding import shard_of, slot_of
+from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
+from duecourse.domain.jobs.document import ChangeRecord
+from duecourse.domain.jobs.job import Gone, Job, Lane, Reservation
 from duecourse.domain.runs.overlap import LinePosition, Lock
 from duecourse.domain.runs.states import UNSUCCESSFUL, Run
+from duecourse.domain.tenants.rate import Bucket
+from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.graph import Graph, WorkflowRef
 from duecourse.messages import RunMessage
 from duecourse.ports import Input, Timer, UsedKey, Watch

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from duecourse.domain.budget import Budget
-from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
-from duecourse.domain.jobs.policies import JobState, Lane
-from duecourse.domain.jobs.seats import Seats
+from duecourse.domain.jobs.document import ChangeRecord
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState, Lane, Reservation
 from duecourse.domain.runs.states import Run
+from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
     EVERY_JOB,
     NO_TERMS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.jobs.bucket import Bucket, BucketChange, changed
+from duecourse.domain.tenants.rate import Bucket, BucketChange, changed
 from duecourse.ports import BucketConflict
 from duecourse.testing.memory.items import Items
 

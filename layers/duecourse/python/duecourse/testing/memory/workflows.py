@@ -10,10 +10,9 @@ from hashlib import sha256
 from duecourse.domain.documents import to_document
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.seats import moved
 from duecourse.domain.runs.states import Run
-from duecourse.domain.workflows.ends import End, MemberEnds, ends_in, entry
-from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
+from duecourse.domain.tenants.seats import moved
+from duecourse.domain.workflows.graph import PART_MEMBERS, End, Graph, MemberEnds, WorkflowRef, ends_in, entry
 from duecourse.ports import GraphMissingError, WorkflowRead
 from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.jobs import unchanged

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from duecourse.domain.budget import Charge, free
-from duecourse.domain.jobs.change_record import ChangeAction, changed
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.document import ChangeAction, changed
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
-from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.ports import Clock, JobStore, Lines, Outgoing, StoreBusyError
 from duecourse.usecases.complete import complete_if_over
-from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.dispatch.claim import Skipping
+from duecourse.usecases.jobs.change import Jobs
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
     JobChangedError,
@@ -23,8 +23,7 @@ from duecourse.usecases.jobs.job_errors import (
     JobUnreadableError,
     Precondition,
 )
-from duecourse.usecases.jobs.job_view import JobView
-from duecourse.usecases.jobs.jobs import Jobs
+from duecourse.usecases.jobs.view import JobView
 
 TRIES = 3
 

@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from duecourse.domain.budget import Charge, free
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.upcoming import Bucket, Histogram, Window, expected, is_late
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.ports import Clock, CursorPage, JobCursor, JobStore
 
 JOBS_READ = 1000

@@ -8,32 +8,335 @@ job's last change of schedule (the former definition is not kept), occurrences o
 repair counts those). New zone data that move a time back over a window can make an occurrence look lost that never
 existed. Of a workflow's runs in the window the members are audited too (AuditMembers).
 
-A full pass over 1 million jobs that all fire in the window costs about 310,000 read units for the scan, half a unit at
-least for each job's records and one per 8 KB of them (an unread record is half a KB): together about 1 million (12 US
-cents) and ten minutes with eight requests at a time. A full pass takes `segments` hours.
+A full pass over 1 million jobs that all fire in the window costs about 310,000 read units for the scan, half a unit
+at least for each job's records and one per 8 KB of them (an unread record is half a KB): together about 1 million (12
+US cents) and ten minutes with eight requests at a time. A full pass takes `segments` hours.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
+from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.maintenance.audit import UNDECIDED, Turn, next_turn
-from duecourse.domain.runs.coverage import OccurrenceRange
-from duecourse.domain.runs.explain import Verdict
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, JobState, Lane
+from duecourse.domain.maintenance.audit import (
+    UNDECIDED,
+    Turn,
+    audited_from,
+    compare,
+    few,
+    grouped,
+    has_members,
+    held_back,
+    next_turn,
+    stalled,
+)
+from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, between
+from duecourse.domain.runs.explain import ExplainContext, Verdict, explain
+from duecourse.domain.runs.states import Run, reason_of
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.occurrences import ExclusionError, Occurrences
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.ports import AuditStore, Clock, Executor, Finding, InlineExecutor, Undecided
-from duecourse.usecases.maintenance.audit_members import AuditMembers
-from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
-from duecourse.usecases.maintenance.compare_window import ComparedJob, CompareWindow
+from duecourse.limits import MESSAGE_RETENTION_DAYS
+from duecourse.ports import AuditStore, Clock, Depths, Executor, Finding, InlineExecutor, JobStore, RunStore, Undecided
+from duecourse.usecases.jobs.view import since_when
 from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.runs.skip_next import SKIPPED
 from duecourse.usecases.unreadable import UNREADABLE
+from duecourse.usecases.workflows.view import WorkflowRuns
+
+RECORDED_SECONDS = 900
+"""The range in which occurrences may have run without a claim: the longest delay of a message; at most one a second."""
+
+PAGE = 100
+MAX_READ = 3000
+"""The most records that are read before a range to find one that covers it; only many runs on request need more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifyGaps:
+    """`lookahead`, `horizon` (s) and `retention_days` are the stage's own."""
+
+    jobs: JobStore
+    runs: RunStore
+    depths: Depths
+    clock: Clock
+    lookahead: int
+    horizon: int
+    retention_days: int
+
+    def __call__(
+        self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], served: Mapping[Lane, int]
+    ) -> list[tuple[OccurrenceRange, Verdict]]:
+        """The parts of a job's ranges (ascending) that have no record now, each with the verdict of `explain`; few
+        parts per verdict. `served`: see `held_back`. Raises KeyError or ValueError for an item that this version cannot
+        read.
+
+        The cursor and the lane are read before the records, so that a run that starts meanwhile is seen as started.
+        """
+        job, cursor = self.jobs.get_both(tenant, job_id)
+        if job is None:
+            return []
+        if cursor is not None and cursor.generation != job.generation:
+            return [(each, Verdict.LATE) for each in ranges]  # an edit came between the two reads: classify again later
+        try:
+            occurrences = job.occurrences()
+        except (ScheduleError, ExclusionError):
+            return []
+        depth = self.depths.depth(job.lane)
+        empty = None if depth is None else depth.empty
+        case = _Case(self, job, cursor, occurrences, empty, self._all_empty(job, ranges), served)
+        found = [part for group in grouped(ranges, PIECE_SECONDS) for part in case.classify(group)]
+        verdicts = dict.fromkeys(verdict for _, verdict in found)
+        return [(part, each) for each in verdicts for part in few([part for part, verdict in found if verdict is each])]
+
+    def _all_empty(self, job: Job, ranges: Sequence[OccurrenceRange]) -> bool:
+        """Whether all lanes are empty. Only read if an occurrence came due before the job's last write, since its lane
+        may have been another.
+        """
+        if not ranges or ranges[0].first > job.updated_at:
+            return False
+        return all(depth is not None and depth.empty for depth in map(self.depths.depth, Lane))
+
+    def reaching_over(self, job: Job, at: int) -> tuple[int | None, bool]:
+        """The end of the range of a record before `at` (UTC seconds) that covers it (None: there is none), and whether
+        all records that may were read. Between such a record and `at` there are only runs without a claim, for at most
+        RECORDED_SECONDS.
+        """
+        before, newest, read = RunName(job.id, at).local, None, 0
+        while read < MAX_READ:
+            page = self.runs.page(job.tenant, job.id, limit=PAGE, before=before)
+            for run in page:
+                if run.suffix:
+                    continue
+                if run.through is not None and run.through >= at:
+                    return run.through, True
+                if reason_of(run) == SKIPPED:
+                    continue  # recorded ahead of its time: it does not show what has been claimed
+                newest = run.occurrence if newest is None else newest
+                if run.occurrence < newest - RECORDED_SECONDS:
+                    return None, True
+            if len(page) < PAGE:
+                return None, True
+            before, read = page[-1].name.local, read + len(page)
+        return None, False
+
+
+@dataclass(slots=True)
+class _Case:
+    """One job with ranges of occurrences without records."""
+
+    by: ClassifyGaps
+    job: Job
+    cursor: Cursor | None
+    occurrences: Occurrences
+    empty: bool | None
+    all_empty: bool
+    served: Mapping[Lane, int]
+    searched: bool = True
+
+    def classify(self, ranges: Sequence[OccurrenceRange]) -> list[tuple[OccurrenceRange, Verdict]]:
+        """The parts of the ranges that no record covers, an earlier one included, each part with one verdict."""
+        rows = self._missing(ranges)
+        while rows:
+            through, self.searched = self.by.reaching_over(self.job, rows[0][0])
+            if through is None:
+                break
+            rows = [kept for row in rows if (kept := [at for at in row if at > through])]
+        return [part for row in rows for part in self._parts(row)]
+
+    def _missing(self, ranges: Sequence[OccurrenceRange]) -> list[list[int]]:
+        """The occurrences of each range without a record. There may be none: an edit may have ended the schedule that
+        named them.
+        """
+        low, high, firsts = ranges[0].first - 1, ranges[-1].last, [each.first for each in ranges]
+        records = self.by.runs.between(self.job.tenant, self.job.id, low, high, strongly=True)
+        left = compare(between(self.occurrences, low, high), records).missing
+        rows = [
+            [
+                at
+                for at in between(self.occurrences, each.first - 1, each.last)
+                if (asked := bisect_right(firsts, at)) and at <= ranges[asked - 1].last
+            ]
+            for each in left
+        ]
+        return [row for row in rows if row]
+
+    def _parts(self, row: list[int]) -> list[tuple[OccurrenceRange, Verdict]]:
+        bounds = [0, *self._changes(row, 0, len(row) - 1), len(row)]
+        parts = [row[begin:end] for begin, end in pairwise(bounds)]
+        return [(OccurrenceRange(part[0], part[-1], len(part)), self._verdict(part[0])) for part in parts]
+
+    def _changes(self, row: list[int], low: int, high: int) -> list[int]:
+        """The indices at which the verdict changes. If it is the same at both ends, it is the same in between, since
+        time and cursor pass the occurrences in order.
+        """
+        if low >= high or self._verdict(row[low]) is self._verdict(row[high]):
+            return []
+        if high - low == 1:
+            return [high]
+        middle = (low + high) // 2
+        return [*self._changes(row, low, middle), *self._changes(row, middle, high)]
+
+    def _verdict(self, at: int) -> Verdict:
+        by, now = self.by, self.by.clock.now()
+        due = self.occurrences.due(at)
+        drained = None if self.empty is None else self.empty or not held_back(due, self.served, self.job.lane)
+        # A message enqueued before an edit of the priority waits in the former lane. (A job's completion is no edit.)
+        if due < self.job.updated_at and self.job.state is not JobState.COMPLETED:
+            drained = self.all_empty
+        around = ExplainContext(
+            lookahead=by.lookahead,
+            horizon=by.horizon,
+            retention=by.retention_days * DAY_SECONDS,
+            lane_kept=MESSAGE_RETENTION_DAYS * DAY_SECONDS,
+            # The API's sends are best effort: only occurrences that the cursor has passed were certainly sent.
+            sent_until=None,
+            lane_empty=drained,
+            searched=self.searched,
+        )
+        return explain(at, self.job, self.cursor, None, around, now=now).verdict
+
+
+PIECE_SECONDS = 6 * 3600
+"""The length of the pieces in which a window is compared: a job that fires each second has 21,600 records in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedJob:
+    """The comparison of a job's window; `served` is the latest due time of a run that its lane has started."""
+
+    job: Job
+    expected: int = 0
+    missing: tuple[OccurrenceRange, ...] = ()
+    doubled: tuple[OccurrenceRange, ...] = ()
+    served: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompareWindow:
+    """Compares jobs; may be called concurrently."""
+
+    runs: RunStore
+
+    def __call__(self, job: Job, turn: Turn) -> ComparedJob:
+        """Compare one job. An item that cannot be read is reported in `error` and does not affect other jobs."""
+        try:
+            occurrences = job.occurrences()
+            low, end = audited_from(job, since_when(job, occurrences), turn.low), turn.high
+            if job.state is JobState.COMPLETED:  # its schedule is over: nothing is due since
+                end = min(end, int(job.updated_at))
+            found = ComparedJob(job)
+            while low is not None and low < end and (first := occurrences.next(low)) is not None:
+                high = min(low + PIECE_SECONDS, end)
+                if first <= high:
+                    found = self._piece(found, occurrences, low, high)
+                low = max(high, min(first - 1, end))
+        except (ScheduleError, ExclusionError):
+            return ComparedJob(job)  # it does not fire: its cursor is quarantined
+        except UNREADABLE as problem:
+            return ComparedJob(job, error=in_words(problem))
+        return replace(found, doubled=tuple(few(found.doubled)))
+
+    def _piece(self, found: ComparedJob, occurrences: Occurrences, low: int, high: int) -> ComparedJob:
+        """Add one piece. If a catch-up in it reaches beyond its end, the records there are read too."""
+        job = found.job
+        records = self._records(job, low, high)
+        beyond = max((record.through for record in records if record.ran), default=high)
+        ahead = self._records(job, high, beyond) if beyond > high else []
+        made = compare(between(occurrences, low, high), records)
+        twice = compare(between(occurrences, low, beyond), records + ahead) if ahead else made
+        served = [record.due for record in records if record.ran and record.lane is job.lane]
+        return replace(
+            found,
+            expected=found.expected + made.expected,
+            missing=found.missing + made.missing,
+            doubled=found.doubled + twice.doubled,
+            served=max([found.served, *served]),
+        )
+
+    def _records(self, job: Job, low: int, high: int) -> list[Recorded]:
+        return self.runs.between(job.tenant, job.id, low, high, strongly=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StalledMember:
+    """A member's run in the run of its workflow: LOST, or QUEUED where a message of it may still be under way."""
+
+    name: RunName
+    workflow_run: RunName
+    verdict: Verdict
+
+    @property
+    def range(self) -> OccurrenceRange:
+        """The instant of both runs."""
+        return OccurrenceRange(self.name.occurrence, self.name.occurrence, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditMembers:
+    """Reads the records of all members of each run of a workflow in a window, strongly."""
+
+    jobs: JobStore
+    runs: RunStore
+    workflow_runs: WorkflowRuns
+    depths: Depths
+    clock: Clock
+
+    def __call__(
+        self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], served: Mapping[Lane, int]
+    ) -> list[StalledMember]:
+        """The stalled members of a workflow's runs with instants in these ranges, on request or not; none of another
+        job. `served`: see `held_back`. Raises GraphMissingError, and KeyError or ValueError for an item that this
+        version cannot read.
+        """
+        job = self.jobs.get(tenant, job_id)
+        if job is None or not isinstance(job.target, WorkflowTarget):
+            return []
+        runs = (run for each in ranges for run in self._runs(tenant, job_id, each) if has_members(run))
+        return [member for run in runs for member in self._stalled(run, served)]
+
+    def _runs(self, tenant: str, job_id: str, window: OccurrenceRange) -> Iterator[Run]:
+        before = RunName(job_id, window.last + 1).local
+        while True:
+            page = self.runs.page(tenant, job_id, limit=PAGE, before=before)
+            yield from (run for run in page if run.occurrence >= window.first)
+            if len(page) < PAGE or page[-1].occurrence < window.first:
+                return
+            before = page[-1].name.local
+
+    def _stalled(self, run: Run, served: Mapping[Lane, int]) -> Iterator[StalledMember]:
+        """The lanes are read before the records, so that what goes on meanwhile is seen."""
+        now = self.clock.now()
+        if not stalled(self.workflow_runs.look(run), now=now):
+            return
+        depths = {lane: self.depths.depth(lane) for lane in Lane}
+        again = self.runs.get(run.tenant, run.job_id, run.name.local)
+        if again is None or not has_members(again):
+            return
+        view = self.workflow_runs.look(again)
+        for member, since in stalled(view, now=now):
+            job = self.jobs.get(run.tenant, member.id)
+            if job is not None and job.state is JobState.PAUSED:
+                continue  # it holds its workflow's run until it is resumed
+            lanes = {member.lane, view.graph.lane, *([] if job is None else [job.lane])}  # its start may have moved on
+            drained = all(
+                (depth := depths[lane]) is not None and (depth.empty or not held_back(since, served, lane))
+                for lane in lanes
+            )
+            lost = drained or since + MESSAGE_RETENTION_DAYS * DAY_SECONDS <= now
+            name = RunName(member.id, run.occurrence, run.suffix)
+            yield StalledMember(name, run.name, Verdict.LOST if lost else Verdict.QUEUED)
+
 
 GROUP = 16
 """Jobs between two checks of the clock: as many as the margin of an invocation allows if each fires every second."""

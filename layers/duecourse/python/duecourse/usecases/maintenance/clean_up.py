@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.change_record import deleted
+from duecourse.domain.jobs.document import deleted
 from duecourse.domain.maintenance.index import CompletedJob, is_worn_out
 from duecourse.ports import Clock, IndexPage, JobStore, RunStore
 from duecourse.usecases.jobs.reservations import is_reserved

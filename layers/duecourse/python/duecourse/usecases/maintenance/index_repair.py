@@ -1,5 +1,16 @@
 """Index repair: once a day one scan of the jobs table; each page goes through a list of checks.
 
+Compares the place of every cursor and timer in the due index with its right place, and repairs it.
+
+Dispatch reads each shard from its watermark on, so it never reads entries below it. Such an entry is moved into the
+slot of the present hour, with its due time unchanged: a round's query has no lower bound of due, so the next round
+reads it there, and treats it as missed or sends it at once. The watermark is not lowered instead: a running round has
+read the watermark before, and would raise it again past the entry (its condition, that it only rises, holds for a
+lowered watermark too). Nor is the slot dispatched from here, which would need a second dispatcher with all of its
+rights. The present hour is safe, since a watermark stays two hours behind. The write is conditional on slot, due time
+and, for a cursor, generation and occurrence: a concurrent claim, edit or delete of the entry wins. A future entry
+goes into the slot of its own hour: a watermark would pass it in the present one.
+
 A scan reads half a unit per 4 KB, of which most is definitions: 1 million jobs of 2.5 KB each (all items) are about
 310,000 read units (4 US cents), and take ten minutes.
 """
@@ -9,11 +20,185 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from duecourse.domain.maintenance.scan import RepairPass
-from duecourse.ports import Clock, IndexPage, RepairStore
+from duecourse.domain.jobs.cursor import Cursor, bucket_of
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.plan import plan
+from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, RepairPass, fault_of, long_over, recomputed
+from duecourse.limits import MAX_DELAY_SECONDS
+from duecourse.ports import Clock, IndexPage, JobStore, Lines, RepairStore, RunStore, TickMark, Timer, Timers
+from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
+from duecourse.usecases.dispatch.round import FIRST_LOOK_BACK_SECONDS
 from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.unreadable import UNREADABLE
+from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
+
+MAX_LOGGED = 100
+"""The most log lines of one action in one invocation; further ones are only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCheck:
+    """A check of index repair's pages."""
+
+    store: RepairStore
+    jobs: JobStore
+    runs: RunStore
+    lines: Lines
+    timers: Timers
+    marks: TickMark
+    clock: Clock
+
+    def __call__(self, page: IndexPage, report: Report) -> None:
+        """Repair the page's entries; an error of one does not affect the others. Raises LookupError if no shard is
+        recorded, since then no slot is read to which an entry could be moved.
+        """
+        watermarks = self.marks.progress().watermarks  # read for each page: a shard may have been added since
+        if not watermarks:
+            raise LookupError("no shards are recorded: no tick has ever come")
+        now = self.clock.now()
+        slots = ReadSlots(watermarks, bucket_of(now - FIRST_LOOK_BACK_SECONDS))
+        logged = Counter(event.action for event in report.events)
+        for entry in page.entries:
+            _Mend(self, entry, slots, self.clock.now(), report, logged)()
+        report.counts["EntriesPatrolled"] += len(page.entries)
+        report.counts["EntriesBelowWatermark"] += 0  # counted even if 0: it shows that the check was made
+
+
+@dataclass(frozen=True, slots=True)
+class _Mend:
+    """One entry."""
+
+    uses: IndexCheck
+    entry: Entry
+    slots: ReadSlots
+    now: float
+    report: Report
+    logged: Counter[str]
+
+    def __call__(self) -> None:
+        try:
+            match fault_of(self.entry, self.slots, now=self.now):
+                case None:
+                    return
+                case IndexFault.UNREAD:
+                    self._move()
+                case IndexFault.OUTDATED:
+                    self._bring_forward()
+                case IndexFault.OUTSIDE:
+                    self._put_into_index()
+                case IndexFault.QUARANTINED:
+                    self._release_or_count()
+                case IndexFault.ENDED:
+                    self._complete()
+                case IndexFault.NO_SCHEDULE:
+                    self._call_line()
+        except UNREADABLE as problem:
+            if self.entry.slot is not None:  # dispatch will read it, and quarantine it with the error
+                self._found("CursorsNotUnderstood", "cursor_not_understood", alarming=True, error=str(problem))
+            else:
+                self._found("PatrolsFailed", "entry_not_patrolled", alarming=True, error=in_words(problem))
+
+    def _release_or_count(self) -> None:
+        """Put a quarantined cursor back that can be planned now: its error was not the cursor's, or is gone."""
+        timer = self.entry.cursor is None and not self.entry.unreadable
+        if not timer and self.entry.state is None:  # the job is on another page
+            job = self.uses.jobs.get(self.entry.tenant, self.entry.job_id)
+            if job is None or job.state is not JobState.ACTIVE:
+                return
+        error = "it cannot be read" if self.entry.cursor is None else self.entry.cursor.error
+        if (anew := self._released()) is not None:
+            self._found("CursorsReleased", "cursor_released", alarming=True, error=error, due=anew.due)
+        else:
+            self._found("CursorsSetAsideFound", "cursor_found_set_aside", error=error)
+
+    def _released(self) -> Cursor | None:
+        """The quarantined cursor as it was put back; None if it was not."""
+        if self.entry.cursor is None or self._current() == (None, None):
+            return None
+        try:
+            healthy = replace(self.entry.cursor, error=None)
+            plan(healthy, now=self.now, horizon=MAX_DELAY_SECONDS)
+            anew = recomputed(healthy)
+        except UNREADABLE:
+            return None
+        if anew is None or anew.due is None:
+            return None
+        return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
+
+    def _move(self) -> None:
+        entry = self.entry
+        slot = self.slots.slot_for(entry, max(entry.due or 0, int(self.now)), self.now)
+        if self._placed(slot):
+            facts: dict[str, Any] = {"slot": entry.slot, "due": entry.due, "moved_to": slot}
+            self._found("EntriesBelowWatermark", "entry_below_watermark", alarming=True, **facts)
+
+    def _bring_forward(self) -> None:
+        if (anew := self._recomputed()) is not None:
+            facts: dict[str, Any] = {"was_due": self.entry.due, "due": anew.due, "tzdata": anew.tzdata}
+            self._found("CursorsOutdated", "cursor_outdated", **facts)
+
+    def _put_into_index(self) -> None:
+        """Put the cursor back. The job is read again, since the page may be older than a pause."""
+        job, _ = self._current()
+        if job is not None and job.state is JobState.ACTIVE and (anew := self._recomputed()) is not None:
+            self._found("CursorsOutsideIndex", "cursor_outside_index", alarming=True, due=anew.due)
+
+    def _current(self) -> tuple[Job | None, Cursor | None]:
+        """The present job and cursor; None for both if one is missing, or an edit came between the reads."""
+        job, cursor = self.uses.jobs.get_both(self.entry.tenant, self.entry.job_id)
+        fit = job is not None and cursor is not None and job.generation == cursor.generation
+        return (job, cursor) if fit else (None, None)
+
+    def _recomputed(self) -> Cursor | None:
+        """Place the cursor by the present zone data and return it; None if it was not placed."""
+        anew = None if self.entry.cursor is None else recomputed(self.entry.cursor)
+        if anew is None or anew.due is None:
+            return None
+        return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
+
+    def _placed(self, slot: str, cursor: Cursor | None = None) -> bool:
+        """Place the entry; False if another writer has changed it meanwhile."""
+        done = self.uses.store.place(self.entry, slot, cursor)
+        self.report.counts["CursorsRepaired"] += done
+        return done
+
+    def _complete(self) -> None:
+        """Complete a job whose last run ended without that (see `complete_if_ended`)."""
+        uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
+        if complete_if_ended(uses.jobs, uses.runs, *whose, at=self.now) or self._given_up():
+            self._found("JobsCompleted", "job_completed")
+        else:
+            self._call_line()
+
+    def _call_line(self) -> None:
+        """Call the first of the job's line where its watch is lost: no occurrence comes whose run would call it."""
+        uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
+        for first in uses.lines.waiting(*whose, limit=1):
+            watch = uses.lines.watch(*whose)
+            if watch is None or self.now >= watch.at + WATCH_LOST_SECONDS:
+                uses.timers.put(Timer(replace(first, not_before=self.now), int(self.now)))
+                self._found(None, "line_found", alarming=True, run_id=str(first.name))
+
+    def _given_up(self) -> bool:
+        job, cursor = self._current()
+        if job is None or cursor is None:
+            return False
+        recent = self.uses.runs.page(job.tenant, job.id, limit=RECENT_RUNS, before=None)
+        return long_over(cursor, recent, now=self.now) and self.uses.jobs.complete(job, at=self.now)
+
+    def _found(self, metric: str | None, action: str, *, alarming: bool = False, **facts: object) -> None:
+        if metric is not None:
+            self.report.counts[metric] += 1
+        self.logged[action] += 1
+        if self.logged[action] <= MAX_LOGGED:
+            entry = self.entry
+            self.report.add(
+                action, alarming=alarming, tenant=entry.tenant, job_id=entry.job_id, item=entry.key[1], **facts
+            )
+
 
 Check = Callable[[IndexPage, Report], None]
 """Checks a page, repairs faults and reports them. An exception ends the invocation, and the page is read again."""

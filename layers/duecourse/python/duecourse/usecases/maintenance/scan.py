@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from duecourse.domain.maintenance.scan import Position
+from duecourse.domain.maintenance.index import Position
 
 P = TypeVar("P", bound=Position)
 

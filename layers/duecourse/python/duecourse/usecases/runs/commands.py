@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.domain.ids import parse_run_id
-from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord, asked
+from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, ProgressReport, decide_heartbeat
 from duecourse.domain.runs.records import own_job

@@ -20,13 +20,13 @@ from duecourse.domain.runs.explain import (
 )
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.domain.workflows.explain import instead_of, member_in, waiting_for
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, GraphMissingError, JobStore, Lines, RunStore
 from duecourse.usecases.jobs.job_errors import JobUnknownError
-from duecourse.usecases.jobs.job_view import at_once_until
+from duecourse.usecases.jobs.view import at_once_until
 from duecourse.usecases.runs.requests import queued_run
 from duecourse.usecases.workflows.view import NoWorkflowRunError, WorkflowRuns
 

@@ -13,10 +13,10 @@ from enum import StrEnum
 from duecourse.checks import verdicts
 from duecourse.checks.check import Check, unknown
 from duecourse.checks.facts import Alarms, Queue, Shards, Watermarks
-from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.jobs.sharding import bucket_of, bucket_start
+from duecourse.domain.jobs.cursor import bucket_of, bucket_start
+from duecourse.domain.jobs.job import Lane
 from duecourse.ports import Clock, CloudWatchUnavailableError, Depths, StageAlarms, TickMark
-from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS
+from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS
 
 ASK_AGAIN = "ask again; if it stays so, see that the role of the function Api has the rights that its release asks for"
 RIGHTS = "docs/security.md#what-each-function-may-do"

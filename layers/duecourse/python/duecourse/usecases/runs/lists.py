@@ -14,22 +14,20 @@ from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS, to_basic
 from duecourse.domain.jobs.backfill import due_in
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState, Lane
+from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.runs.coverage import between
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.records import binds_nobody
 from duecourse.domain.runs.states import Run, RunState, Succeeded, state_since
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.occurrences import Occurrences
+from duecourse.domain.schedules.occurrences import ExclusionError, Occurrences
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depth, Depths, Input, Inputs, JobStore, Results, RunStore, StateMark, TenantLimits
 from duecourse.usecases.jobs.job_errors import JobUnknownError
-from duecourse.usecases.jobs.job_view import at_once_until, since_when
-from duecourse.usecases.jobs.limits import Limits
+from duecourse.usecases.jobs.view import at_once_until, since_when
 from duecourse.usecases.runs.health import ClockHealth, Health
 from duecourse.usecases.runs.requests import queued_run, requested_run
+from duecourse.usecases.tenants import Limits
 
 ALL = RunFilter()
 

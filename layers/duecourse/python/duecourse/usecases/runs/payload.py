@@ -13,7 +13,7 @@ from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import GraphMissingError, JobStore
 from duecourse.usecases.runs.commands import JobGoneError
 from duecourse.usecases.runs.lists import Runs
-from duecourse.usecases.workflows.payloads import Payloads
+from duecourse.usecases.workflows.workflows import Payloads
 
 NOTHING_SENT = "the run ended before its first attempt: nothing was sent"
 

@@ -16,13 +16,13 @@ import orjson
 from duecourse.domain.budget import Charge, free
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import Backfill, BackfillPlan, estimated_cost, plan_backfill
-from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord, asked
+from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.seats import Starting, has_seat
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import needs_lock
 from duecourse.domain.runs.states import Queued, Run
 from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, Timer, Timers

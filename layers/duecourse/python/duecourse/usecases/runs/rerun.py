@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.change_record import ChangeAction
+from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.lifecycle import goes_on
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.workflows.ends import End, MemberEnds
-from duecourse.domain.workflows.graph import Given, Graph, read_ref
+from duecourse.domain.workflows.graph import End, Given, Graph, MemberEnds, read_ref
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, WorkflowStore
 from duecourse.usecases.jobs.job_errors import KeyReusedError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.change_record import ChangeAction
 from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import given_back
 from duecourse.domain.jobs.plan import Row

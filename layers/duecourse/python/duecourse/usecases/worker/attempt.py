@@ -16,9 +16,7 @@ from typing import assert_never
 import orjson
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.jobs.seats import Starting, has_seat
+from duecourse.domain.jobs.job import Job, JobSnapshot, JobState
 from duecourse.domain.runs.decision import (
     AttemptContext,
     Drop,
@@ -52,8 +50,9 @@ from duecourse.domain.runs.states import (
     rearmed,
 )
 from duecourse.domain.runs.transitions import cancel
-from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import Outcome
+from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.messages import MessageError, MessageKind, RunMessage, message_about, read_run_message
 from duecourse.ports import Clock, Conflict, JobStore, Lines, Randomness, Results, RunStore
 from duecourse.usecases.dispatch.enqueue import HOLD_SECONDS

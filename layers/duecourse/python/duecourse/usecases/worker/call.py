@@ -15,8 +15,7 @@ from duecourse.ports import Call, Caller, Clock, Randomness
 from duecourse.usecases.report import in_words
 from duecourse.usecases.unreadable import UNREADABLE
 from duecourse.usecases.worker.work_item import WorkItem
-from duecourse.usecases.workflows.payloads import Payloads, Prepared
-from duecourse.usecases.workflows.workflows import Workflows
+from duecourse.usecases.workflows.workflows import Payloads, Prepared, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 FINISH_MARGIN_SECONDS = 3

@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from duecourse.domain.jobs.change_record import ChangeAction, changed
-from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.jobs.document import ChangeAction, changed
+from duecourse.domain.jobs.job import Job, JobSnapshot, JobState
 from duecourse.domain.jobs.pause import pause
-from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,

@@ -17,9 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import Lane
-from duecourse.domain.jobs.seats import calls_are_over
+from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.overlap import (
     Await,
@@ -39,6 +37,7 @@ from duecourse.domain.runs.overlap import (
 )
 from duecourse.domain.runs.records import own_job
 from duecourse.domain.runs.states import Cancelled, Final, Queued, Run, Skipped, Succeeded
+from duecourse.domain.tenants.seats import calls_are_over
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Conflict, Lines, Randomness, RunStore, Watch
 from duecourse.usecases.forwarder import Forwarder

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.states import Dead, Run, Running
 from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from duecourse.limits import MAX_DELAY_SECONDS

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,

@@ -1,36 +1,221 @@
-"""Workflows as their owners want them: create, replace, delete."""
+"""Workflows as their owners define them: create, replace, delete."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import blake2b
 
-from duecourse.domain.budget import Charge
+from duecourse.domain.budget import Budget, Charge
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import UNREAD, Job, Reservation
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import WorkflowFault, graph_faults, member_faults, time_faults
-from duecourse.domain.workflows.graph import Graph
+from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
 from duecourse.domain.workflows.results import result_faults
-from duecourse.ports import Clock, Executor, GraphMissingError, JobQuotaError, TenantLimits, WorkflowStore
-from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
-from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobUnknownError, Precondition
-from duecourse.usecases.jobs.job_view import view_of
-from duecourse.usecases.jobs.reservations import RESERVED_SECONDS, RESERVED_WAIT_SECONDS, WAITS, is_reserved, unreserved
-from duecourse.usecases.workflows.cancel_runs import CancelRuns
-from duecourse.usecases.workflows.claims import Claims, claimed_by_others, ref_of
-from duecourse.usecases.workflows.workflow_draft import (
-    Workflow,
-    WorkflowDraft,
-    WorkflowInvalidError,
-    WorkflowPut,
-    members_cost,
+from duecourse.messages import MessageKind, message_about
+from duecourse.ports import (
+    Clock,
+    Executor,
+    GraphMissingError,
+    JobQuotaError,
+    Lanes,
+    Outgoing,
+    Randomness,
+    RunStore,
+    TenantLimits,
+    WorkflowStore,
 )
+from duecourse.usecases.jobs.change import Draft, Edited, EditJobs
+from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobUnknownError, Precondition
+from duecourse.usecases.jobs.membership import Membership, is_fresh
+from duecourse.usecases.jobs.reservations import RESERVED_SECONDS, RESERVED_WAIT_SECONDS, WAITS, is_reserved, unreserved
+from duecourse.usecases.jobs.view import JobView, view_of
+
+
+class WorkflowInvalidError(Exception):
+    """All that is wrong with what was asked; nothing was written."""
+
+    def __init__(self, faults: list[WorkflowFault]) -> None:
+        super().__init__("; ".join(fault.detail for fault in faults[:3]))
+        self.faults = faults
+
+
+MEMBERS_A_REQUEST = 20
+"""Jobs of a workflow that are read, and together count as one request."""
+
+
+def members_cost(members: int) -> int:
+    """What the reading of so many jobs counts as (domain.budget)."""
+    return 1 + members // MEMBERS_A_REQUEST
+
+
+class NoWorkflowError(Exception):
+    """The job (its id is the argument) is there, and is no workflow."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowDraft:
+    """A workflow as a caller asks for it: `members` without their lanes, `inline` the jobs that are defined with it,
+    `definition` the draft of the workflow's own job, whose target is the graph with that hash. `reach` raises for a
+    job that stands, or would, out of the caller's reach. `budget` is what the checks may take.
+    """
+
+    members: tuple[Member, ...]
+    definition: Callable[[str], Draft]
+    inline: Mapping[str, Draft]
+    reach: Callable[[Job | Draft], None] = lambda _: None
+    budget: Budget = field(default_factory=Budget)
+
+    def digest(self) -> str:
+        """What tells the request from others that define a workflow otherwise."""
+        return blake2b(repr((self.members, self.definition(""), self.inline)).encode(), digest_size=16).hexdigest()
+
+    def inline_over(self, name: str, job: Job | None) -> Draft:
+        """The draft of a job that is defined with it, over the one that stands. Raises what `reach` raises."""
+        if job is not None:
+            self.reach(job)
+        return self.inline[name]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowPut:
+    """What came of it, or would: the workflow's own job, its graph, and the jobs that are created or changed with it,
+    its own among them.
+    """
+
+    view: JobView
+    graph: Graph
+    created: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A workflow as it stands."""
+
+    view: JobView
+    graph: Graph
+
+    @property
+    def job(self) -> Job:
+        """Its own job."""
+        return self.view.job
+
+
+CLAIM_TRIES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims of one request that puts `workflow`: `made` are the ids of the jobs that it has claimed. `reach`
+    raises for a job out of the caller's reach.
+    """
+
+    editing: EditJobs
+    workflows: WorkflowStore
+    clock: Clock
+    tenant: str
+    workflow: str
+    reach: Callable[[Job | Draft], None]
+    made: list[str] = field(default_factory=list)
+
+    def make(self, jobs: Mapping[str, Job], named: frozenset[str]) -> None:
+        """Make all of these jobs members, but those that are `named` by the workflow's graph or were claimed by this
+        request just now. Raises JobChangedError, WorkflowInvalidError, and what `reach` raises.
+        """
+        wanted = dict(jobs)
+        for _ in range(CLAIM_TRIES):
+            now = self.clock.now()
+            strangers = {name: job for name, job in wanted.items() if not self._is_ours(job, named, now)}
+            for job in strangers.values():
+                self.reach(job)
+            members = [Member(id=name) for name in strangers]
+            faults = member_faults(self.workflow, members, {}, strangers)
+            if faults := [*faults, *claimed_by_others(self.editing.jobs.membership, self.workflow, strangers, now)]:
+                raise WorkflowInvalidError(faults)
+            refused = self.workflows.claim(list(strangers.values()), self.workflow, at=now) if strangers else []
+            self.made.extend(name for name in strangers if name not in refused)
+            if not refused:
+                return
+            wanted = self.workflows.jobs(self.tenant, refused)
+            if missing := [name for name in refused if name not in wanted]:
+                raise WorkflowInvalidError(member_faults(self.workflow, [Member(id=each) for each in missing], {}, {}))
+        raise JobChangedError(self.workflow)
+
+    def release(self) -> None:
+        """Free the jobs that a request claimed which was refused then, unless the workflow has them."""
+        standing = self.editing.store.get(self.tenant, self.workflow)
+        is_workflow = standing is not None and isinstance(standing.target, WorkflowTarget)
+        named = self.named(ref_of(standing) if standing is not None and is_workflow else None)
+        left = self.workflows.jobs(self.tenant, [name for name in self.made if name not in named])
+        mine = [job for job in left.values() if job.workflow == self.workflow]
+        self.workflows.free(mine, self.workflow, standing, at=self.clock.now())
+
+    def named(self, ref: WorkflowRef | None) -> frozenset[str]:
+        """The members that a graph names."""
+        try:
+            return frozenset() if ref is None else frozenset(self.workflows.graph(self.tenant, ref).numbers)
+        except GraphMissingError:
+            return frozenset()
+
+    def _is_ours(self, job: Job, named: frozenset[str], now: float) -> bool:
+        return job.workflow == self.workflow and (job.id in named or (job.id in self.made and is_fresh(job, now)))
+
+
+def claimed_by_others(
+    membership: Membership, workflow: str, found: Mapping[str, Job], now: float
+) -> list[WorkflowFault]:
+    """What is wrong where another workflow has some of these jobs, at `now` (UTC seconds)."""
+    return [
+        WorkflowFault(("jobs", name), f"is in workflow {job.workflow}; take it out there first", conflict=True)
+        for name, job in found.items()
+        if job.workflow not in (None, workflow) and membership.holds(job, now)
+    ]
+
+
+def ref_of(job: Job) -> WorkflowRef:
+    """The graph of a workflow's own job. Raises NoWorkflowError."""
+    if not isinstance(job.target, WorkflowTarget):
+        raise NoWorkflowError(job.id)
+    return WorkflowRef(job.id, job.target.graph)
+
+
+LOOKED_AT = 1000
+"""The newest runs, of which those are cancelled that have not ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRuns:
+    """Beside the newest runs the holder of the overlap lock is looked at: it may be older than all those that were
+    skipped on its account.
+    """
+
+    runs: RunStore
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+
+    def __call__(self, tenant: str, workflow_id: str, generation: int) -> int:
+        """Cancel the runs of the workflow's definitions up to that generation; how many cancellations their lanes did
+        not accept.
+        """
+        found = {run.name: run for run in self.runs.page(tenant, workflow_id, limit=LOOKED_AT, before=None)}
+        lock = self.runs.locked(tenant, workflow_id)
+        if lock is not None and (holder := self.runs.get(tenant, workflow_id, lock.holder)) is not None:
+            found[holder.name] = holder
+        now = self.clock.now()
+        orders = [
+            message_about(run, MessageKind.CANCEL, now=now, nonce=self.randomness.nonce(), reason="deleted")
+            for run in found.values()
+            if run.workflow is not None and not run.is_member and run.generation <= generation and not run.state.final
+        ]
+        return self.lanes.send([Outgoing(order, 0) for order in orders]).count(False)
+
 
 PAYLOAD_REQUESTS = 2
 """Requests that the check of a large payload counts as."""

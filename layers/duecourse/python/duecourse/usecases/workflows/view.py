@@ -9,7 +9,7 @@ from duecourse.domain.runs.states import Run
 from duecourse.domain.workflows.graph import read_ref
 from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.ports import WorkflowStore
-from duecourse.usecases.workflows.messages import name_in
+from duecourse.usecases.workflows.workflows import name_in
 
 RECORDS_A_REQUEST = 200
 """Members whose records together count as one request."""

@@ -1,4 +1,10 @@
-"""Runs of workflows: begun by starting the members that wait for no other, continued by each member's end.
+"""Runs of workflows: messages, payloads, and the evaluation of their graphs.
+
+The messages by which a workflow's run starts and cancels its members, and is evaluated itself.
+
+What the runs of a job send: the job's payload, the one that the request gave, or what members take of each other.
+
+Runs of workflows: begun by starting the members that wait for no other, continued by each member's end.
 
 The end of a member is noted after its final record was written, and before the message that carried it is deleted: a
 message that comes again repeats it, and all of it is idempotent. Of the ends that decide whether another member may
@@ -10,22 +16,145 @@ end. Until that round ends, the ends of all jobs after it do not count either (W
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
 
+from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import MemberTurn, Readiness, Withdraw, WorkflowOutcome
+from duecourse.domain.runs.identity import OfRun, RunIdentity
 from duecourse.domain.runs.overlap import called_in_workflow
 from duecourse.domain.runs.records import MEMBERS_FAILED, WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.domain.workflows.ends import MemberEnds, end_of
-from duecourse.domain.workflows.graph import Graph, numbers_in, read_ref
+from duecourse.domain.targets.template import TemplateError
+from duecourse.domain.workflows.graph import End, Graph, Member, MemberEnds, end_of, numbers_in, read_ref
+from duecourse.domain.workflows.results import UpstreamResultError, filled, taken_by
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Inputs, JobStore, Randomness, WorkflowStore
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
-from duecourse.usecases.workflows.messages import WorkflowMessages, name_in, run_of
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowMessages:
+    """Messages about the workflow's run `of` which the run with this identity is, or whose member it is, at `now` (UTC
+    seconds).
+    """
+
+    of: RunIdentity
+    graph: Graph
+    now: float
+    randomness: Randomness
+
+    def starts(self, state: WorkflowState, numbers: Iterable[int]) -> list[RunMessage]:
+        """The start of each of these members: of one that may run at its time, of one that is skipped at once."""
+        return [self._about(number, MessageKind.START, self._begins(state, number)) for number in numbers]
+
+    def _begins(self, state: WorkflowState, number: int) -> float:
+        own = self.graph.not_before(number, self.of.occurrence, self.of.suffix)
+        return self.now if own is None or state.readiness(number).skips else max(self.now, float(own))
+
+    def cancellations(self, numbers: Iterable[int]) -> list[RunMessage]:
+        """The cancellation of each of these members."""
+        return [replace(self._about(number, MessageKind.CANCEL, self.now), reason=WORKFLOW_OVER) for number in numbers]
+
+    def evaluate(self) -> RunMessage:
+        """Have the workflow's run looked at."""
+        workflow = read_ref(self.of.workflow or "").workflow
+        return RunMessage(
+            self._identity(workflow, self.of.occurrence),
+            self.graph.lane,
+            self.now,
+            self.randomness.nonce(),
+            kind=MessageKind.EVALUATE,
+        )
+
+    def _about(self, number: int, kind: MessageKind, at: float) -> RunMessage:
+        member = self.graph.members[number]
+        identity = self._identity(member.id, int(at))
+        return RunMessage(identity, member.lane, at, self.randomness.nonce(), kind=kind, bulk=member.bulk)
+
+    def _identity(self, job_id: str, due: int) -> RunIdentity:
+        """The run of that job in this run of the workflow. Generation 0: its job's, as it is when it begins."""
+        return replace(self.of, job_id=job_id, due=due, generation=0, count=1, through=None, own_payload=False)
+
+
+def name_in(run: OfRun, member: Member) -> RunName:
+    """The member's run in this one, or in the one of which this one has taken it over."""
+    if member.given is None:
+        return RunName(member.id, run.occurrence, run.suffix)
+    return parse_run_id(f"{member.id}.{member.given.run}")
+
+
+def run_of(identity: RunIdentity, job_id: str) -> RunName:
+    """The name of a job's run in the run of a workflow that this is, or is a member of."""
+    return RunName(job_id, identity.occurrence, identity.suffix)
+
+
+class PayloadGoneError(TemplateError):
+    """The payload that was given for the run is not kept any more."""
+
+    code = "payload_gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A job as a run calls it, and what its templates may name of the run's workflow."""
+
+    job: Job
+    taken: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Payloads:
+    """Reads what a run's payload is made of."""
+
+    store: WorkflowStore
+    jobs: JobStore
+    inputs: Inputs
+
+    def prepared(self, job: Job, run: Run) -> Prepared:
+        """The job as this run calls it. Raises PayloadGoneError, UpstreamResultError and GraphMissingError: what its
+        payload is made of is not there.
+        """
+        if run.is_member:
+            return self._member(job, run)
+        if not run.own_payload:
+            return Prepared(job)
+        given = self.inputs.get(run.tenant, run.job_id, run.suffix)
+        if given is None:
+            raise PayloadGoneError("the payload that was given for this run is not kept any more")
+        return Prepared(replace(job, payload=given.payload))
+
+    def _member(self, job: Job, run: Run) -> Prepared:
+        """With what its payload takes of other members, and on the calendar of its workflow's time zone."""
+        ref = read_ref(run.workflow or "")
+        graph = self.store.graph(run.tenant, ref)
+        job = replace(job, schedule=replace(job.schedule, timezone=graph.timezone))
+        taken = [each for _, _, each in taken_by(job.payload) if each is not None]
+        if not taken:
+            return Prepared(job)
+        named = {graph.numbers[each.job] for each in taken if each.job in graph.numbers}
+        names = [name_in(run, graph.members[number]) for number in sorted(named)]
+        records = {record.job_id: record for record in self.store.records(run.tenant, names)} if names else {}
+        for member in (graph.members[number] for number in named):
+            if member.id not in records and member.given is not None and member.given.end is End.OK:
+                raise UpstreamResultError(f"the record of {member.id}.{member.given.run} is not kept any more")
+        found = filled(job.payload, records, cache(lambda: self._of_workflow(run, ref.workflow)))
+        return Prepared(replace(job, payload=found.payload), found.texts)
+
+    def _of_workflow(self, run: Run, workflow: str) -> object:
+        """The payload of the workflow's run: its own, where it was given one."""
+        asked = self.inputs.get(run.tenant, workflow, run.suffix) if run.suffix else None
+        if asked is not None and asked.own_payload:
+            return asked.payload
+        job = self.jobs.get(run.tenant, workflow)
+        return None if job is None else job.payload
+
 
 NAMED_FAILURES = 10
 """Failed members that the error of a workflow's run names."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import SHARDS_KEY, key, shard_key
-from duecourse.adapters.dynamodb.reading import batch_get, read_item
+from duecourse.adapters.dynamodb.writing import batch_get, read_item
 from duecourse.ports import Progress
 
 TICK_KEY = key("TICK", "LAST")

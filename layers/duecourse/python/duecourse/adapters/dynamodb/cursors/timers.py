@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
+from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.keys import TIMER_PREFIX, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.writing import Statement, batch_put, execute
-from duecourse.domain.jobs.sharding import shard_of, slot_of
+from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.messages import read_run_message
 from duecourse.ports import Claimed, ClaimResult, Clock, Executor, Timer
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import CHANGE_PREFIX, Item, job_key, job_partition, owner_of
-from duecourse.adapters.dynamodb.reading import read_items
-from duecourse.adapters.dynamodb.writing import batch_put
-from duecourse.domain.jobs.change_record import ChangeRecord
+from duecourse.adapters.dynamodb.writing import batch_put, read_items
+from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.ports import ChangePage
 
 

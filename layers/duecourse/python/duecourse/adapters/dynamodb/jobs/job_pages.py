@@ -8,14 +8,12 @@ from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, from_item, read_job
-from duecourse.adapters.dynamodb.jobs.small_items import marked_job
+from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, from_item, marked_job, read_job
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, marker_key, tag_partition
-from duecourse.adapters.dynamodb.reading import batch_get, read_item
+from duecourse.adapters.dynamodb.writing import batch_get, read_item
 from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.ports import CursorPage, IdPage, JobCursor, JobFilter, JobPage
 
 LOOKED_AT = 1000

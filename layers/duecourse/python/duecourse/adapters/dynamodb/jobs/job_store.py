@@ -1,23 +1,24 @@
-"""Jobs in the jobs table."""
+"""Jobs in the jobs table, and transactions on one job.
+
+Transactions on one job: all is written or nothing, and what has no answer is read back.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import conditions, values
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
-from duecourse.adapters.dynamodb.errors import condition_failed, conditional
+from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.jobs import change_items, job_item
-from duecourse.adapters.dynamodb.jobs.job_item import GONE_SECONDS, JobMissingError, read_job
-from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
-from duecourse.adapters.dynamodb.jobs.job_writing import JobWriting
-from duecourse.adapters.dynamodb.jobs.seats import DynamoSeats, taken
-from duecourse.adapters.dynamodb.jobs.small_items import (
+from duecourse.adapters.dynamodb.jobs.job_item import (
+    GONE_SECONDS,
+    JobMissingError,
+    read_job,
     tags_added,
     tags_changed,
     tags_removed,
@@ -25,17 +26,17 @@ from duecourse.adapters.dynamodb.jobs.small_items import (
     used_key_from,
     used_key_of,
 )
-from duecourse.adapters.dynamodb.jobs.tenant_limits import TRIES, JobCount, part_of
+from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
+from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
-from duecourse.adapters.dynamodb.reading import batch_get, read_item
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.adapters.dynamodb.writing import transact
+from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, read_item, transact
 from duecourse.domain.budget import Budget
-from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
-from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.states import Run
+from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
     EVERY_JOB,
     NO_TERMS,
@@ -53,6 +54,46 @@ from duecourse.ports import (
     StoreBusyError,
     UsedKey,
 )
+
+
+class JobWriting:
+    """Writes on one job; `snapshot` reads it by tenant and id."""
+
+    def __init__(self, client: Any, clock: Clock, count: JobCount, snapshot: Callable[[str, str], JobSnapshot]) -> None:
+        self._client = client
+        self._clock = clock
+        self._count = count
+        self._snapshot = snapshot
+
+    def written(
+        self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool], counted: bool = False
+    ) -> bool:
+        """Whether all was written, else nothing is. `made` knows the job after these writes. `counted`: the last one
+        puts a place back, for which room is made.
+        """
+        try:
+            failed = transact(self._client, writes, self._clock)
+            if counted and failed == [len(writes) - 1]:
+                self._count.emptied(job.tenant, part_of(job))
+                failed = transact(self._client, writes, self._clock)
+        except StoreBusyError:
+            return False
+        except (BotoCoreError, ClientError) as error:
+            return self.read_back(job, made, error)
+        return not failed
+
+    def read_back(self, job: Job, made: Callable[[JobSnapshot], bool], error: Exception) -> bool:
+        """True where the job stands as `made` knows it: a write without an answer was made. Raises `error` otherwise:
+        nobody knows then.
+        """
+        try:
+            standing = self._snapshot(job.tenant, job.id)
+        except (BotoCoreError, ClientError):
+            raise error from None
+        if not made(standing):
+            raise error
+        return True
+
 
 logger = logging.getLogger("duecourse.adapters.dynamodb")
 

@@ -7,12 +7,11 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.jobs.job_pages import readable
 from duecourse.adapters.dynamodb.keys import JOB, Item, job_key, key
 from duecourse.adapters.dynamodb.maintenance.scan import position_of, save_position, scan_page
-from duecourse.adapters.dynamodb.reading import read_item, read_items
+from duecourse.adapters.dynamodb.writing import conditional, read_item, read_items
 from duecourse.domain.instants import DAY_SECONDS, to_basic
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.maintenance.audit import Turn, joined

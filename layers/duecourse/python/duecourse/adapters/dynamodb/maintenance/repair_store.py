@@ -8,15 +8,13 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.jobs.job_pages import readable
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, TIMER_PREFIX, Item, key, owner_of
 from duecourse.adapters.dynamodb.maintenance.scan import position_of, save_position, scan_page
-from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.adapters.dynamodb.writing import conditional, read_item
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.maintenance.index import CompletedJob, Entry
-from duecourse.domain.maintenance.scan import RepairPass
+from duecourse.domain.jobs.job import JobState
+from duecourse.domain.maintenance.index import CompletedJob, Entry, RepairPass
 from duecourse.ports import IndexPage
 
 PASS_KEY = key("PATROL", "LAST")

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.keys import Item
-from duecourse.domain.maintenance.scan import Position
+from duecourse.adapters.dynamodb.writing import conditional
+from duecourse.domain.maintenance.index import Position
 
 
 def scan_page(

@@ -7,9 +7,8 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.errors import condition_failed, conditional, found
 from duecourse.adapters.dynamodb.keys import Item, job_key
-from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.adapters.dynamodb.writing import condition_failed, conditional, found, read_item
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.ports import Input
 

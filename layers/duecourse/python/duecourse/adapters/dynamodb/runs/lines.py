@@ -6,9 +6,8 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.keys import HELD_PREFIX, LINE_PREFIX, WATCH, Item, job_key, job_partition
-from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.adapters.dynamodb.writing import conditional, read_item
 from duecourse.domain.runs.overlap import LinePosition
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch

@@ -1,25 +1,155 @@
-"""Runs in the runs table."""
+"""Runs in the runs table, and their index by state.
+
+The index `dead`: a tenant's runs in each unsuccessful state by the time they came into it, spread over a few
+partitions. Its name and its attributes (`dead_key`, `died_at`) are of when it held dead runs alone.
+
+Records of a job's own occurrences in a window: of each just what it stands for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import islice
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
-from duecourse.adapters.dynamodb.reading import read_item, read_items
-from duecourse.adapters.dynamodb.runs import recorded_runs, run_item
-from duecourse.adapters.dynamodb.runs.state_index import StateIndex
-from duecourse.domain.instants import DAY_SECONDS
+from duecourse.adapters.dynamodb.runs import run_item
+from duecourse.adapters.dynamodb.writing import condition_failed, found, read_item, read_items
+from duecourse.domain.ids import parse_run_id
+from duecourse.domain.instants import DAY_SECONDS, to_basic
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Alive, Run, RunState, is_written_as
 from duecourse.ports import Conflict, StateMark
+
+INDEX = "dead"
+
+MIN_PAGE = 25
+"""Entries read of a partition at once, at least: a query costs about as much as reading so many."""
+
+
+class StateIndex:
+    """Reads the index. Entries of the same instant are ordered by partition and then as DynamoDB keeps them,
+    which it does not promise to be by name: so a mark becomes a key to start from, never a comparison of names.
+    """
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def newest(
+        self, tenant: str, states: Iterable[RunState], *, limit: int, before: StateMark | None, job_id: str | None
+    ) -> list[Run]:
+        """Those that came into their state last first, after the mark; a mark without a run means before everything of
+        its instant.
+
+        Of each partition little more is read than is used; of one job's, the entries of its neighbours too.
+        """
+        if job_id is not None:
+            keys = sorted(run_item.state_key(tenant, state, job_id) for state in states)
+        else:
+            numbers = range(run_item.STATE_PARTITIONS)
+            keys = sorted(run_item.partition_key(tenant, state, number) for state in states for number in numbers)
+        page = max(limit // len(keys) + 1, MIN_PAGE) if job_id is None else None
+        partitions = [self._partition(tenant, key, page, before, job_id) for key in keys]
+        return [run_item.from_item(item) for item in islice(merge(*partitions, key=_newest_first), limit)]
+
+    def _partition(
+        self, tenant: str, key: str, page: int | None, before: StateMark | None, job_id: str | None
+    ) -> Iterator[Item]:
+        """The entries of a partition, page after page as they are asked for."""
+        condition, given, start = _after(before, tenant, key)
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "IndexName": INDEX,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": given,
+            "ScanIndexForward": False,
+        }
+        if page is not None:
+            request["Limit"] = page
+        if job_id is not None:
+            request["FilterExpression"] = "PK = :job"
+            given[":job"] = {"S": job_partition(tenant, job_id)}
+        while True:
+            answer = self._client.query(**request, **({} if start is None else {"ExclusiveStartKey": start}))
+            yield from answer["Items"]
+            start = answer.get("LastEvaluatedKey")
+            if start is None:
+                return
+
+
+def _after(before: StateMark | None, tenant: str, key: str) -> tuple[str, Item, Item | None]:
+    """Key condition, its values, and the key to start from, for what comes after the mark in this partition."""
+    given: Item = {":key": {"S": key}}
+    if before is None:
+        return "dead_key = :key", given, None
+    at = values.number(before.at)
+    marked = ""
+    if before.run_id:
+        name = parse_run_id(before.run_id)
+        marked = run_item.state_key(tenant, before.state, name.job_id)
+        if marked == key:
+            start = job_key(tenant, name.job_id, RUN_PREFIX + name.local)
+            return "dead_key = :key", given, start | {"dead_key": {"S": key}, "died_at": at}
+    # Of one instant, earlier partitions come before the marked run and later ones after it.
+    given[":at"] = at
+    return f"dead_key = :key AND died_at {'<=' if marked and key > marked else '<'} :at", given, None
+
+
+def _newest_first(item: Item) -> float:
+    return -float(item["died_at"]["N"])
+
+
+_AFTER_SUFFIXES = "~"
+"""Sorts behind every suffix of a run's name."""
+
+_READ = ("SK", "through", "due", "lane", "attempt", "caught_up")
+
+
+def recorded_between(
+    client: Any, table: str, tenant: str, job_id: str, low: int, high: int, *, strongly: bool
+) -> list[Recorded]:
+    """See ports.RunStore.between."""
+    window = {
+        ":partition": job_partition(tenant, job_id),
+        ":low": RUN_PREFIX + to_basic(low + 1),
+        ":high": RUN_PREFIX + to_basic(high) + _AFTER_SUFFIXES,
+    }
+    items = read_items(
+        client,
+        TableName=table,
+        KeyConditionExpression="#PK = :partition AND #SK BETWEEN :low AND :high",
+        ProjectionExpression=", ".join(f"#{name}" for name in _READ),
+        ExpressionAttributeNames={f"#{name}": name for name in ("PK", *_READ)},
+        ExpressionAttributeValues=values.pack(window),
+        ConsistentRead=strongly,
+    )
+    return [record for item in items if (record := _recorded(job_id, item)) is not None]
+
+
+def _recorded(job_id: str, item: Item) -> Recorded | None:
+    """None for what was asked for by hand: it stands for no occurrence."""
+    name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
+    if name.suffix:
+        return None
+    through = values.optional_integer(item, "through")
+    return Recorded(
+        occurrence=name.occurrence,
+        through=name.occurrence if through is None else through,
+        due=values.integer(item, "due"),
+        lane=Lane(values.text(item, "lane")),
+        ran=values.integer(item, "attempt") > 0,
+        caught_up="caught_up" in item,
+    )
+
 
 _UP_TO_RANK = "#holder = :mine AND #rank <= :rank"
 """The lock is this holder's, acquired by no later start."""
@@ -87,7 +217,7 @@ class DynamoRunStore:
         return [run_item.from_item(item) for item in items]
 
     def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
-        return recorded_runs.between(self._client, self._table, tenant, job_id, low, high, strongly=strongly)
+        return recorded_between(self._client, self._table, tenant, job_id, low, high, strongly=strongly)
 
     def has_items(self, tenant: str, job_id: str) -> bool:
         """The overlap lock does not count: a killed worker may have left it, and it never expires.

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import orjson
 
-from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, said, wait_of
+from duecourse.adapters.targets.aws.aws_call import ClientFor, handed_over, said, wait_of
 from duecourse.adapters.targets.aws.names import attempt_name
 from duecourse.adapters.targets.callers import Means
-from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import EcsTarget, Failed, Outcome, Returned
 from duecourse.ports import Call, Clock

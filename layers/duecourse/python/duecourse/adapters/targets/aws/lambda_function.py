@@ -7,8 +7,7 @@ from typing import Self
 
 import orjson
 
-from duecourse.adapters.targets.answer import READ_BYTES, cut, kept
-from duecourse.adapters.targets.aws.aws_errors import (
+from duecourse.adapters.targets.aws.aws_call import (
     ClientFor,
     attempted,
     handed_over,
@@ -17,8 +16,8 @@ from duecourse.adapters.targets.aws.aws_errors import (
     wait_of,
 )
 from duecourse.adapters.targets.callers import Means
-from duecourse.adapters.targets.http.deadline import Deadline
-from duecourse.adapters.targets.invocation import run_event
+from duecourse.adapters.targets.http.connection import Deadline
+from duecourse.adapters.targets.invocation import READ_BYTES, cut, kept, run_event
 from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Outcome, Returned
 from duecourse.ports import Call, Clock
 

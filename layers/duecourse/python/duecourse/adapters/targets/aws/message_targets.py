@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any, Self
 
 from duecourse.adapters.aws.sns import subject
-from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, refusal, wait_of
+from duecourse.adapters.targets.aws.aws_call import ClientFor, handed_over, refusal, wait_of
 from duecourse.adapters.targets.aws.names import Arns
 from duecourse.adapters.targets.callers import Means
-from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import call_values, group_fields, message_attributes, message_text
 from duecourse.domain.targets.targets import EventBridgeTarget, Outcome, Returned, SnsTarget, SqsTarget
 from duecourse.domain.targets.template import render_template

@@ -7,10 +7,10 @@ from typing import Self
 
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, wait_of
+from duecourse.adapters.targets.aws.aws_call import ClientFor, handed_over, wait_of
 from duecourse.adapters.targets.aws.names import Arns, attempt_name
 from duecourse.adapters.targets.callers import Means
-from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import Outcome, Returned, StepFunctionsTarget
 from duecourse.ports import Call, Clock

@@ -1,24 +1,91 @@
 """A cron expression as a set of wall-clock seconds, and the search for the next one.
 
-*Wall seconds* are what a clock shows, counted as if it were UTC: 2026-03-08 02:30:00 on the wall is the epoch second of
-2026-03-08T02:30:00Z, in any zone. So wall times are plain numbers that can be compared and added, and only the timeline
-(timeline.py) knows the instants at which they happen.
+*Wall seconds* are what a clock shows, counted as if it were UTC: 2026-03-08 02:30:00 on the wall is the epoch second
+of 2026-03-08T02:30:00Z, in any zone. So wall times are plain numbers that can be compared and added, and only the
+timeline (zones/zone.py) knows the instants at which they happen.
 
-There are three searches, cheapest first: an even grid over all days (arithmetic), the same days every week (a table of
-seven), and days that depend on the month (a mask per month). All are pure; their caches only save work.
+There are three searches, cheapest first: an even grid over all days (arithmetic), the same days every week (a table
+of seven), and days that depend on the month (a mask per month). All are pure; their caches only save work.
 """
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import date
 from typing import Protocol
 
 from duecourse.domain.schedules.cron.cron import Cron
-from duecourse.domain.schedules.cron.days import ALL_WEEKDAYS, DaySet
-from duecourse.domain.schedules.cron.daytime import DayTimes, even_period
-from duecourse.domain.schedules.cron.field import lowest, members
-from duecourse.domain.schedules.cron.month import DAY, EPOCH, length_of
+from duecourse.domain.schedules.cron.days import ALL_WEEKDAYS, DAY, EPOCH, DaySet, length_of, lowest, members
+
+#: Up to this many firings a day the table has one entry per firing; beyond, one per minute, with separate seconds.
+_TABLE_LIMIT = 1_440
+
+
+class DayTimes:
+    """Sets of hours, minutes and seconds, searched by second of the day.
+
+    Attributes:
+        table: seconds of the day in rising order; every firing when ``seconds`` is None, else every minute with
+            firings. An array, to keep thousands of cached schedules small.
+        seconds: the seconds within such a minute, or None.
+        first: the first time of the day.
+
+    """
+
+    __slots__ = ("first", "seconds", "table")
+
+    def __init__(self, hours: int, minutes: int, seconds: int) -> None:
+        h, m, s = members(hours), members(minutes), members(seconds)
+        self.first = h[0] * 3_600 + m[0] * 60 + s[0]
+        self.seconds: list[int] | None = None
+        if len(h) * len(m) * len(s) <= _TABLE_LIMIT:
+            self.table = array("I", [a * 3_600 + b * 60 + c for a in h for b in m for c in s])
+        else:
+            self.table = array("I", [a * 3_600 + b * 60 for a in h for b in m])
+            self.seconds = s
+
+    def first_from(self, second: int) -> int:
+        """The first time at or after this second of the day, or -1 when the day has no more."""
+        table, seconds = self.table, self.seconds
+        if seconds is None:
+            index = bisect_left(table, second)
+            return table[index] if index < len(table) else -1
+        minute = second - second % 60
+        index = bisect_left(table, minute)
+        if index == len(table):
+            return -1
+        if table[index] == minute:
+            within = bisect_left(seconds, second - minute)
+            if within < len(seconds):
+                return minute + seconds[within]
+            index += 1
+            if index == len(table):
+                return -1
+        return table[index] + seconds[0]
+
+
+def even_period(hours: int, minutes: int, seconds: int) -> int:
+    """The step in seconds of the even grid that these times form over all days (it divides a day), or 0."""
+    return _period(members(hours), members(minutes), members(seconds))
+
+
+def _period(hours: list[int], minutes: list[int], seconds: list[int]) -> int:
+    if len(seconds) > 1:
+        return _even(seconds, 60) if len(minutes) == 60 and len(hours) == 24 else 0
+    if len(minutes) > 1:
+        return 60 * _even(minutes, 60) if len(hours) == 24 else 0
+    return 3_600 * _even(hours, 24)
+
+
+def _even(values: list[int], size: int) -> int:
+    """The step when the values divide their circle of ``size`` evenly, or 0."""
+    step, rest = divmod(size, len(values))
+    if rest or any(value != values[0] + index * step for index, value in enumerate(values)):
+        return 0
+    return step
+
 
 #: How far a search looks: no combination of the day fields leaves more than 40 years between two of its days.
 HORIZON_YEARS = 50

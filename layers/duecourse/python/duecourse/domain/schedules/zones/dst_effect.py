@@ -7,8 +7,7 @@ from typing import Literal
 
 from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.schedule import AtSchedule, CronSchedule, Schedule
-from duecourse.domain.schedules.zones.timeline import Timeline, load_timeline
-from duecourse.domain.schedules.zones.zone import FAR
+from duecourse.domain.schedules.zones.zone import FAR, Timeline, load_timeline
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,338 @@
-"""A time zone as a list of segments of constant offset, loaded once and extended as far as callers need."""
+"""Time zones: their data, and the instants at which wall times happen.
+
+A TZif file ends with the rule for the years after its last listed change (POSIX TZ, extended by RFC 9636).
+
+Zone data from the pinned ``tzdata`` package (PyPI), never from the machine.
+
+``zoneinfo`` prefers the system's copy, which differs from machine to machine; here a Lambda, a laptop and a test
+agree. The TZif files (RFC 9636) are read directly: the engine needs the list of changes, which ``zoneinfo`` does not
+expose.
+
+The instants at which wall times happen: the DST rules of docs/schedules.md.
+
+Definitions. wall(t) is what the zone's clock shows at instant t. A wall time w that the clock jumps over is in a
+*gap*; one that it shows twice is in a *fold*.
+
+- An interval expression fires at every t whose wall(t) matches.
+- A fixed expression fires for each matching w at the first t with wall(t) >= w. This gives the moment after a gap
+  (whatever its size), the first pass of a fold, and one firing for several times in one gap. ``dst_gap=skip`` drops the
+  w that the clock never shows; ``dst_fold=second`` takes the last t with wall(t) = w, ``both`` takes every one.
+
+Within a segment of constant offset both kinds are a plain shift, so each segment becomes a *piece*: the instants in
+it at which a plain match fires, and the gap that its beginning closes.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from datetime import date
 from functools import lru_cache
+from pathlib import Path
+from struct import calcsize, unpack_from
 from threading import Lock
 
-from duecourse.domain.schedules.cron.month import DAY, EPOCH
-from duecourse.domain.schedules.zones.posix import YearlyRule
-from duecourse.domain.schedules.zones.tzif import read_zone
+import tzdata  # type: ignore[import-untyped]
+
+from duecourse.domain.schedules.cron.days import DAY, EPOCH, digits, length_of
+from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern
+from duecourse.domain.schedules.error import ScheduleError, shown
+
+
+class YearlyRule:
+    """Two changes a year between a standard and a summer offset, such as ``EST5EDT,M3.2.0,M11.1.0``."""
+
+    __slots__ = ("_begin", "_end", "_known", "standard", "summer")
+
+    def __init__(self, text: str) -> None:
+        names, *changes = text.split(",")
+        reader = _Reader(names)
+        reader.name()
+        self.standard = -reader.seconds()
+        self.summer = self.standard
+        self._begin = self._end = _Date("M1.1.0")
+        self._known: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        if changes:
+            reader.name()
+            self.summer = -reader.seconds() if reader.more() else self.standard + 3_600
+            self._begin, self._end = _Date(changes[0]), _Date(changes[1])
+
+    def changes(self, year: int) -> list[tuple[int, int]]:
+        """The changes of a year in the order of time: (UTC seconds, offset after it in seconds east)."""
+        if self.standard == self.summer:
+            return []
+        january = date(year, 1, 1).toordinal() - EPOCH
+        # Years of one length that begin on one weekday are alike: 14 kinds in all.
+        kind = (january % 7, length_of(year, 2))
+        known = self._known.get(kind)
+        if known is None:
+            begin = self._begin.wall(year) - self.standard
+            end = self._end.wall(year) - self.summer
+            known = sorted([(begin - january * DAY, self.summer), (end - january * DAY, self.standard)])
+            self._known[kind] = known
+        return [(january * DAY + after, offset) for after, offset in known]
+
+
+class _Date:
+    """When in a year a change happens on the wall clock that it ends: ``Mm.w.d``, ``Jn`` or ``n``, then ``/time``."""
+
+    __slots__ = ("_day", "_kind", "_month", "_time", "_week")
+
+    def __init__(self, text: str) -> None:
+        when, _, time = text.partition("/")
+        self._time = _Reader(time).seconds() if time else 7_200
+        self._month = self._week = 0
+        self._kind = when[0] if when[0] in "MJ" else ""
+        if self._kind == "M":
+            self._month, self._week, self._day = (int(part) for part in when[1:].split("."))
+        else:
+            self._day = int(when.lstrip("J"))
+
+    def wall(self, year: int) -> int:
+        """The wall second of the change in this year."""
+        if self._kind == "M":
+            first = date(year, self._month, 1).toordinal()
+            day = (self._day - first) % 7 + 7 * (self._week - 1)
+            if day >= length_of(year, self._month):
+                day -= 7  # week 5 means the last
+            number = first + day - EPOCH
+        else:
+            number = date(year, 1, 1).toordinal() - EPOCH + self._day
+            if self._kind == "J":  # counted from 1, and February 29 never is
+                number -= 1 if self._day < 60 or length_of(year, 2) == 28 else 0
+        return number * DAY + self._time
+
+
+class _Reader:
+    """Reads names and signed times from left to right."""
+
+    __slots__ = ("_at", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def more(self) -> bool:
+        return self._at < len(self._text)
+
+    def name(self) -> None:
+        """Skip an abbreviation: ``EST`` or ``<+0330>``."""
+        if self._text[self._at] == "<":
+            self._at = self._text.index(">", self._at) + 1
+            return
+        while self.more() and self._text[self._at].isalpha():
+            self._at += 1
+
+    def seconds(self) -> int:
+        """``[+-]h[h[h]][:mm[:ss]]`` in seconds."""
+        sign = 1
+        if self._text[self._at] in "+-":
+            sign = -1 if self._text[self._at] == "-" else 1
+            self._at += 1
+        start = self._at
+        while self.more() and (self._text[self._at] == ":" or digits(self._text[self._at])):
+            self._at += 1
+        hours, minutes, seconds = (*(int(part) for part in self._text[start : self._at].split(":")), 0, 0)[:3]
+        return sign * (hours * 3_600 + minutes * 60 + seconds)
+
+
+#: Version of the zone data in use, as on PyPI; recorded with every cursor.
+TZDATA_VERSION: str = tzdata.__version__
+
+_ROOT = Path(tzdata.__file__).parent
+_HEADER = ">4sc15x6L"
+
+
+@lru_cache(maxsize=1)
+def zone_names() -> frozenset[str]:
+    """Every name that ``tzdata`` knows, links such as ``US/Eastern`` included."""
+    return frozenset((_ROOT / "zones").read_text("ascii").split())
+
+
+def read_zone(name: str) -> tuple[list[int], list[int], str]:
+    """The changes of a zone: when (UTC seconds), the offset after each (seconds east), and the rule after the last.
+
+    The first list is one shorter than the second: the second begins with the offset before any change.
+    Raises ScheduleError for an unknown name. Only names from the package's own list are ever opened, so that no name
+    can point elsewhere in the file system.
+    """
+    if name not in zone_names():
+        raise ScheduleError("timezone", f"{shown(name)} is not the name of an IANA time zone{_suggestion(name)}")
+    return parse_tzif((_ROOT / "zoneinfo" / name).read_bytes())
+
+
+def parse_tzif(data: bytes) -> tuple[list[int], list[int], str]:
+    """Read a TZif file of version 2 or later (RFC 9636, section 3); the result is as for ``read_zone``."""
+    magic, version, utc_count, std_count, leap_count, time_count, type_count, char_count = unpack_from(_HEADER, data)
+    if magic != b"TZif" or version < b"2":
+        raise ValueError("not a TZif file of version 2 or later")
+    # Skip the first block, which holds the same in 32 bits; then read the header of the 64-bit block.
+    at = calcsize(_HEADER) + time_count * 5 + type_count * 6 + char_count + leap_count * 8 + std_count + utc_count
+    _, _, utc_count, std_count, leap_count, time_count, type_count, char_count = unpack_from(_HEADER, data, at)
+    at += calcsize(_HEADER)
+    times = list(unpack_from(f">{time_count}q", data, at))
+    at += time_count * 8
+    types = unpack_from(f">{time_count}B", data, at)
+    at += time_count
+    offsets = [unpack_from(">l", data, at + index * 6)[0] for index in range(type_count)]
+    at += type_count * 6 + char_count + leap_count * 12 + std_count + utc_count
+    rule = data[at:].strip(b"\n").decode("ascii")
+    return times, [offsets[0], *(offsets[index] for index in types)], rule
+
+
+def _suggestion(name: str) -> str:
+    """``; did you mean ...?`` with the nearest names, or a hint at how names look."""
+    near = near_names(name)
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return "; write one such as UTC, Europe/Berlin or America/New_York"
+
+
+def near_names(name: str, count: int = 3) -> list[str]:
+    """Up to ``count`` names that look like this one: the same letters first, then by shared pairs of letters."""
+    wanted = _folded(name)
+    if not 2 <= len(wanted) <= 64:
+        return []
+    pairs = _pairs(wanted)
+    scored = []
+    for known in zone_names():
+        folded = _folded(known)
+        city = folded.rpartition("/")[2]
+        if folded == wanted:
+            score = 2.0
+        elif city == wanted.rpartition("/")[2]:
+            score = 1.5
+        else:
+            score = max(_alike(pairs, _pairs(folded)), _alike(pairs, _pairs(city)))
+        if score > 0.6:
+            scored.append((-score, known))
+    best = sorted(scored)[:count]
+    return [known for score, known in best if score < -1 or best[0][0] > -2]
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace(" ", "_").replace("-", "_")
+
+
+def _pairs(text: str) -> set[str]:
+    return {text[index : index + 2] for index in range(len(text) - 1)}
+
+
+def _alike(one: set[str], other: set[str]) -> float:
+    """Dice's coefficient of two sets, 0 to 1."""
+    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
+
+
+_HORIZON = HORIZON_YEARS * 366 * 86_400
+#: Segments on either side that can share wall times with one: no two changes of a zone undo each other faster.
+_NEIGHBOURS = 3
+#: More than any clock was ever away from UTC.
+_FARTHEST = 2 * 86_400
+
+#: low, high: plain matches fire at low <= t < high with wall time t + offset.
+#: gap: matches from this wall time on, before low + offset, fire at low together; low + offset where there is no gap.
+Piece = tuple[int, int, int, int]
+
+
+class Timeline:
+    """The pieces of one zone under one set of rules.
+
+    Attributes:
+        zone: the zone.
+        fixed: fixed or interval rules.
+        skip, fold: the rules in force; an interval always skips gaps and counts both passes of a fold.
+
+    """
+
+    __slots__ = ("_pieces", "fixed", "fold", "skip", "zone")
+
+    def __init__(self, zone: Zone, fixed: bool, gap: str, fold: str) -> None:
+        self.zone = zone
+        self.fixed = fixed
+        self.skip = gap == "skip" or not fixed
+        self.fold = fold if fixed else "both"
+        self._pieces: dict[int, Piece] = {}
+
+    def piece(self, index: int) -> Piece:
+        """The piece of the zone's segment ``index`` (known to the zone, with those after it)."""
+        piece = self._pieces.get(index)
+        if piece is None:
+            piece = self._pieces[index] = self._make(index)
+        return piece
+
+    def reached(self, index: int) -> int:
+        """The highest wall time, exclusive, that the clock has shown before segment ``index``."""
+        zone = self.zone
+        return max(
+            (zone.starts[i + 1] + zone.offsets[i] for i in range(max(0, index - _NEIGHBOURS), index)),
+            default=NEVER_BEFORE,
+        )
+
+    def _make(self, index: int) -> Piece:
+        zone = self.zone
+        low, high, offset = zone.starts[index], zone.end(index), zone.offsets[index]
+        reached = self.reached(index)
+        if index and reached < low + offset:
+            return low, self._cut(index, high), offset, low + offset if self.skip else reached
+        if self.fold == "first":
+            low = max(low, reached - offset)
+        return low, self._cut(index, high), offset, low + offset
+
+    def _cut(self, index: int, high: int) -> int:
+        """Where the piece ends: under ``second`` before the wall times that a later segment shows again."""
+        if self.fold == "second":
+            zone = self.zone
+            for later in range(index + 1, min(index + _NEIGHBOURS, len(zone.starts))):
+                high = min(high, zone.starts[later] + zone.offsets[later] - zone.offsets[index])
+        return high
+
+    def instants(self, wall: int) -> tuple[int, ...]:
+        """When a single wall time happens: once, twice (``both``), or never (``skip``)."""
+        beyond = cycles_beyond(wall + _FARTHEST)
+        wall -= beyond
+        found = set()
+        # The clock shows this wall time, or jumps over it, within the largest offset from the same time in UTC.
+        for index in range(self.zone.index(wall - _FARTHEST), self.zone.index(wall + _FARTHEST) + 1):
+            low, high, offset, gap = self.piece(index)
+            if low <= wall - offset < high:
+                found.add(wall - offset + beyond)
+            elif gap <= wall < low + offset:
+                found.add(low + beyond)
+        return tuple(sorted(found))
+
+    def next(self, pattern: Pattern, after: int) -> tuple[int, Piece] | None:
+        """The first firing of a pattern after an instant (before FAR) and its piece; None past the horizon."""
+        zone = self.zone
+        at = after + 1
+        limit = at + _HORIZON
+        index = zone.index(at)
+        asked, answer = 0, -1  # the last search: nothing matches from wall time ``asked`` until ``answer``
+        while True:
+            piece = self.piece(index)
+            low, high, offset, gap = piece
+            wall = at + offset if at > low else gap
+            if not asked <= wall <= answer:
+                found = pattern.first_from(wall)
+                if found is None:
+                    return None
+                asked, answer = wall, found
+            if answer - offset < high:
+                return max(answer - offset, low), piece
+            at = zone.end(index)
+            if at == NEVER_AFTER or (pattern.endless and at > limit):
+                return None
+            index += 1
+            if at > asked + _FARTHEST:
+                # From here on no clock goes back before ``asked``: the segments up to ``answer`` hold no match.
+                index = max(index, zone.index(answer - _FARTHEST))
+                at = zone.starts[index]
+            zone.index(at)
+
+
+@lru_cache(maxsize=2_048)
+def load_timeline(zone: str, fixed: bool, gap: str, fold: str) -> Timeline:
+    """The timeline of a zone by name, shared by all expressions. Raises ScheduleError on ``timezone``."""
+    return Timeline(load_zone(zone), fixed, gap, fold)
+
 
 #: Before and after everything; far outside what a date can say.
 NEVER_BEFORE = -(10**15)

@@ -1,0 +1,99 @@
+"""CloudWatch's metrics and alarms, for the API's stage pages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.adapters.aws.remembered import Remembered
+from duecourse.checks import metrics
+from duecourse.checks.alarms import alarms_of
+from duecourse.checks.facts import Alarms, StageFigures
+from duecourse.domain.jobs.job import Lane
+from duecourse.limits import METRICS_NAMESPACE
+from duecourse.ports import Clock, CloudWatchUnavailableError
+
+_logger = logging.getLogger(__name__)
+
+METRICS_FRESH_SECONDS = 60
+"""For how long an answer, or that there was none, is used again. Each metric that is asked for costs $0.01 per 1,000
+(Amazon CloudWatch pricing, "GetMetricData"), and none gets more than a value a minute.
+"""
+
+
+class CloudWatchMetrics:
+    """ports.StageMetrics: the stage's own metrics, and those that SQS keeps of its lanes, in one request."""
+
+    def __init__(
+        self, client: Any, stage: str, clock: Clock, queue_urls: Mapping[Lane, str], bulk_urls: Mapping[Lane, str]
+    ) -> None:
+        """A lane's messages are in its own queue and in its bulk queue."""
+        self._client = client
+        self._queue_urls = {lane.value: (url, bulk_urls[lane]) for lane, url in queue_urls.items()}
+        self._asked = metrics.stage_metrics(stage, (url for urls in self._queue_urls.values() for url in urls))
+        self._known: Remembered[StageFigures] = Remembered(clock, METRICS_FRESH_SECONDS)
+
+    def figures(self) -> StageFigures:
+        return self._known.get(self._read)
+
+    def _read(self, now: float) -> StageFigures | CloudWatchUnavailableError:
+        results: list[dict[str, Any]] = []
+        request: dict[str, Any] = {
+            "MetricDataQueries": metrics.queries(self._asked.values()),
+            "StartTime": datetime.fromtimestamp(metrics.first_step(now), UTC),
+            "EndTime": datetime.fromtimestamp(now, UTC),
+        }
+        try:
+            while True:
+                page = self._client.get_metric_data(**request)
+                results += page["MetricDataResults"]
+                if not page.get("NextToken"):
+                    break
+                request["NextToken"] = page["NextToken"]
+        except (ClientError, BotoCoreError) as problem:
+            return _not_read(str(problem))
+        failed = [each for each in results if each.get("StatusCode") in ("InternalError", "Forbidden")]
+        if failed:
+            return _not_read(f"{len(failed)} metrics: {failed[0]['StatusCode']}")
+        return metrics.figures(metrics.values(self._asked, results), self._queue_urls, now)
+
+
+def _not_read(error: str) -> CloudWatchUnavailableError:
+    _logger.warning("metrics_not_read", extra={"action": "metrics_not_read", "error": error})
+    return CloudWatchUnavailableError(error)
+
+
+ALARMS_FRESH_SECONDS = 15
+"""For how long an answer, or that there was none, is used again. An account may ask nine times a second (Amazon
+CloudWatch User Guide, "CloudWatch service quotas"), and an alarm is judged once a minute.
+"""
+
+
+class CloudWatchAlarms:
+    """ports.StageAlarms: those in the stage's folder of names, `Duecourse/prod/ticks-missing`."""
+
+    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
+        self._client = client
+        self._prefix = f"{METRICS_NAMESPACE.format(stage=stage)}/"
+        self._known: Remembered[Alarms] = Remembered(clock, ALARMS_FRESH_SECONDS)
+
+    def alarms(self) -> Alarms:
+        return self._known.get(self._read)
+
+    def _read(self, _now: float) -> Alarms | CloudWatchUnavailableError:
+        found: list[dict[str, Any]] = []
+        more: dict[str, str] = {}
+        try:
+            while True:
+                page = self._client.describe_alarms(AlarmNamePrefix=self._prefix, MaxRecords=100, **more)
+                found += page.get("MetricAlarms", ())
+                if not page.get("NextToken"):
+                    return alarms_of(found, self._prefix)
+                more = {"NextToken": page["NextToken"]}
+        except (ClientError, BotoCoreError) as problem:
+            _logger.warning("alarms_not_read", extra={"action": "alarms_not_read", "error": str(problem)})
+            return CloudWatchUnavailableError(str(problem))

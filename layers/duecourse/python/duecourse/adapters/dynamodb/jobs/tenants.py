@@ -1,0 +1,239 @@
+"""A tenant's token bucket, quota and seats in the jobs table.
+
+A tenant's token bucket, and how many jobs it has: counted with each creation and deletion so that its quota holds.
+
+`TENANT#…/LIMITS` counts the places of the quota that are taken: by jobs, and by sub-counters that hold some `free`
+ones in stock, `LIMITS#00` to `LIMITS#15`. A creation takes a place from one of them, a deletion puts one there; only
+a stock that is empty or full moves a portion from or to `LIMITS`. So creations side by side seldom write the same
+item, and `LIMITS` is never above the quota.
+
+Who has a seat in a lane: one small item for each tenant and lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from zlib import crc32
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.jobs import job_item
+from duecourse.adapters.dynamodb.jobs.job_pages import readable
+from duecourse.adapters.dynamodb.keys import GONE, JOB, LIMITS, Item, job_key, owner_of, tenant_key
+from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, transact
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Lane
+from duecourse.domain.tenants.rate import NANOSECONDS, Add, Bucket, BucketChange, Restart
+from duecourse.domain.tenants.seats import Seats
+from duecourse.ports import BucketConflict, Clock
+
+PARTS = 16
+PORTION = 20
+"""Places that are moved at once, at most; a stock holds at most twice as many."""
+
+SPREAD = 160
+"""A portion is no more than this part of the quota, so that what creations put in stock is a tenth of it at most."""
+
+TRIES = 5
+
+RATE = "RATE"
+
+KEPT_SECONDS = 86_400
+"""For how long an untouched bucket is kept: by then it is full again, and a full one need not be written down."""
+
+
+def part_of(job: Job) -> int:
+    """The sub-counter that a job is counted by, unless its stock is empty."""
+    return crc32(job.id.encode()) % PARTS
+
+
+def total(client: Any, table: str, tenant: str) -> int:
+    """The tenant's jobs. Strongly consistent, though parts of it may be read before and after a creation."""
+    taken, free = _read(client, table, tenant)
+    return max(taken - sum(free.values()), 0)
+
+
+class JobCount:
+    """The writes of the counters, as parts of transactions on jobs."""
+
+    def __init__(self, client: Any, table: str, clock: Clock) -> None:
+        self._client = client
+        self._table = table
+        self._clock = clock
+
+    def take(self, tenant: str, part: int) -> dict[str, Any]:
+        """Take a place, refused where the stock is empty."""
+        return self._add(tenant, _sort(part), "free", -1, "#free > :bound", 0)
+
+    def put(self, tenant: str, part: int) -> dict[str, Any]:
+        """Put a place back, refused where the stock is full."""
+        return self._add(tenant, _sort(part), "free", 1, "attribute_not_exists(#free) OR #free < :bound", 2 * PORTION)
+
+    def stocked(self, tenant: str, part: int, quota: int | None) -> int | None:
+        """A sub-counter with a place to take: `part` with a portion of what is left of the quota, or another one that
+        has places. None: the quota is used up. Raises StoreBusyError.
+        """
+        for _ in range(TRIES):
+            taken, free = _read(self._client, self._table, tenant)
+            if free.get(part, 0) > 0:
+                return part
+            portion = PORTION if quota is None else min(PORTION, max(quota // SPREAD, 1), quota - taken)
+            if portion < 1:
+                return max((each for each in free if free[each] > 0), key=lambda each: free[each], default=None)
+            room = None if quota is None else quota - portion
+            self._move(tenant, part, portion, room, "attribute_not_exists(#free) OR #free <= :bound", 0)
+        return part
+
+    def emptied(self, tenant: str, part: int) -> None:
+        """Give a portion of a full stock back. Raises StoreBusyError."""
+        self._move(tenant, part, -PORTION, None, "#free >= :bound", PORTION)
+
+    def _move(self, tenant: str, part: int, places: int, room: int | None, stands: str, bound: int) -> None:
+        """From the quota to a stock, or back; nothing where others were faster. Whether it was done, where no answer
+        came, is seen when the stock is looked at again.
+        """
+        within = None if room is None else "attribute_not_exists(#jobs) OR #jobs <= :bound"
+        writes = [
+            self._add(tenant, LIMITS, "jobs", places, within, room),
+            self._add(tenant, _sort(part), "free", places, stands, bound),
+        ]
+        with suppress(BotoCoreError):
+            transact(self._client, writes, self._clock)
+
+    def _add(
+        self, tenant: str, sort: str, name: str, more: int, condition: str | None = None, bound: int | None = None
+    ) -> dict[str, Any]:
+        update = {
+            "TableName": self._table,
+            "Key": tenant_key(tenant, sort),
+            "UpdateExpression": f"ADD #{name} :more",
+            "ExpressionAttributeNames": {f"#{name}": name},
+            "ExpressionAttributeValues": values.pack({":more": more, ":bound": bound}),
+        }
+        return {"Update": update if condition is None else update | {"ConditionExpression": condition}}
+
+
+def _sort(part: int) -> str:
+    return f"{LIMITS}#{part:02}"
+
+
+def _read(client: Any, table: str, tenant: str) -> tuple[int, dict[int, int]]:
+    """The places that are taken, and the free ones of each sub-counter."""
+    answer = client.query(
+        TableName=table,
+        KeyConditionExpression="PK = :partition AND begins_with(SK, :limits)",
+        ExpressionAttributeValues=values.pack({":partition": tenant_key(tenant, LIMITS)["PK"]["S"], ":limits": LIMITS}),
+        ConsistentRead=True,
+    )
+    found: dict[str, Item] = {item["SK"]["S"]: item for item in answer["Items"]}
+    taken = values.optional_integer(found.pop(LIMITS, {}), "jobs") or 0
+    free = {int(sort.removeprefix(f"{LIMITS}#")): values.optional_integer(item, "free") for sort, item in found.items()}
+    return taken, {part: places or 0 for part, places in free.items()}
+
+
+class DynamoTenantLimits:
+    """ports.TenantLimits."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def bucket(self, tenant: str) -> Bucket | None:
+        item = read_item(self._client, self._table, tenant_key(tenant, RATE))
+        return None if item is None else _bucket(item)
+
+    def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
+        match change:
+            case Add(by=by):
+                update, condition, latest = "#full_at + :by", "#full_at BETWEEN :low AND :high", change.high + by
+            case Restart(full_at=by):
+                update, latest = ":by", by
+                condition = "attribute_not_exists(#full_at) OR NOT #full_at BETWEEN :low AND :high"
+        expires_at = latest // NANOSECONDS + KEPT_SECONDS
+        try:
+            answer = self._client.update_item(
+                TableName=self._table,
+                Key=tenant_key(tenant, RATE),
+                UpdateExpression=f"SET #full_at = {update}, #at = :low, expires_at = :expires",
+                ConditionExpression=condition,
+                ExpressionAttributeNames={"#full_at": "full_at", "#at": "at"},
+                ExpressionAttributeValues=values.pack(
+                    {":by": by, ":low": change.low, ":high": change.high, ":expires": expires_at}
+                ),
+                ReturnValues="ALL_OLD",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            if not condition_failed(error):
+                raise
+            item = found(error)
+            return BucketConflict(None if item is None else _bucket(item))
+        before: Item = answer.get("Attributes", {})
+        full_at = by + (values.integer(before, "full_at") if isinstance(change, Add) else 0)
+        return Bucket(full_at, max(change.low, values.optional_integer(before, "at") or 0))
+
+    def jobs(self, tenant: str) -> int:
+        return total(self._client, self._table, tenant)
+
+
+def _bucket(item: Item) -> Bucket:
+    return Bucket(values.integer(item, "full_at"), values.integer(item, "at"))
+
+
+SEATS_PREFIX = "SEATS#"
+
+
+def taken(seats: Seats | None, table: str) -> list[dict[str, Any]]:
+    """What the transaction that writes a job also writes where the job takes a seat."""
+    return [] if seats is None else [{"Put": _put(seats, table)}]
+
+
+class DynamoSeats:
+    """ports.SeatStore."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def seats(self, tenant: str, lane: Lane) -> Seats:
+        item = read_item(self._client, self._table, _key(tenant, lane))
+        if item is None:
+            return Seats(tenant, lane)
+        holders = tuple(sorted(item.get("holders", {}).get("SS", ())))
+        return Seats(tenant, lane, holders, float(item["looked_at"]["N"]), values.integer(item, "version"))
+
+    def holders(self, seats: Seats) -> Mapping[str, JobSnapshot]:
+        keys = [job_key(seats.tenant, each, sort) for each in seats.holders for sort in (JOB, GONE)]
+        items = batch_get(self._client, self._table, keys, consistent=True)
+        found: dict[str, JobSnapshot] = dict.fromkeys(seats.holders)
+        for item in sorted(items, key=lambda item: item["SK"]["S"]):  # GONE, then JOB: that one was created since
+            job_id = owner_of(item["PK"]["S"])[1]
+            if item["SK"]["S"] == GONE:
+                found[job_id] = Gone(float(item["deleted_at"]["N"]))
+            elif (job := readable(job_item.from_item, item)) is not None:
+                found[job_id] = job
+            elif "job_id" in item:  # without one it reserves the id
+                found.pop(job_id, None)
+        return found
+
+    def note(self, seats: Seats) -> None:
+        conditional(self._client.put_item, **_put(seats, self._table))
+
+
+def _key(tenant: str, lane: Lane) -> Item:
+    return tenant_key(tenant, f"{SEATS_PREFIX}{lane.value}")
+
+
+def _put(seats: Seats, table: str) -> dict[str, Any]:
+    """The write of seats over those that were read."""
+    stand = {"looked_at": seats.looked_at, "version": seats.version + 1}
+    holders = {"holders": {"SS": list(seats.holders)}} if seats.holders else {}
+    return {
+        "TableName": table,
+        "Item": _key(seats.tenant, seats.lane) | values.pack(stand) | holders,
+        "ConditionExpression": "attribute_not_exists(PK) OR #version = :version",
+        "ExpressionAttributeNames": {"#version": "version"},
+        "ExpressionAttributeValues": values.pack({":version": seats.version}),
+    }

@@ -1,0 +1,195 @@
+"""Problem documents (RFC 9457): what is wrong, where, and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from botocore import exceptions
+
+KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
+    HTTPStatus.BAD_REQUEST: ("malformed-body", "bad-parameter", "bad-header"),
+    HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token"),
+    HTTPStatus.FORBIDDEN: ("scope-missing", "bad-tenant", "job-quota"),
+    HTTPStatus.NOT_FOUND: ("unknown-path", "unknown-job", "unknown-run", "unknown-workflow"),
+    HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
+    HTTPStatus.CONFLICT: (
+        "job-exists", "job-changed", "job-unreadable", "idempotency-key-spent", "nothing-to-skip",
+        "attempt-over", "run-ended", "not-dead", "job-deleted",
+        "is-workflow", "in-workflow", "workflow-conflict", "graph-missing", "no-workflow-run", "run-not-ended",
+    ),
+    HTTPStatus.PRECONDITION_FAILED: ("etag-mismatch",),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("body-too-large",),
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: ("unsupported-content-type",),
+    HTTPStatus.UNPROCESSABLE_ENTITY: (
+        "invalid-job", "invalid-batch", "invalid-command", "invalid-resume", "invalid-preview", "invalid-workflow",
+        "idempotency-key-reused", "backfill-too-large", "job-needed",
+    ),
+    HTTPStatus.TOO_MANY_REQUESTS: ("too-many-requests",),
+    HTTPStatus.INTERNAL_SERVER_ERROR: ("internal",),
+    HTTPStatus.SERVICE_UNAVAILABLE: ("unavailable", "busy", "lane-unavailable", "tasks-unavailable"),
+}  # fmt: skip
+"""Every kind of problem, by its status. The names are stable: programs compare them."""
+
+STATUS = {kind: status for status, kinds in KINDS.items() for kind in kinds}
+
+RETRY_SECONDS = 5
+"""When to come again after a 503."""
+
+MAX_FAULTS = 50
+"""Faults told at once; a document that is all wrong needs no longer answer."""
+
+MAX_POINTER = 200
+"""Characters of a pointer that are echoed: its last part may be as long as the caller likes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFault:
+    """One thing that is wrong: `pointer` (RFC 6901) into the body, or the name of a query `parameter` or `header`."""
+
+    detail: str
+    pointer: str | None = None
+    parameter: str | None = None
+    header: str | None = None
+
+    def document(self) -> dict[str, str]:
+        """As it stands in the answer's `errors`."""
+        where = {"pointer": self.pointer, "parameter": self.parameter, "header": self.header}
+        return {name: shortened(place) for name, place in where.items() if place is not None} | {"detail": self.detail}
+
+
+class Problem(Exception):
+    """A request that is refused."""
+
+    def __init__(
+        self,
+        kind: str,
+        detail: str,
+        *,
+        faults: Sequence[FieldFault] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """`kind` is one of KINDS (the last part of `type`), `detail` is for people."""
+        super().__init__(detail)
+        self.status = STATUS[kind]
+        self.kind = kind
+        self.detail = detail
+        self.faults = tuple(faults)
+        self.headers = dict(headers or {})
+
+    def document(self, request_id: str) -> dict[str, Any]:
+        """The answer's body."""
+        detail = self.detail
+        if len(self.faults) > MAX_FAULTS:
+            detail += f" The first {MAX_FAULTS} of {len(self.faults)} errors are listed."
+        return {
+            "type": f"/problems/{self.kind}",
+            "title": phrase(self.status),
+            "status": int(self.status),
+            "detail": detail,
+            "errors": [fault.document() for fault in self.faults[:MAX_FAULTS]],
+            "request_id": request_id,
+        }
+
+
+def phrase(status: int) -> str:
+    """The name of a status in RFC 9110, whatever the version of Python: its names of two statuses changed with 3.13."""
+    renamed = {413: "Content Too Large", 422: "Unprocessable Content"}
+    return renamed.get(status) or HTTPStatus(status).phrase
+
+
+def pointer(path: Sequence[str | int]) -> str:
+    """`/retry/max_attempts`: a JSON pointer."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def invalid(faults: Sequence[FieldFault], kind: str = "invalid-job") -> Problem:
+    """A body that was understood and cannot be acted upon."""
+    count = "One field is" if len(faults) == 1 else f"{len(faults)} fields are"
+    return Problem(kind, f"{count} wrong; nothing was changed.", faults=faults)
+
+
+def later(kind: str, detail: str, seconds: int = RETRY_SECONDS) -> Problem:
+    """What passes by itself: the caller gets the time to come again."""
+    return Problem(kind, detail, headers={"retry-after": str(seconds)})
+
+
+def malformed(detail: str) -> Problem:
+    """A body that is no JSON document."""
+    return Problem("malformed-body", detail)
+
+
+def bad_parameter(name: str, detail: str) -> Problem:
+    """A query parameter that is not understood."""
+    fault = FieldFault(detail, parameter=name)
+    sentence = f"The query parameter {shortened(name)} {detail}."
+    return Problem("bad-parameter", sentence, faults=[fault])
+
+
+def bad_header(name: str, detail: str) -> Problem:
+    """A request header that is not understood."""
+    return Problem("bad-header", f"The header {name} {detail}.", faults=[FieldFault(detail, header=name)])
+
+
+def unknown_job(job_id: str) -> Problem:
+    """A job that is not there."""
+    return Problem("unknown-job", f'There is no job "{shortened(job_id)}".')
+
+
+def unknown_workflow(workflow_id: str) -> Problem:
+    """A workflow that is not there."""
+    return Problem("unknown-workflow", f'There is no workflow "{shortened(workflow_id)}".')
+
+
+def internal() -> Problem:
+    """A fault of our own, whose cause is not shown."""
+    return Problem(
+        "internal",
+        "Something went wrong on our side. Try again, and name the request id if it goes on.",
+    )
+
+
+def shortened(text: str) -> str:
+    """The text, cut where it is too long to be echoed."""
+    return text if len(text) <= MAX_POINTER else text[: MAX_POINTER - 1] + "…"
+
+
+_CODES = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "ThrottledException",
+        "TooManyRequestsException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+"""What the services say after which the same request may be sent again; botocore has tried a few times by then."""
+
+
+def unavailable(error: Exception) -> Problem | None:
+    """503 for an error that passes by itself; None for any other, which is a fault of ours. AWS's words stay inside."""
+    if not _passes(error):
+        return None
+    detail = "A service that this one needs is too busy or does not answer. Try again in some seconds."
+    return later("unavailable", detail)
+
+
+def _passes(error: Exception) -> bool:
+    match error:
+        case exceptions.ClientError():
+            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            return status >= HTTPStatus.INTERNAL_SERVER_ERROR or error.response["Error"].get("Code") in _CODES
+        case exceptions.ConnectionError() | exceptions.HTTPClientError():
+            return True
+        case _:
+            return False

@@ -1,0 +1,232 @@
+"""What use cases refuse, as problems: one place for all routes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import unquote
+
+from duecourse.api.narrowing import out_of_reach
+from duecourse.api.problems import (
+    FieldFault,
+    Problem,
+    invalid,
+    later,
+    pointer,
+    shortened,
+    unknown_job,
+    unknown_workflow,
+)
+from duecourse.api.request import IDEMPOTENCY_KEY as HEADER
+from duecourse.domain.jobs.backfill import BackfillTooLargeError
+from duecourse.domain.runs.states import RunState
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.occurrences import ExclusionError
+from duecourse.ports import GraphMissingError, JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
+from duecourse.usecases.jobs.job_errors import (
+    JobChangedError,
+    JobExistsError,
+    JobReachError,
+    JobUnknownError,
+    JobUnreadableError,
+    JobVersionError,
+    KeyReusedError,
+    KeySpentError,
+)
+from duecourse.usecases.jobs.membership import MemberError
+from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, JobGoneError, NotDeadError, RunStateError
+from duecourse.usecases.runs.lists import RunUnknownError
+from duecourse.usecases.runs.requests import LaneUnavailableError
+from duecourse.usecases.runs.rerun import NoMemberError, RunNotEndedError
+from duecourse.usecases.runs.skip_next import NothingToSkipError
+from duecourse.usecases.workflows.manage import NoWorkflowError, WorkflowInvalidError
+from duecourse.usecases.workflows.view import NoWorkflowRunError
+
+
+class StateProblem(Problem):
+    """409: that cannot be asked of a run in this state, which the answer names (`state`)."""
+
+    def __init__(self, kind: str, detail: str, state: RunState) -> None:
+        super().__init__(kind, detail)
+        self.state = state
+
+    def document(self, request_id: str) -> dict[str, Any]:
+        """The answer's body."""
+        return super().document(request_id) | {"state": self.state.value}
+
+
+@contextmanager
+def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> Iterator[None]:
+    """Whatever a use case refuses becomes a Problem. `path` names the job or run. A schedule that is not
+    understood is the caller's fault only where `kinds`, the route's own, have `invalid-job`.
+    """
+    try:
+        yield
+    except Problem:
+        raise
+    except Exception as error:
+        problem = (
+            _of_job(error, path)
+            or _of_creation(error, job_quota)
+            or _of_schedule(error)
+            or _of_run(error)
+            or _of_workflow(error)
+        )
+        if problem is None or (problem.kind == "invalid-job" and problem.kind not in kinds):
+            raise
+        raise problem from None
+
+
+def busy() -> Problem:
+    """503: nothing is wrong with the request."""
+    return later("busy", "Too much is written at this moment; nothing was changed. Try again in some seconds.")
+
+
+def bad_token() -> Problem:
+    """One answer for every token that opens nothing, so that nobody learns from it which runs there are."""
+    return Problem(
+        "bad-token",
+        "This needs the token that the target was given with the run's present attempt, as Authorization: Bearer "
+        "<token>. Whoever works with an earlier attempt's token may stop: another attempt has begun.",
+        headers={"www-authenticate": "Bearer"},
+    )
+
+
+def _of_job(error: Exception, path: Mapping[str, str]) -> Problem | None:
+    match error:
+        case JobUnknownError() if "workflow_id" in path:
+            return unknown_workflow(unquote(path["workflow_id"]))
+        case JobUnknownError():
+            return unknown_job(str(error))
+        case JobReachError():
+            return out_of_reach(error)
+        case JobVersionError():
+            return _version(error)
+        case JobChangedError() | KeyUsedError():
+            return Problem("job-changed", "The job was changed at the same moment; try again.")
+        case JobUnreadableError():
+            return Problem(
+                "job-unreadable",
+                "The job's place in the schedule cannot be read, so it cannot be changed. "
+                "Delete it and create it anew, or ask the operator. Nothing was changed.",
+            )
+        case StoreBusyError() if "workflow_id" in path:
+            detail = "Too much is written at this moment; some of its jobs may be written. Send the same request again"
+            return later("busy", f"{detail} in some seconds: it goes on where this one ended.")
+        case StoreBusyError():
+            return busy()
+        case TasksUnavailableError():
+            detail = "The registered tasks cannot be looked up just now; nothing was changed."
+            return later("tasks-unavailable", f"{detail} Try again in some seconds.")
+    return None
+
+
+def _of_creation(error: Exception, job_quota: int) -> Problem | None:
+    match error:
+        case JobExistsError():
+            fault = FieldFault("is taken; choose another id, or delete that job first", "/id")
+            return Problem("job-exists", f'There is a job "{error}" already.', faults=[fault])
+        case KeyReusedError():
+            detail = "stands for a request with another body; send a new key with a new request"
+            return _key("idempotency-key-reused", detail)
+        case KeySpentError():
+            detail = f'created the job "{error}", which was deleted since; send a new key to create it anew'
+            return _key("idempotency-key-spent", detail)
+        case JobQuotaError():
+            full = f"There are {job_quota} jobs, which is the quota (job_quota)"
+            return Problem("job-quota", f"{full}; delete some, or ask the operator for more.")
+    return None
+
+
+def _of_schedule(error: Exception) -> Problem | None:
+    match error:
+        case ExclusionError():
+            return invalid([FieldFault(error.detail, f"/exclude/{error.index}")])
+        case ScheduleError():
+            return invalid([FieldFault(error.detail, f"/{error.field}")])
+        case BackfillTooLargeError():
+            return _too_large(error)
+        case NothingToSkipError():
+            detail = "Nothing is to come that could be skipped; see the job's schedule, its end and max_runs."
+            return Problem("nothing-to-skip", detail)
+    return None
+
+
+def _of_run(error: Exception) -> Problem | None:
+    match error:
+        case RunUnknownError():
+            return Problem("unknown-run", f'There is no run "{shortened(str(error))}".')
+        case BadTokenError():
+            return bad_token()
+        case RunStateError():
+            return _state(error)
+        case LaneUnavailableError():
+            detail = "The queue took nothing; nothing was changed. Try again in some seconds."
+            return later("lane-unavailable", detail)
+    return None
+
+
+def _of_workflow(error: Exception) -> Problem | None:
+    match error:
+        case WorkflowInvalidError():
+            kind = "workflow-conflict" if all(fault.conflict for fault in error.faults) else "invalid-workflow"
+            return invalid([FieldFault(fault.detail, pointer(fault.path)) for fault in error.faults], kind)
+        case NoWorkflowError():
+            detail = f'"{error}" is a job that is no workflow; choose another id, or delete that job first'
+            return Problem("workflow-conflict", f"{detail}. Nothing was changed.")
+        case MemberError():
+            remedy = f"take it out there first, by PUT /v1/workflows/{error.workflow}"
+            return Problem("in-workflow", f"{error.job_id} is in the workflow {error.workflow}; {remedy}.")
+        case GraphMissingError():
+            return Problem("graph-missing", "Which jobs it had is not kept any more; put the workflow again.")
+        case NoWorkflowRunError():
+            run = error.run
+            detail = f"{run.name} is no run of a workflow, or has not begun: it is {run.state}."
+            return StateProblem("no-workflow-run", detail, run.state)
+        case NoMemberError():
+            faults = [FieldFault(f"{name} is no job of this run", f"/from/{at}") for at, name in error.names.items()]
+            return invalid(faults, "invalid-command")
+    return None
+
+
+def _version(error: JobVersionError) -> Problem:
+    """412: the caller knows another version of the job than there is."""
+    if error.version is None:
+        detail, header = "There is no such job to match; leave If-Match out to create it", "if-match"
+    else:
+        detail = f'The job is at "{error.version}" now; read it again and decide anew'
+        header = "if-none-match" if error.absent else "if-match"
+    return Problem("etag-mismatch", f"{detail}. Nothing was changed.", faults=[FieldFault(detail, header=header)])
+
+
+def _key(kind: str, detail: str) -> Problem:
+    return Problem(kind, f"The Idempotency-Key {detail}.", faults=[FieldFault(detail, header=HEADER)])
+
+
+def _too_large(error: BackfillTooLargeError) -> Problem:
+    count = f"more than {error.count}" if error.at_least else str(error.count)
+    detail = f"The range has {count} occurrences; at most {error.limit} can be backfilled at once"
+    fault = FieldFault(f"leaves {count} occurrences; at most {error.limit} are allowed: choose a shorter range", "/to")
+    return Problem("backfill-too-large", f"{detail}. Nothing was started.", faults=[fault])
+
+
+def _state(error: RunStateError) -> Problem:
+    run = error.run
+    match error:
+        case AttemptOverError():
+            detail = f"Attempt {run.attempt} of {run.name} is over; the run is {run.state}. Stop working on it."
+            return StateProblem("attempt-over", detail, run.state)
+        case NotDeadError():
+            return StateProblem("not-dead", f"{run.name} is {run.state}; only dead runs are redriven.", run.state)
+        case RunNotEndedError() if run.state.final:
+            detail = f"{run.name} continues, since a job of it was redriven. Wait for its end, or cancel the job's run."
+            return StateProblem("run-not-ended", detail, run.state)
+        case RunNotEndedError():
+            detail = f"{run.name} has not ended: it is {run.state}. Cancel it, or redrive what is dead in it."
+            return StateProblem("run-not-ended", detail, run.state)
+        case JobGoneError():
+            detail = f"The job of {run.name} was deleted; nothing says any more what to call."
+            return StateProblem("job-deleted", detail, run.state)
+        case _:
+            return StateProblem("run-ended", f"{run.name} has ended: it is {run.state}.", run.state)

@@ -1,0 +1,222 @@
+"""A job's definition as a JSON document, and the record of who changed it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+from duecourse.domain.documents import part_of, read_fields
+from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.jobs.job import (
+    COMPLETION_SECONDS,
+    Completion,
+    Job,
+    JobDefinition,
+    MissedMode,
+    MissedPolicy,
+    Overlap,
+)
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules.occurrences import canonical_exclusion
+from duecourse.domain.targets.kinds import target_document, target_of
+
+_COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit")
+"""The fields that the API spells differently."""
+
+_PLAIN = tuple(field.name for field in fields(JobDefinition) if field.name not in _COMPOSED)
+
+
+def definition_document(job: JobDefinition) -> dict[str, Any]:
+    """The fields of the posted body, defaults filled in."""
+    spec, missed = job.schedule, job.missed
+    document = {
+        "name": job.name,
+        "schedule": spec.expression or None,
+        "timezone": spec.timezone,
+        "dst_gap": spec.dst_gap,
+        "dst_fold": spec.dst_fold,
+        "anchor": _second(spec.anchor),
+        "start": _second(spec.start),
+        "end": _second(spec.end),
+        **part_of(job, _PLAIN),
+        "target": target_document(job.target),
+        "missed": {
+            "policy": missed.mode.value,
+            "grace_seconds": missed.grace_seconds,
+            "max_missed": missed.max_missed,
+        },
+        "overlap": job.overlap.value if job.queue_limit is None else {job.overlap.value: job.queue_limit},
+    }
+    if job.completion is not Completion.CALLBACK:
+        document["completion_seconds"] = None
+    return document
+
+
+def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a JobDefinition: the inverse, for a document without faults, its instants as UTC seconds."""
+    missed, overlap, seconds = document["missed"], document["overlap"], document["completion_seconds"]
+    spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end"))
+    rule, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
+    return read_fields(
+        JobDefinition,
+        document,
+        schedule=ScheduleSpec(document["schedule"] or "", *spec),
+        exclude=tuple(map(canonical_exclusion, document["exclude"])),
+        target=target_of(document["target"]),
+        completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,
+        missed=MissedPolicy(MissedMode(missed["policy"]), missed["grace_seconds"], missed["max_missed"]),
+        overlap=Overlap(rule),
+        queue_limit=limit,
+    )
+
+
+def _second(instant: int | None) -> str | None:
+    return None if instant is None else to_iso(instant)
+
+
+KEPT_DAYS = 400
+"""How long a record is kept: long enough for a yearly review."""
+
+DUECOURSE = "duecourse"
+"""The author of changes without a request: a job paused for its failures, a completed job that was removed."""
+
+MAX_PRINCIPAL = 256
+
+VALUE_CHARACTERS = 200
+TOTAL_CHARACTERS = 2_000
+"""The most of all values together; values beyond it are left out, since a record is one small item."""
+
+NEVER_SHOWN = frozenset({"payload", "target.headers", "target.parameters"})
+"""A record names these fields without their values, which may hold data that should not be kept for so long."""
+
+SUMMARY = ("schedule", "timezone", "state")
+"""The fields in the record of a creation or deletion, besides the target's."""
+
+Document = dict[str, Any]
+_MISSING = object()
+
+
+class ChangeAction(StrEnum):
+    """What was done to a job. From SKIPPED_NEXT on the actions are about its runs and leave the job as it is."""
+
+    CREATED = "created"
+    EDITED = "edited"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    DELETED = "deleted"
+    SKIPPED_NEXT = "skipped_next"
+    RUN_NOW = "run_now"
+    BACKFILLED = "backfilled"
+    CANCELLED = "cancelled"
+    REDRIVEN = "redriven"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRecord:
+    """`principal` did `action` (a ChangeAction, or one of a later release) at `at` (UTC seconds). `key` distinguishes
+    it from others of the same millisecond; a repetition of the same request has the same key. `revision` is the job's
+    after the change, None if a request about a run has not read the job. `changes` are `{"field": …, "before": …,
+    "after": …}`, or only the field if its values are long or not shown; `facts` describe a request about runs.
+    """
+
+    tenant: str
+    job_id: str
+    at: float
+    principal: str
+    action: str
+    key: str
+    revision: int | None = None
+    changes: tuple[Document, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def expires_at(self) -> int:
+        """Until when it is kept (UTC seconds)."""
+        return int(self.at) + KEPT_DAYS * DAY_SECONDS
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the changed fields, for the log line of the request."""
+        return [change["field"] for change in self.changes]
+
+
+def created(job: Job, by: str | None) -> ChangeRecord:
+    """The record of a job that is created."""
+    return _changed(ChangeAction.CREATED, job, by, job.created_at, _summary(None, job))
+
+
+def changed(action: ChangeAction, before: Job, after: Job, by: str | None) -> ChangeRecord:
+    """The record of a job that becomes another one."""
+    return _changed(action, after, by, after.updated_at, _differences(_shown(before), _shown(after)))
+
+
+def deleted(job: Job, by: str | None, at: float) -> ChangeRecord:
+    """The record of a job that is deleted at `at` (UTC seconds)."""
+    return _changed(ChangeAction.DELETED, job, by, at, _summary(job, None))
+
+
+def asked(
+    action: ChangeAction, job: tuple[str, str], by: str | None, at: float, key: str, revision: int | None, **facts: Any
+) -> ChangeRecord:
+    """The record of a request about runs of a job (tenant, id)."""
+    return ChangeRecord(*job, at, _principal(by), action, key, revision, facts=facts)
+
+
+def _changed(action: ChangeAction, job: Job, by: str | None, at: float, changes: list[Document]) -> ChangeRecord:
+    key = f"{job.revision:06}-{action}"
+    return ChangeRecord(job.tenant, job.id, at, _principal(by), action, key, job.revision, tuple(_bounded(changes)))
+
+
+def _principal(by: str | None) -> str:
+    return DUECOURSE if by is None else by[:MAX_PRINCIPAL]
+
+
+def _shown(job: Job) -> Document:
+    """The job's fields by their names in the API, with each field of the target."""
+    document = definition_document(job)
+    target = {f"target.{name}": value for name, value in document.pop("target").items()}
+    return document | target | {"state": job.state.value, "paused_because": job.paused_because}
+
+
+def _summary(before: Job | None, after: Job | None) -> list[Document]:
+    old, new = ({} if job is None else _summed(_shown(job)) for job in (before, after))
+    return _differences(old, new)
+
+
+def _summed(shown: Document) -> Document:
+    return {name: value for name, value in shown.items() if name in SUMMARY or name.startswith("target.")}
+
+
+def _differences(before: Document, after: Document) -> list[Document]:
+    names = dict.fromkeys((*before, *after))
+    pairs = ((name, before.get(name, _MISSING), after.get(name, _MISSING)) for name in names)
+    return [_difference(name, old, new) for name, old, new in pairs if not _same(name, old, new)]
+
+
+def _difference(name: str, old: Any, new: Any) -> Document:
+    values = [None if value is _MISSING else value for value in (old, new)]
+    if name in NEVER_SHOWN or any(len(_text(value)) > VALUE_CHARACTERS for value in values):
+        return {"field": name}
+    before, after = (json.loads(_text(value)) for value in values)
+    return {"field": name, "before": before, "after": after}
+
+
+def _same(name: str, old: Any, new: Any) -> bool:
+    """JSON of callers is compared as text with sorted names: true is not 1 there."""
+    return _text(old) == _text(new) if name in NEVER_SHOWN else old == new
+
+
+def _bounded(changes: list[Document]) -> list[Document]:
+    """The changes with as many values as fit."""
+    bounded, left = [], TOTAL_CHARACTERS
+    for change in changes:
+        left -= len(_text(change))
+        bounded.append(change if left >= 0 else {"field": change["field"]})
+    return bounded
+
+
+def _text(value: Any) -> str:
+    return "" if value is _MISSING else json.dumps(value, sort_keys=True)

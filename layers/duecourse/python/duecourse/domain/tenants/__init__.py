@@ -1,0 +1,1 @@
+"""Limits of tenants: requests, jobs, and seats."""

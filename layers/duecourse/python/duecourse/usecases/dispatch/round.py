@@ -1,0 +1,367 @@
+"""A dispatch round of one shard: read what is due soon, send its messages, then claim.
+
+If a dispatcher dies between the two, the cursor has not moved: the next round enqueues the same run ids again and
+workers drop the repeats. There is no other recovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from traceback import format_exc
+
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets
+from duecourse.ports import (
+    BrokenCursor,
+    Claim,
+    Claimed,
+    ClaimResult,
+    Clock,
+    CursorStore,
+    Executor,
+    InlineExecutor,
+    Lanes,
+    Outgoing,
+    Randomness,
+    StoreBusyError,
+    Timer,
+)
+from duecourse.usecases.dispatch.claim import MIN_GROUP, Claiming, GroupSize, Planned, Planning, Rejected
+from duecourse.usecases.dispatch.enqueue import ALIGNED_SECONDS, OUT_OF_TIME, outgoing, send_due_timers
+from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimOutcome:
+    """The results of a group's claims. `refused` come with the table's error."""
+
+    won: list[Planned]
+    refused: list[tuple[Planned, str]]
+    failed: str | None
+    """Why one or more claims failed for another reason than their condition."""
+    throttled: int
+    all_sent: bool
+
+    @property
+    def well(self) -> bool:
+        """Whether the lanes accepted all messages and the table did not throttle."""
+        return self.all_sent and not self.throttled and self.failed is None
+
+
+@dataclass(frozen=True, slots=True)
+class SendAndClaim:
+    """`shards` is the shard count for claimed cursors; `executor` makes claims that need reads concurrently."""
+
+    cursors: CursorStore
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    claiming: Claiming
+    executor: Executor
+    shards: int
+    correlation_id: str | None = None
+    """The correlation id of the messages."""
+
+    def __call__(
+        self, group: list[Planned], retry: WriteRetry, report: Report, *, aligned: bool = True
+    ) -> ClaimOutcome:
+        """Send, and claim the cursors whose messages were all accepted. Throttled claims are retried by `patience`,
+        since their messages are sent already; nothing new is sent meanwhile. `aligned`: wait for the start of the next
+        second before sending, so that messages become visible at the start of their second.
+        """
+        sent = self._send(group, report, aligned=aligned)
+        wanted = self._claims(sent, report)
+        claims = retry.write_all(lambda some: self.cursors.claim(some, self.shards), [claim for _, claim in wanted])
+        done = _sorted(wanted, claims, all_sent=len(wanted) == len(group))
+        counted = [claimed.result for claimed in claims]
+        report.counts["ClaimsWon"] += len(done.won)
+        report.counts["ClaimsLost"] += counted.count(ClaimResult.LOST)
+        report.counts["ClaimsRefused"] += len(done.refused)
+        report.counts["ClaimsFailed"] += counted.count(ClaimResult.FAILED) + counted.count(ClaimResult.BUSY)
+        report.counts["StatementsThrottled"] += done.throttled
+        for (planned, claim), claimed in zip(wanted, claims, strict=True):
+            if claimed.result is ClaimResult.WON and planned.plan.missed:
+                self.claiming.tell(planned, claim.records, report)
+        return done
+
+    def _send(self, group: list[Planned], report: Report, *, aligned: bool) -> list[Planned]:
+        """Send the messages of a group; returns the cursors whose messages were all accepted."""
+        now = self._aligned(group) if aligned else self.clock.now()
+        nonce, named = self.randomness.nonce, self.correlation_id
+        batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]
+        flat: list[Outgoing] = list(chain.from_iterable(batches))
+        accepted = iter(self.lanes.send(flat) if flat else [])
+        sent: list[Planned] = []
+        for planned, batch in zip(group, batches, strict=True):
+            fine = [next(accepted) for _ in batch]
+            report.counts["Enqueued"] += sum(fine)
+            if all(fine):
+                sent.append(planned)
+            else:
+                report.counts["SendsRefused"] += fine.count(False)
+                whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
+                report.add("send_refused", alarming=True, refused=fine.count(False), **whose)
+        return sent
+
+    def _aligned(self, group: Iterable[Planned]) -> float:
+        """Wait for the start of the next second if that makes messages visible at the start of theirs; returns the time
+        then.
+        """
+        now = self.clock.now()
+        waits = any(planned.plan.firings and planned.plan.firings[-1].due > now for planned in group)
+        if waits and now % 1 > ALIGNED_SECONDS:
+            self.clock.sleep_until(int(now) + 1)
+            return self.clock.now()
+        return now
+
+    def _claims(self, sent: list[Planned], report: Report) -> list[tuple[Planned, Claim]]:
+        """The claims of these plans. Most only move the cursor; a claim that needs records that cannot be read now is
+        left to the next round.
+        """
+        claims: list[tuple[Planned, Claim]] = []
+        others: list[Planned] = []
+        for planned in sent:
+            if self.claiming.is_plain(planned.plan):
+                claims.append((planned, Claim(planned.cursor, planned.plan.cursor)))
+            else:
+                others.append(planned)
+        for planned, claim, part in self.executor.map(lambda one: self._claim(one, report.part()), others):
+            report.merge(part)
+            if claim is not None:
+                claims.append((planned, claim))
+        return claims
+
+    def _claim(self, planned: Planned, report: Report) -> tuple[Planned, Claim | None, Report]:
+        try:
+            return planned, self.claiming.claim(planned), report
+        except Exception as problem:  # noqa: BLE001 - no error of one claim may stop the others
+            whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
+            report.counts["ClaimsDeferred"] += 1
+            report.add("claim_deferred", alarming=True, reason=planned.plan.reason, error=in_words(problem), **whose)
+            return planned, None, report
+
+
+def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> ClaimOutcome:
+    """The claims by result; lost ones were made by another dispatcher."""
+    won: list[Planned] = []
+    refused: list[tuple[Planned, str]] = []
+    failed: str | None = None
+    for (planned, claim), claimed in zip(wanted, claims, strict=True):
+        match claimed.result:
+            case ClaimResult.WON:
+                won.append(Planned(planned.cursor, replace(planned.plan, cursor=claim.moved)))
+            case ClaimResult.REFUSED:
+                refused.append((planned, claimed.error or "refused"))
+            case ClaimResult.FAILED | ClaimResult.BUSY:
+                failed = claimed.error or "no reason given"
+            case ClaimResult.LOST:
+                pass
+    return ClaimOutcome(won, refused, failed, sum(claimed.throttled for claimed in claims), all_sent)
+
+
+WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
+"""How far a watermark stays behind the present: far longer than an index read is ever stale."""
+
+FIRST_LOOK_BACK_SECONDS = 7 * DAY_SECONDS
+"""How far a shard without a watermark looks back: jobs may have been created long before the first tick. That takes 168
+queries, once per shard."""
+
+ALIGNED_GROUPS = 16
+"""The number of groups of a round that wait for the start of a second. A round with more groups has a backlog and goes
+as fast as the table allows: with the wait, small groups of jobs that fire every few seconds would be claimed too
+slowly."""
+
+TRACE_FRAMES = 8
+"""The number of stack frames of an unexpected error that its log line shows."""
+
+MAX_REFUSED = 1000
+"""The most cursors that one round quarantines because the table refuses their claims."""
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchRules:
+    """`lookahead`: a cursor is picked up when due within it; `horizon`: how far ahead occurrences are enqueued (s)."""
+
+    shards: int
+    lookahead: int
+    horizon: int
+
+
+class _StopSending(Exception):
+    """A claim failed for another reason than its condition, so later claims may fail too and sending stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """The use case; one instance serves many rounds, one at a time."""
+
+    cursors: CursorStore
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    claiming: Claiming
+    rules: DispatchRules
+    executor: Executor = field(default_factory=InlineExecutor)
+
+    def __call__(self, shard: int, deadline: float, correlation_id: str | None = None) -> Report:
+        """Run a round. It ends before `deadline` (UTC seconds), and the next tick's round continues. `correlation_id`
+        names it in the messages that it sends and in its report.
+        """
+        return _Round.of(self, shard, deadline, correlation_id).run()
+
+
+@dataclass(slots=True)
+class _Round:
+    """One round and its state."""
+
+    uses: Dispatch
+    shard: int
+    retry: WriteRetry
+    send_and_claim: SendAndClaim
+    planning: Planning
+    report: Report
+    size: GroupSize = field(default_factory=GroupSize)
+    groups: int = 0
+    first: str | None = None
+    refused: list[Rejected] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, uses: Dispatch, shard: int, deadline: float, correlation_id: str | None) -> _Round:
+        """A round that has not started."""
+        parts = (uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.claiming, uses.executor, uses.rules.shards)
+        named = {} if correlation_id is None else {"correlation_id": correlation_id}
+        report = Report(about={"shard": shard, **named})
+        return cls(
+            uses,
+            shard,
+            WriteRetry(uses.clock, uses.randomness, deadline),
+            SendAndClaim(*parts, correlation_id=correlation_id),
+            Planning(uses.clock, uses.rules.horizon, uses.claiming.skipping.runs, report),
+            report,
+        )
+
+    def run(self) -> Report:
+        """Dispatch every bucket from the watermark to the lookahead, oldest first. The report is returned even after an
+        error.
+        """
+        complete = False
+        try:
+            self._walk()
+            complete = True
+        except _StopSending as stop:
+            self.report.counts["RoundsUnfinished"] += 1
+            self.report.add("round_stopped", alarming=True, reason=str(stop))
+        except Exception as problem:  # noqa: BLE001 - after any error the work so far is valid and reported
+            self.report.counts["RoundsFailed"] += 1
+            error = in_words(problem)
+            self.report.add("round_failed", alarming=True, error=error, exception=format_exc(limit=-TRACE_FRAMES))
+        self._quarantine_refused()
+        counts = {metric: count for metric, count in self.report.counts.items() if count}
+        self.report.add("dispatched", first_bucket=self.first, complete=complete, counts=counts)
+        return self.report
+
+    def _walk(self) -> None:
+        now = self.uses.clock.now()
+        behind = bucket_of(now - WATERMARK_LAG_SECONDS)
+        watermark = self.uses.cursors.watermark(self.shard)
+        self.first = first = bucket_of(now - FIRST_LOOK_BACK_SECONDS) if watermark is None else min(watermark, behind)
+        age = now - bucket_start(first)
+        # A shard without a watermark looks far back and is not behind. A watermark is normally two to three hours back;
+        # a metric for that would be billed every month.
+        if watermark is not None and age > WATERMARK_LAG_SECONDS + BUCKET_SECONDS:
+            self.report.age("WatermarkAge", age)
+        until = now + self.uses.rules.lookahead
+        empty_through: str | None = None
+        unbroken = True
+        try:
+            for bucket in buckets(first, until):
+                seen = self._bucket(f"{bucket}/{self.shard:04d}", until)
+                unbroken = unbroken and seen == 0
+                if unbroken:
+                    empty_through = bucket
+        finally:
+            self._advance(watermark or first, empty_through, behind)
+
+    def _advance(self, watermark: str, empty_through: str | None, behind: str) -> None:
+        """Raise the watermark past the buckets that were found empty, but never to less than two hours behind."""
+        if empty_through is not None and watermark < behind:
+            following = bucket_of(bucket_start(empty_through) + BUCKET_SECONDS)
+            self.uses.cursors.advance_watermark(self.shard, min(following, behind))
+
+    def _bucket(self, slot: str, until: float) -> int:
+        """Dispatch everything due in a slot; returns the number of entries. After throttling the slot is read again
+        from the beginning, without the entries that were claimed meanwhile.
+        """
+        self.report.counts["SlotsRead"] += 1
+        seen = 0
+        while True:
+            self._check_time()
+            try:
+                for page in self.uses.cursors.due(slot, until):
+                    self._check_time()
+                    seen += len(page)
+                    self._page(page, until)
+            except StoreBusyError as busy:
+                self.report.counts["StatementsThrottled"] += 1
+                if not self.retry.wait(MAX_WAIT_SECONDS):
+                    raise _StopSending(str(busy)) from busy
+            else:
+                return seen
+
+    def _page(self, page: Sequence[Cursor | BrokenCursor | Timer], until: float) -> None:
+        uses, report = self.uses, self.report
+        timers = [entry for entry in page if isinstance(entry, Timer)]
+        cursors = [entry for entry in page if not isinstance(entry, Timer)]
+        report.counts["CursorsRead"] += len(cursors)
+        if timers and (why := send_due_timers(timers, uses.cursors, uses.lanes, self.retry, report)):
+            raise _StopSending(why)
+        rejected: list[Rejected] = []
+        for group in self.planning.groups(cursors, self.size, rejected):
+            self._group(group, until, rejected)
+        for begin in range(0, len(rejected), MIN_GROUP):
+            self._check_time()
+            self._quarantine(rejected[begin : begin + MIN_GROUP])
+
+    def _group(self, group: list[Planned], until: float, rejected: list[Rejected]) -> None:
+        """Send and claim a group; cursors that are still due within the lookahead are planned again at once."""
+        while group:
+            self._check_time()
+            self.groups += 1
+            done = self.send_and_claim(group, self.retry, self.report, aligned=self.groups <= ALIGNED_GROUPS)
+            self.size.went(well=done.well)
+            refused = done.refused[: MAX_REFUSED - len(self.refused)]
+            self.refused += [Rejected(planned.cursor, f"its claim is refused: {error}") for planned, error in refused]
+            if done.failed is not None:
+                raise _StopSending(f"a claim failed for another reason than its condition: {done.failed}")
+            group = self.planning.again(done.won, until, rejected)
+
+    def _check_time(self) -> None:
+        if self.uses.clock.now() >= self.retry.deadline:
+            raise _StopSending(OUT_OF_TIME)
+
+    def _quarantine_refused(self) -> None:
+        """Quarantine cursors whose claims the table refuses, since every round would send their messages again. If no
+        other claim was won, the fault may be the table's and not the cursors', so nothing is quarantined then.
+        """
+        if not self.refused:
+            return
+        if self.report.counts["ClaimsWon"]:
+            self._quarantine(self.refused)
+        else:
+            self.report.add("claims_refused", alarming=True, count=len(self.refused), error=self.refused[0].error)
+
+    def _quarantine(self, rejected: Sequence[Rejected]) -> None:
+        """Take them out of the index, concurrently, so that they block no others."""
+        cursors = self.uses.cursors
+        written = self.uses.executor.map(lambda one: cursors.quarantine(one.cursor, one.error), rejected)
+        for each, done in zip(rejected, written, strict=True):
+            self.report.counts["CursorsSetAside"] += done
+            match each.cursor:
+                case Cursor(tenant=tenant, job_id=job_id):
+                    whose = {"tenant": tenant, "job_id": job_id}
+                case BrokenCursor(key=key):
+                    whose = {"job_id": key[0]}
+            self.report.add("cursor_set_aside", alarming=True, error=each.error, done=done, **whose)

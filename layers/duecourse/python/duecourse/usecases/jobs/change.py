@@ -1,0 +1,488 @@
+"""Create, read, edit and delete jobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from duecourse.domain.budget import Budget
+from duecourse.domain.jobs.cursor import Cursor, cursor_for
+from duecourse.domain.jobs.document import ChangeAction, changed, created, deleted
+from duecourse.domain.jobs.edit import check_to_come, edit, meant
+from duecourse.domain.jobs.job import Gone, Job, JobDefinition, JobState, Lane, Reservation
+from duecourse.domain.jobs.pause import PauseChange
+from duecourse.domain.jobs.plan import Plan, plan
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.interval import check_interval
+from duecourse.domain.schedules.occurrences import ExclusionError, canonical_exclusion, occurrences_of
+from duecourse.ports import (
+    EVERY_JOB,
+    Clock,
+    CreationTerms,
+    JobFilter,
+    JobStore,
+    KeyUsedError,
+    Lanes,
+    Randomness,
+    Tasks,
+    UsedKey,
+)
+from duecourse.usecases.dispatch.claim import Skipping
+from duecourse.usecases.dispatch.enqueue import outgoing
+from duecourse.usecases.jobs.job_errors import (
+    ANYTHING,
+    JobChangedError,
+    JobExistsError,
+    JobUnknownError,
+    JobUnreadableError,
+    KeyReusedError,
+    KeySpentError,
+    Precondition,
+)
+from duecourse.usecases.jobs.membership import Membership
+from duecourse.usecases.jobs.reservations import RESERVED_WAIT_SECONDS, unreserved
+from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, JobView, JobViewPage, at_once_until, view_of
+from duecourse.usecases.report import in_words
+from duecourse.usecases.tenants import Seating
+
+_SLUG_CHARACTERS = 40
+_NONCE_CHARACTERS = 16
+_NOT_SLUG = re.compile(r"[^a-z0-9_]+")
+_NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft(JobDefinition):
+    """The definition in a request. Without an id one is generated."""
+
+    tenant: str
+    id: str | None = None
+
+    def new(self, job_id: str, now: float, after: Gone | None = None) -> Job:
+        """The new job at `now` (UTC seconds); its generation is after that of the deleted job, whatever the clocks say.
+        Raises ScheduleError for an invalid schedule.
+        """
+        generation = max(int(now * 1000), 0 if after is None else after.generation + 1)
+        return Job(
+            generation=generation,
+            created_at=now,
+            updated_at=now,
+            changed_at=now,
+            created_generation=generation,
+            revision=1,
+            **self._asked() | {"id": job_id, "schedule": meant(self.schedule, None, now)},
+        )
+
+    def over(self, job: Job, now: float) -> Job:
+        """`job` with this definition at `now`; all other fields stay. Raises as `new`."""
+        return replace(job, **self._asked() | {"id": job.id, "schedule": meant(self.schedule, job, now)})
+
+    def _asked(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(Draft)}
+
+
+def made_up_id(name: str, nonce: str) -> str:
+    """A readable unique id: `weekly-report-Zk3…`, or `job-Zk3…` for a job without a name."""
+    slug = _NOT_SLUG.sub("-", name.lower())[:_SLUG_CHARACTERS].strip("-_")
+    unique = _NOT_ID.sub("", nonce)[-_NONCE_CHARACTERS:]
+    return f"{slug or 'job'}-{unique}"
+
+
+ID_TRIES = 3
+DELETE_TRIES = 3
+
+KEY_SECONDS = 86_400
+"""How long a caller's idempotency key is remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """Limits of a tenant's jobs: at most `quota` jobs (None: any number), occurrences at least
+    `smallest_interval_seconds` apart, and `seats` in each lane.
+    """
+
+    quota: int | None = None
+    smallest_interval_seconds: int = 1
+    seats: Mapping[Lane, int] = field(default_factory=lambda: dict.fromkeys(Lane, 100))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """A caller's idempotency key and its request, both as digests."""
+
+    digest: str
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A job that was created or changed: `sent` of its first occurrences are in their lane already; `unsent` wait for
+    the next tick.
+    """
+
+    view: JobView
+    sent: int
+    unsent: int
+    send_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """Every write is conditional; the API never claims. `tasks` are what jobs may name instead of a target,
+    `membership` says which jobs belong to a workflow.
+    """
+
+    store: JobStore
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    horizon_seconds: int
+    tasks: Tasks
+    membership: Membership
+    limits: JobLimits = field(default_factory=JobLimits)
+
+    @property
+    def seating(self) -> Seating:
+        """The use case that assigns seats."""
+        return Seating(self.store.seats, self.clock, self.limits.seats)
+
+    def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = ()) -> None:
+        """Raises ScheduleError or ExclusionError for a schedule that is invalid, has no future occurrence or fires too
+        often.
+        """
+        now = self.clock.now()
+        self.check_anchored(anchored(spec, now), exclude, now)
+
+    def check_anchored(self, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
+        """The same for a rate with an anchor or start."""
+        first_occurrence(spec, now, exclude)
+        schedule = occurrences_of("", "", spec).schedule
+        check_interval(schedule, int(now), self.limits.smallest_interval_seconds)
+
+    def create(
+        self,
+        draft: Draft,
+        key: RequestKey | None = None,
+        correlation_id: str | None = None,
+        *,
+        by: str | None = None,
+        member: bool = False,
+        reserved: Reservation | None = None,
+    ) -> Created:
+        """Write the job, then send what is due soon; `key` is used up; `by`: the caller; `member`: it will be one of a
+        workflow; `reserved`: this request has reserved the id. Nothing is written if it raises JobExistsError,
+        ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
+        """
+        now = self.clock.now()
+        gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
+        for _ in range(ID_TRIES):
+            job_id = draft.id or made_up_id(draft.name, self.randomness.nonce())
+            job = replace(draft.new(job_id, now, gone), reserved=reserved)
+            cursor = cursor_for(job, now)
+            check_to_come(cursor.occurrence, job.schedule, job.exclude, now)
+            used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
+            terms = CreationTerms(
+                now=job.created_at, quota=self.limits.quota, key=used, after=gone, record=created(job, by)
+            )
+            made = self.seating.create(self.store, job, cursor, terms, member=member)
+            if made is not None:
+                return self.send_soon(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
+            if draft.id is not None:
+                break
+        raise JobExistsError(job.id)
+
+    def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
+        """The job that was created under this key; None if none was.
+
+        Raises KeyReusedError if it was used for another request, KeySpentError if its job is deleted.
+        """
+        used = self.store.used_key(tenant, key.digest, now=self.clock.now())
+        if used is None:
+            return None
+        if used.request != key.request:
+            raise KeyReusedError
+        try:
+            view = self.get(tenant, used.job_id)
+        except JobUnknownError:
+            raise KeySpentError(used.job_id) from None
+        if int(view.job.created_at) != used.expires_at - KEY_SECONDS:
+            raise KeySpentError(used.job_id)  # another job, created under the same id since
+        return view
+
+    def create_once(
+        self, draft: Draft, key: RequestKey | None, correlation_id: str | None = None, *, by: str | None = None
+    ) -> Created | JobView:
+        """As `create`; the view of the job if a concurrent repetition of the request has created it."""
+        try:
+            return self.create(draft, key, correlation_id, by=by)
+        except KeyUsedError:
+            view = None if key is None else self.repeated(draft.tenant, key)
+            if view is None:
+                raise
+            return view
+
+    def get(self, tenant: str, job_id: str) -> JobView:
+        """One job. Raises JobUnknownError."""
+        job, cursor = self.store.get_both(tenant, job_id)
+        if job is None:
+            raise JobUnknownError(job_id)
+        return view_of(job, cursor, now=self.clock.now())
+
+    def page(
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        after: str | None,
+        where: JobFilter = EVERY_JOB,
+        budget: Budget | None = None,
+    ) -> JobViewPage:
+        """Jobs whose id sorts after `after`. A page of jobs of one state, name or owner, or of workflows, reads a
+        bounded number of jobs: it may be short or empty and still have a next page. It ends where `budget` is full.
+        """
+        page = self.store.page(tenant, where, limit=limit, after=after, budget=budget)
+        return JobViewPage(self._views(page.items), page.following)
+
+    def delete(
+        self,
+        tenant: str,
+        job_id: str,
+        expected: Precondition = ANYTHING,
+        *,
+        by: str | None = None,
+        pay: Callable[[Job], None] = lambda _: None,
+    ) -> Job:
+        """Delete the job for the caller `by`, and return it. `pay` charges for what follows from it. Raises
+        JobUnknownError, JobVersionError, MemberError for a member of a workflow, JobChangedError if it changes
+        repeatedly meanwhile, and what `pay` raises.
+        """
+        for _ in range(DELETE_TRIES):
+            job = unreserved(self.store, self.clock, tenant, job_id)
+            if job is None:
+                raise JobUnknownError(job_id)
+            expected.check(job)
+            now = self.clock.now()
+            self.membership.keep(job, now)
+            pay(job)
+            if self.store.delete(job, deleted_at=now, record=deleted(job, by, now)):
+                return job
+        raise JobChangedError(job_id)
+
+    def send_soon(self, view: JobView, cursor: Cursor, correlation_id: str | None = None) -> Created:
+        """Send without a claim: the next tick repeats it, and the workers drop the repeats. `correlation_id` is that of
+        the request.
+        """
+        horizon = min(AT_ONCE_SECONDS, self.horizon_seconds)
+        return self.send(view, cursor, plan(cursor, now=self.clock.now(), horizon=horizon), correlation_id)
+
+    def send(self, view: JobView, cursor: Cursor, planned: Plan, correlation_id: str | None = None) -> Created:
+        """Send the planned firings of a cursor; returns the result with the job."""
+        now = self.clock.now()
+        nonce = self.randomness.nonce
+        messages = outgoing(cursor, planned, now=now, nonce=nonce, correlation_id=correlation_id)
+        if not messages:
+            return Created(view, 0, 0)
+        try:
+            sent = sum(self.lanes.send(messages))
+        except Exception as problem:  # noqa: BLE001 (the job is written; the next tick repeats a failed send)
+            return Created(view, 0, len(messages), in_words(problem))
+        return Created(view, sent, len(messages) - sent)
+
+    def _views(self, found: Sequence[tuple[Job, Cursor | None]]) -> tuple[JobView, ...]:
+        now = self.clock.now()
+        return tuple(view_of(job, cursor, now=now) for job, cursor in found)
+
+
+def anchored(spec: ScheduleSpec, now: float) -> ScheduleSpec:
+    """The spec of a job created at `now`: a rate without anchor or start counts from that whole second.
+
+    Raises ScheduleError for an expression that is not understood.
+    """
+    return meant(spec, None, now)
+
+
+def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int | None:
+    """The first occurrence strictly after `now`; None where there is no schedule. Raises ExclusionError, ScheduleError
+    (on `schedule` for none).
+    """
+    first = occurrences_of("", "", spec, exclude=exclude).next(int(now))
+    check_to_come(first, spec, exclude, now)
+    return first
+
+
+EDIT_TRIES = 5
+
+CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The result of an edit. `created`: the job is new. `changed`: something was written. `skipped`: occurrences that
+    had come due and were not enqueued. `fields`: the names of the changed fields.
+    """
+
+    made: Created
+    created: bool = False
+    changed: bool = True
+    skipped: int = 0
+    fields: tuple[str, ...] = ()
+
+    @property
+    def view(self) -> JobView:
+        """The job as it is now."""
+        return self.made.view
+
+
+@dataclass(frozen=True, slots=True)
+class EditJobs:
+    """A draft is made from the job as it was read, and made again if the job changed meanwhile, so that exactly what
+    was validated is written.
+    """
+
+    jobs: Jobs
+    store: JobStore
+    skipping: Skipping
+    clock: Clock
+
+    def check_over(self, job: Job | None) -> CheckSchedule:
+        """The check of a schedule for `job` (None: a new one). A job may keep its schedule even if no occurrence is
+        left.
+        """
+
+        def check(spec: ScheduleSpec, exclude: tuple[str, ...]) -> None:
+            now = self.clock.now()
+            wanted = meant(spec, job, now)
+            occurrences_of("", "", wanted, exclude=exclude)
+            excluded = tuple(canonical_exclusion(entry) for entry in exclude)
+            if job is None or (wanted, excluded) != (job.schedule, job.exclude):
+                self.jobs.check_anchored(wanted, exclude, now)
+
+        return check
+
+    def put(
+        self,
+        tenant: str,
+        job_id: str,
+        draft_for: Callable[[Job | None], Draft],
+        expected: Precondition = ANYTHING,
+        correlation_id: str | None = None,
+        *,
+        by: str | None = None,
+        member: bool = False,
+        reserved: Reservation | None = None,
+    ) -> Edited:
+        """Create the job, or replace it; nothing is written if it is unchanged. `correlation_id` is that of the
+        request, for messages that are sent at once; `by`: the caller; `member`: it will be one of a workflow;
+        `reserved`: this request has reserved the job, which stays so.
+
+        Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule without a future
+        occurrence; MemberError for a schedule given to a workflow's member; what `draft_for` and `Jobs.create` raise.
+        """
+        for _ in range(EDIT_TRIES):
+            job = unreserved(self.store, self.clock, tenant, job_id, reserved)
+            expected.check(job)
+            draft = draft_for(job)
+            try:
+                if job is None:
+                    made = self.jobs.create(
+                        draft, correlation_id=correlation_id, by=by, member=member, reserved=reserved
+                    )
+                    return Edited(made, created=True)
+                edited = self._edit(job, draft, correlation_id, by, member=member)
+            except JobExistsError:
+                # Another request created it in between: replace that job. Or has reserved its id.
+                self.clock.sleep_until(self.clock.now() + RESERVED_WAIT_SECONDS)
+                continue
+            if edited is not None:
+                return edited
+        raise JobChangedError(job_id)
+
+    def look(
+        self, tenant: str, job_id: str, draft_for: Callable[[Job | None], Draft], expected: Precondition = ANYTHING
+    ) -> JobView:
+        """What `put` would make of the job, with the version of the job that it would replace; writes nothing, and does
+        not ask for the quota. Raises as `put`, but for JobChangedError.
+        """
+        job, cursor = self.store.get_both(tenant, job_id)
+        expected.check(job)
+        draft, now = draft_for(job), self.clock.now()
+        if job is None:
+            new = draft.new(job_id, now)
+            first = cursor_for(new, now)
+            check_to_come(first.occurrence, new.schedule, new.exclude, now)
+            return view_of(new, first, now=now)
+        if cursor is None:
+            raise JobUnreadableError(job_id)
+        change = self._change(job, cursor, draft, now)
+        stamped = replace(change.job, generation=job.generation, revision=job.revision)
+        return view_of(stamped, change.cursor, now=now)
+
+    def patch(
+        self,
+        tenant: str,
+        job_id: str,
+        draft_for: Callable[[Job], Draft],
+        expected: Precondition = ANYTHING,
+        correlation_id: str | None = None,
+        *,
+        by: str | None = None,
+    ) -> Edited:
+        """Change the job. Raises JobUnknownError, and as `put`."""
+        for _ in range(EDIT_TRIES):
+            job = unreserved(self.store, self.clock, tenant, job_id)
+            if job is None:
+                raise JobUnknownError(job_id)
+            expected.check(job)
+            edited = self._edit(job, draft_for(job), correlation_id, by)
+            if edited is not None:
+                return edited
+        raise JobChangedError(job_id)
+
+    def _edit(
+        self, job: Job, draft: Draft, correlation_id: str | None, by: str | None, *, member: bool = False
+    ) -> Edited | None:
+        """Write the change; None if the job, its cursor or a run changed meanwhile. Raises JobUnreadableError."""
+        cursor = self.store.get_cursor(job.tenant, job.id)
+        if cursor is None:
+            if self.store.get(job.tenant, job.id) == job:
+                raise JobUnreadableError(job.id)
+            return None  # deleted in between, and perhaps re-created
+        now, sent_until = self.clock.now(), self._sent_until(job, cursor)
+        change = self._change(job, cursor, draft, now)
+        if change.job == job:
+            return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
+        change, seats = self.jobs.seating.of_changed(job, change, cursor.due, member=member)
+        records = self.skipping.records(cursor, change.skipped)
+        record = changed(ChangeAction.EDITED, job, change.job, by)
+        if not self.store.change(job, cursor, change.job, change.cursor, records, record, seats):
+            return None
+        changed_fields = tuple(record.fields)
+        view = view_of(change.job, change.cursor, now=now)
+        if change.job.generation == job.generation:
+            return Edited(Created(view, 0, 0), fields=changed_fields)
+        count = sum(record.count for record in records)
+        if change.job.state is not JobState.ACTIVE:
+            return Edited(Created(view, 0, 0), skipped=count, fields=changed_fields)
+        if cursor.due is not None and cursor.due <= min(sent_until, now):
+            # Occurrences that were to be sent at once and came due since: the send may have failed, and no claim
+            # repeats it.
+            planned = plan(cursor, now=now, horizon=0)
+            due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
+            self.jobs.send(view, cursor, replace(planned, firings=due), correlation_id)
+        return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count, fields=changed_fields)
+
+    def _change(self, job: Job, cursor: Cursor, draft: Draft, now: float) -> PauseChange:
+        """What the draft makes of the job. Raises ScheduleError, ExclusionError, MemberError."""
+        change = edit(job, cursor, draft.over(job, now), now=now, sent_until=self._sent_until(job, cursor))
+        if change.job.scheduled and not job.scheduled:
+            self.jobs.membership.keep(job, now)
+        return change
+
+    def _sent_until(self, job: Job, cursor: Cursor) -> int:
+        """Until when occurrences were sent without a claim."""
+        try:
+            return at_once_until(job, cursor.occurrences(), self.jobs.horizon_seconds)
+        except (ScheduleError, ExclusionError):
+            return 0

@@ -1,0 +1,98 @@
+"""Jobs as the API shows them, their history, and previews of schedules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.plan import MAX_FIRINGS, Row
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.occurrences import Occurrences
+from duecourse.domain.schedules.preview import SchedulePreview, preview_schedule
+from duecourse.ports import ChangePage, Clock, JobStore
+from duecourse.usecases.jobs.job_errors import JobUnknownError
+
+AT_ONCE_SECONDS = 120
+"""Occurrences this close to a job's creation are sent at once: the next tick may come after them."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job as it is shown: `next_occurrence` is the next one to come due (UTC seconds), enqueued or not."""
+
+    job: Job
+    next_occurrence: int | None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobViewPage:
+    """Jobs ordered by id; `following` continues after the last."""
+
+    items: tuple[JobView, ...]
+    following: str | None
+
+
+def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
+    """The view of a job. The cursor is ahead by the occurrences that are already enqueued, so the next one is computed
+    from the schedule.
+    """
+    if cursor is None:
+        return JobView(job, None, "its place in the schedule cannot be read")
+    if cursor.error is not None or job.state is not JobState.ACTIVE:
+        return JobView(job, None, cursor.error)
+    try:
+        following = job.following(int(now)) if cursor.remaining != 0 else None
+    except ScheduleError as problem:
+        return JobView(job, None, str(problem))
+    # A last occurrence that was not enqueued in time is still to come.
+    return JobView(job, cursor.occurrence if following is None else following)
+
+
+def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
+    """The instant (UTC seconds) up to which occurrences were sent when the job was created or changed (see
+    Jobs.create): both their nominal and their due time are not after it.
+    """
+    until = int(job.changed_at) + min(AT_ONCE_SECONDS, horizon_seconds)
+    row = Row.after(schedule, int(job.changed_at), None)
+    for _ in range(MAX_FIRINGS):
+        if row.at is None or row.at > until or schedule.due(row.at) > until:
+            break
+        row.step()
+    return until if row.at is None else min(until, row.at - 1)
+
+
+def since_when(job: Job, schedule: Occurrences) -> int:
+    """The instant (UTC seconds) after which occurrences belong to the job's last change: those that came due after the
+    change, including earlier ones that jitter delayed until then.
+    """
+    row = Row.after(schedule, int(job.changed_at), None)
+    return int(job.changed_at) if row.at is None else max(min(row.at - 1, int(job.changed_at)), int(job.created_at))
+
+
+@dataclass(frozen=True, slots=True)
+class JobHistory:
+    """Reads the records that every change leaves."""
+
+    jobs: JobStore
+
+    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+        """A page, newest first, also of a deleted job while its records are kept. Raises JobUnknownError if there never
+        was a job of that id, or its records have expired.
+        """
+        page = self.jobs.history(tenant, job_id, limit=limit, before=before)
+        if not page.items and before is None and self.jobs.get(tenant, job_id) is None:
+            raise JobUnknownError(job_id)
+        return page
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Reads only the clock, and writes nothing."""
+
+    clock: Clock
+
+    def look(self, spec: ScheduleSpec, *, after: int | None, count: int) -> SchedulePreview:
+        """The first `count` occurrences after an instant, or after now. Raises ScheduleError."""
+        return preview_schedule(spec, int(self.clock.now()) if after is None else after, count)

@@ -1,0 +1,203 @@
+"""A tenant's limits: tokens for its requests, and seats for its jobs.
+
+The limit of a tenant's requests: a token bucket in the table, from which each instance takes several tokens at once.
+
+Seats for jobs that are created or edited; jobs without a seat use the bulk queue.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.pause import PauseChange
+from duecourse.domain.tenants.rate import Bucket, BucketRules, ahead, charge, take, tokens_left
+from duecourse.domain.tenants.seats import LOOK_SECONDS, Seats, keeps_seat, loses_seat, may_have_seat
+from duecourse.ports import Clock, CreationTerms, JobStore, SeatsChangedError, SeatStore, TenantLimits
+
+LEASE_SECONDS = 5
+"""How long taken tokens are valid: the longest time for which they admit a request that the bucket no longer would."""
+
+PAUSE_SECONDS = 2 * LEASE_SECONDS
+"""After so long without a request an instance takes one token again."""
+
+TRIES = 5
+"""Conflicts in a row after which a request is refused. Simultaneous requests conflict once: only the first of them may
+write a bucket that was full; from the third try on one token is taken, which needs no more than that there is one.
+"""
+
+REMEMBERED = 1_000
+"""The most tenants whose state an instance keeps."""
+
+
+@dataclass(slots=True)
+class _Lease:
+    """This instance's tokens of one tenant's bucket: `tokens`, valid until `until`; or none, and the bucket is empty
+    until `empty_until`. `seen` is the last state of the bucket that this instance knows, `asked` the time of the last
+    request, `served` the number of requests since the last pause of PAUSE_SECONDS.
+    `ahead` is the most by which a clock is known to be ahead of this instance's (seconds): the bucket is computed with
+    that added, all other times are by the own clock.
+    """
+
+    seen: Bucket | None = None
+    asked: float = 0.0
+    served: int = 0
+    tokens: int = 0
+    until: float = 0.0
+    empty_until: float = 0.0
+    ahead: float = 0.0
+
+    def see(self, bucket: Bucket | None, now: float) -> None:
+        """Note the state of the bucket at `now` by the own clock (UTC seconds)."""
+        self.seen, self.ahead = bucket, max(self.ahead, ahead(bucket, now))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """One instance per process, which keeps the tokens that it took. One write serves up to 20 requests; refusals need
+    none.
+    """
+
+    store: TenantLimits
+    clock: Clock
+    rules: BucketRules
+    _leases: OrderedDict[str, _Lease] = field(default_factory=OrderedDict, repr=False)
+
+    def admit(self, tenant: str) -> float | None:
+        """None if the request is admitted; else the seconds until another one is."""
+        now = self.clock.now()
+        lease = self._lease(tenant)
+        if not 0 <= now - lease.asked < PAUSE_SECONDS:
+            lease.served = 0
+        lease.asked = now
+        if lease.tokens and now < lease.until:
+            lease.tokens -= 1
+            lease.served += 1
+            return None
+        if 0 < lease.empty_until - now <= LEASE_SECONDS:  # longer only after a clock was set back
+            return lease.empty_until - now
+        return self._take(tenant, lease, now)
+
+    def charge(self, tenant: str, cost: int, *, begun: bool = False) -> float | None:
+        """None if work of `cost` tokens may begin, besides its request, or go on where it has `begun`; else the seconds
+        until it may. Tokens beyond the bucket are owed: the tenant's next requests wait for them.
+        """
+        if cost < 1:
+            return None
+        now = self.clock.now()
+        lease = self._lease(tenant)
+        if cost <= lease.tokens and now < lease.until:
+            lease.tokens -= cost
+            return None
+        for _ in range(TRIES):
+            taken = charge(lease.seen, self.rules, cost, now + lease.ahead, begun=begun)
+            # The last known state can only lack the tokens of the time since, which are added; a refusal is decided by
+            # the present bucket.
+            if taken.change is None:
+                return max(taken.wait, 1.0)
+            written = self.store.change_bucket(tenant, taken.change)
+            if isinstance(written, Bucket):
+                lease.see(written, now)
+                if tokens_left(written, self.rules, now + lease.ahead) < 0:
+                    lease.tokens = 0
+                return None
+            lease.see(written.found, now)
+        return 1.0
+
+    def left(self, tenant: str) -> int:
+        """How many requests the tenant can make now, without the tokens that instances hold."""
+        bucket, now, lease = self.store.bucket(tenant), self.clock.now(), self._lease(tenant)
+        lease.see(bucket, now)
+        return max(int(tokens_left(bucket, self.rules, now + lease.ahead)), 0)
+
+    def _take(self, tenant: str, lease: _Lease, now: float) -> float | None:
+        lease.tokens = 0
+        for number in range(TRIES):
+            # As many as it has served: an instance that few requests reach takes few tokens from the others.
+            taken = take(lease.seen, self.rules, now + lease.ahead, wanted=lease.served if number < 2 else 1)
+            if taken.change is None:
+                # The state that this instance knows may be old, but other instances only take tokens: if it computes
+                # none, there are none.
+                lease.empty_until = now + max(taken.wait, 1.0)
+                return max(taken.wait, 1.0)
+            written = self.store.change_bucket(tenant, taken.change)
+            if isinstance(written, Bucket):
+                lease.see(written, now)
+                lease.tokens, lease.until = taken.granted - 1, now + LEASE_SECONDS
+                lease.served += 1
+                return None
+            lease.see(written.found, now)
+        lease.empty_until = now + 1.0
+        return 1.0
+
+    def _lease(self, tenant: str) -> _Lease:
+        lease = self._leases.pop(tenant, None) or _Lease()
+        self._leases[tenant] = lease
+        if len(self._leases) > REMEMBERED:
+            self._leases.popitem(last=False)
+        return lease
+
+
+SEAT_TRIES = 4
+"""Tries of a creation whose seat other jobs take at the same moment; the last try asks for no seat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """`most` is the number of seats of a tenant in each lane. Seats are read here and written only in the job's own
+    transaction.
+    """
+
+    store: SeatStore
+    clock: Clock
+    most: Mapping[Lane, int]
+
+    def create(
+        self, store: JobStore, job: Job, cursor: Cursor, terms: CreationTerms, *, member: bool = False
+    ) -> PauseChange | None:
+        """Write a new job, with a seat if one is free; None if its id is taken. `member`: it will be one of a workflow.
+        Raises as JobStore.create.
+        """
+        for left in reversed(range(SEAT_TRIES)):
+            seats = self._with(job) if left and may_have_seat(job, member=member) else None
+            made = _placed(PauseChange(job, cursor), seated=seats is not None)
+            try:
+                written = store.create(made.job, made.cursor, replace(terms, seats=seats))
+            except SeatsChangedError:
+                continue
+            return made if written else None
+        raise AssertionError("the last try takes no seat")
+
+    def of_changed(
+        self, job: Job, change: PauseChange, due: int | None, *, member: bool = False
+    ) -> tuple[PauseChange, Seats | None]:
+        """The change to write for an edit, and the seats to write with it; `due` is when the next occurrence was
+        due. `member`: as in `create`.
+        """
+        if loses_seat(job, change.job, due, now=self.clock.now(), member=member or job.workflow is not None):
+            return _placed(change, seated=False), None
+        if keeps_seat(job, change.job):
+            return change, None
+        seats = self._with(change.job)
+        return _placed(change, seated=seats is not None), seats
+
+    def _with(self, job: Job) -> Seats | None:
+        """The seats with one for the job; None if none is free."""
+        seats, now = self.store.seats(job.tenant, job.lane), self.clock.now()
+        # Its own id has a seat: it belonged to this job or a deleted one of that id, whose run may still be at work.
+        if job.id in seats.holders or len(seats.holders) >= self.most[job.lane]:
+            if now < seats.looked_at + LOOK_SECONDS and job.id not in seats.holders:
+                return None
+            looked = seats.without_leavers(self.store.holders(seats), now=now)
+            if job.id in looked.holders or len(looked.holders) >= self.most[job.lane]:
+                self.store.note(looked)
+                return None
+            seats = looked
+        return seats.given_to(job.id)
+
+
+def _placed(change: PauseChange, *, seated: bool) -> PauseChange:
+    return replace(change, job=replace(change.job, seated=seated), cursor=replace(change.cursor, bulk=not seated))
