@@ -60,6 +60,7 @@ class Case:
                 updated_at=NOW,
                 changed_at=NOW,
                 created_generation=NOW * 1000 - number,
+                seated=True,
             )
 
     def _schedule(self, number: int) -> ScheduleSpec:

@@ -59,6 +59,7 @@ class Case:
             created_generation=created * 1000 + number,
             payload=PAYLOAD,
             overlap=self.overlap,
+            seated=True,
             precision=Precision.EXACT,
         )
 

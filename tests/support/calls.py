@@ -30,6 +30,7 @@ def a_job(*, target: Target | None = None, timezone: str = "UTC", **fields: Any)
         updated_at=CREATED_AT,
         changed_at=CREATED_AT,
         created_generation=1,
+        seated=True,
         **fields,
     )
 

@@ -15,7 +15,7 @@ NOON = from_iso("2026-11-21T12:00:00Z")
 
 
 def job(expression: str = "rate(10 seconds)", *, id: str = "tick-tock", at: float = NOON, **changes: Any) -> Job:
-    """A job created at `at`; its rate is anchored there."""
+    """A job created at `at`, which has a seat; its rate is anchored there."""
     timezone = changes.pop("timezone", "UTC")
     made = Job(
         tenant="default",
@@ -28,6 +28,7 @@ def job(expression: str = "rate(10 seconds)", *, id: str = "tick-tock", at: floa
         changed_at=at,
         created_generation=int(at * 1000),
         revision=1,
+        seated=True,
     )
     return replace(made, **changes)
 

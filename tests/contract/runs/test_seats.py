@@ -133,15 +133,6 @@ def test_an_edit_takes_a_seat_in_its_new_lane_and_keeps_it(any_tables: Tables) -
     assert desk.stands("a") == BULK
 
 
-def test_a_job_of_before_there_were_seats_stays_as_it_is_until_an_edit(any_tables: Tables) -> None:
-    desk = Desk(any_tables)
-    old = job(id="old")
-    assert desk.store.create(old, cursor(old))
-    assert desk.stands("old") == (None, False)
-    desk.edit("old", name="x")
-    assert desk.stands("old") == SEAT
-
-
 def test_seats_that_somebody_else_has_taken_meanwhile_are_not_taken_twice(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     read = store.seats.seats("default", Lane.NORMAL)

@@ -31,9 +31,15 @@ def dead_by_its_deadline(world: World) -> Run:
     return the_run(world)
 
 
+def redrive(world: World) -> None:
+    """By the console. A completed job has no seat, so a worker passes the message on to the bulk queue."""
+    world.wheel.redrive()
+    hand_over(world, receive(world))
+
+
 def test_a_callback_run_redriven_by_the_console_whose_worker_is_killed_is_taken_over(world: World) -> None:
     dead_by_its_deadline(world)
-    world.wheel.redrive()
+    redrive(world)
     held = killed(world)
     assert the_run(world).state is RunState.RUNNING
     world.caller.answer = lambda _: Returned()
@@ -46,7 +52,7 @@ def test_a_callback_run_redriven_by_the_console_whose_worker_is_killed_is_taken_
 @pytest.mark.parametrize("after", [20, 200], ids=["while its lease lasts", "after its lease"])
 def test_a_callback_run_redriven_by_the_console_is_carried_on_near_the_receive_limit(world: World, after: int) -> None:
     dead_by_its_deadline(world)
-    world.wheel.redrive()
+    redrive(world)
     held = killed(world)
     world.caller.answer = lambda _: Returned()
     held.receives = 3
@@ -60,13 +66,13 @@ def test_a_callback_run_redriven_by_the_console_that_lands_among_the_dead_letter
     world: World,
 ) -> None:
     dead_by_its_deadline(world)
-    world.wheel.redrive()
+    redrive(world)
     world.wheel.dead_letters.append(killed(world))
     world.clock.advance(400)
     world.reconcile()
     world.caller.answer = lambda _: Returned()
     world.work()
     assert the_run(world).state is RunState.DEAD
-    world.wheel.redrive()
+    redrive(world)
     world.work()
     assert the_run(world).state is RunState.WAITING

@@ -237,5 +237,5 @@ def test_a_run_whose_job_was_changed_to_need_more_time_moves_to_the_lane_that_ha
     assert world.wheel.sent[-1].message.lane is Lane.LONG
     moved = world.wheel.receive()
     assert moved is not None
-    world.worker()([world.wheel.received(moved)], world.clock.now() + 900)
+    world.worker(Lane.LONG)([world.wheel.received(moved)], world.clock.now() + 900)
     assert len(world.caller.calls) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -24,6 +24,8 @@ from tests.support.workflows import add_workflow
 from tests.support.world import World
 
 NAMES = [member.id for member in CHAIN.members]
+IN_BULK = replace(CHAIN, members=tuple(replace(member, bulk=True) for member in CHAIN.members))
+"""The model knows no seats: no message moves from one queue of its lane to the other."""
 
 
 @dataclass
@@ -108,7 +110,7 @@ def played(tables: Tables, fails: str, redriven: Sequence[str]) -> list[str]:
         return Failed("no", retryable=False, code="no") if call.job.id in failing else Returned()
 
     world.caller.answer = answer
-    add_workflow(world, CHAIN)
+    add_workflow(world, IN_BULK)
     world.run_store = LoggedRuns(world.run_store, log)  # type: ignore[assignment]
     world.workflows = LoggedWorkflows(world.workflows, log)  # type: ignore[assignment]
     lanes = world.wheel
@@ -117,7 +119,7 @@ def played(tables: Tables, fails: str, redriven: Sequence[str]) -> list[str]:
     failing.clear()
     for job_id in redriven:
         (run,) = world.runs(job_id)
-        redrive = world.about(run, MessageKind.REDRIVE)
+        redrive = replace(world.about(run, MessageKind.REDRIVE), bulk=True)
         lanes.send([Outgoing(redrive, 0)])
         world.until(world.clock.now() + 30, ticking=False)
     return log

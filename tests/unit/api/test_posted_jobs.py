@@ -85,6 +85,7 @@ def test_the_defaults_of_a_posted_job_are_those_of_the_domain() -> None:
         updated_at=0,
         changed_at=0,
         created_generation=1,
+        seated=False,
     )
     same = {field.name for field in fields(Draft)} - {"tenant", "id", "schedule", "target", "precision"}
     assert {name: getattr(draft, name) for name in same} == {name: getattr(plain, name) for name in same}

@@ -75,8 +75,6 @@ def test_a_member_of_a_workflow_may_have_a_seat(of: Job, member: bool, may: bool
         (RECURRING, Lane.NORMAL, RECURRING.generation, True, True),
         (RECURRING, Lane.HIGH, RECURRING.generation, False, False),  # enqueued before the job changed its lane
         (replace(RECURRING, seated=False), Lane.NORMAL, RECURRING.generation, False, False),
-        (replace(RECURRING, seated=None), Lane.NORMAL, RECURRING.generation, False, True),
-        (replace(RECURRING, seated=None), Lane.HIGH, RECURRING.generation, True, True),
         (replace(RECURRING, state=JobState.PAUSED), Lane.NORMAL, RECURRING.generation, True, True),
         (replace(RECURRING, state=JobState.COMPLETED), Lane.NORMAL, RECURRING.generation, True, False),
         (WHEN_ASKED, Lane.NORMAL, WHEN_ASKED.generation, True, True),  # it takes the lock, too
@@ -156,7 +154,6 @@ def test_a_job_that_joins_a_workflow_keeps_its_seat_and_so_does_one_with_a_lock_
         (None, True, True),
         (Gone(NOON), False, True),  # a call of it may still be under way
         (RECURRING, False, False),
-        (replace(RECURRING, seated=None), False, False),  # edited by a release of before there were seats
         (replace(RECURRING, state=JobState.PAUSED), False, False),
         (replace(RECURRING, state=JobState.COMPLETED), True, True),
         (replace(RECURRING, seated=False), False, True),
@@ -189,7 +186,6 @@ def test_a_seat_of_a_job_that_cannot_be_read_is_kept() -> None:
         (RECURRING, {"priority": Lane.HIGH}, False),
         (RECURRING, {"timeout_seconds": 600}, False),  # that is lane `long`
         (replace(RECURRING, seated=False), {"name": "x"}, False),
-        (replace(RECURRING, seated=None), {"name": "x"}, False),
         (replace(RECURRING, state=JobState.COMPLETED), {"name": "x"}, False),
     ],
 )

@@ -283,12 +283,11 @@ class Job(JobDefinition):
     """A job as stored. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
 
     `changed_at` is when the generation last grew; `created_generation` distinguishes a re-created job from an edited
-    one. `revision` grows with every write. `paused_at` is when it
-    was last paused, `paused_by` by whom, `paused_because` why; `resumed_at` is when that pause ended, if the schedule
-    was changed since (None: `changed_at` was that moment). `seated`: whether it has a seat in its lane
-    (domain.tenants.seats); None for a job of a release without seats. `earlier` are the definitions before the present
-    one, oldest first; messages under way may belong to them. `workflow` is the id of the workflow that it is a member
-    of, `claimed_at` when it became one. `reserved`: a request is about to replace the definition.
+    one. `revision` grows with every write. `seated`: whether it has a seat in its lane (domain.tenants.seats).
+    `paused_at` is when it was last paused, `paused_by` by whom, `paused_because` why; `resumed_at` is when that pause
+    ended, if the schedule was changed since (None: `changed_at` was that moment). `earlier` are the definitions before
+    the present one, oldest first; messages under way may belong to them. `workflow` is the id of the workflow that it
+    is a member of, `claimed_at` when it became one. `reserved`: a request is about to replace the definition.
     """
 
     tenant: str
@@ -304,7 +303,7 @@ class Job(JobDefinition):
     paused_by: str | None = None
     resumed_at: float | None = None
     revision: int = 1
-    seated: bool | None = None
+    seated: bool
     earlier: tuple[Definition, ...] = ()
     workflow: str | None = None
     claimed_at: float | None = None
@@ -344,7 +343,7 @@ class Job(JobDefinition):
     @property
     def bulk(self) -> bool:
         """Whether its runs go through its lane's bulk queue."""
-        return self.seated is False
+        return not self.seated
 
     @property
     def attempts_allowed(self) -> int:

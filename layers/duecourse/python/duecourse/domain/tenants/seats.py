@@ -67,7 +67,7 @@ def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
         case Job(state=JobState.COMPLETED):
             return True  # its last run has ended, and runs on request then have no seat
         case Job():
-            sits = snapshot.seated is not False and snapshot.lane is lane
+            sits = snapshot.seated and snapshot.lane is lane
             return not sits and snapshot.updated_at < gone_at
 
 
@@ -116,14 +116,14 @@ def _coming(job: Job) -> Iterator[int]:
 
 def keeps_seat(job: Job, changed: Job) -> bool:
     """Whether the job keeps its seat after an edit."""
-    return job.seated is True and job.state is not JobState.COMPLETED and job.lane is changed.lane
+    return job.seated and job.state is not JobState.COMPLETED and job.lane is changed.lane
 
 
 def moved(job: Job, workflow: str | None, at: float) -> Job:
     """The job as it joins a workflow, or leaves one (None), `at` this time (UTC seconds). If its workflow kept its runs
     apart, it gives up its seat: that workflow's run may be at work.
     """
-    gives_up = job.workflow is not None and job.seated is True and kept_apart(job) is Apart.WORKFLOW
+    gives_up = job.workflow is not None and job.seated and kept_apart(job) is Apart.WORKFLOW
     stays = replace(job, seated=False, updated_at=at) if gives_up else job
     return replace(stays, workflow=workflow, claimed_at=None if workflow is None else at, revision=job.revision + 1)
 
@@ -136,7 +136,7 @@ def loses_seat(job: Job, changed: Job, due: int | None, *, now: float, member: b
     if not may_have_seat(changed, member=member):
         return True
     apart = kept_apart(changed)
-    if job.seated is not False and kept_apart(job) is not apart:
+    if job.seated and kept_apart(job) is not apart:
         return True
     if apart is not Apart.LOCK or changed.generation == job.generation or job.state is JobState.COMPLETED:
         return False
@@ -169,13 +169,9 @@ class Starting:
 
 
 def has_seat(job: Job, lane: Lane, start: Starting) -> bool:
-    """Whether a run may start on the workers of `lane` that are for seats. Jobs of releases without seats may, until an
-    edit.
-    """
+    """Whether a run may start on the workers of `lane` that are for seats."""
     if not calls_are_over(start.called_until, lane, start.now):
         return False
-    if job.seated is None:
-        return True
     if not job.seated or job.lane is not lane or job.state is JobState.COMPLETED:
         return False
     match kept_apart(job):

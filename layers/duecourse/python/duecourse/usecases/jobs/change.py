@@ -61,8 +61,8 @@ class Draft(JobDefinition):
     id: str | None = None
 
     def new(self, job_id: str, now: float, after: Gone | None = None) -> Job:
-        """The new job at `now` (UTC seconds); its generation is after that of the deleted job, whatever the clocks say.
-        Raises ScheduleError for an invalid schedule.
+        """The new job at `now` (UTC seconds), without a seat. Its generation is after that of the deleted job, whatever
+        the clocks say. Raises ScheduleError for an invalid schedule.
         """
         generation = max(int(now * 1000), 0 if after is None else after.generation + 1)
         return Job(
@@ -72,6 +72,7 @@ class Draft(JobDefinition):
             changed_at=now,
             created_generation=generation,
             revision=1,
+            seated=False,
             **self._asked() | {"id": job_id, "schedule": meant(self.schedule, None, now)},
         )
 

@@ -27,7 +27,7 @@ KEPT_SECONDS = 30 * DAY_SECONDS
 
 _WITHOUT_PAYLOAD = (
     "PK", "SK", "tenant", "job_id", "state", "generation", "created_generation", "created_at", "updated_at",
-    "changed_at", "paused_at", "resumed_at", "revision", "definition",
+    "changed_at", "paused_at", "resumed_at", "revision", "seated", "definition",
 )  # fmt: skip
 
 
