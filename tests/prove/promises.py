@@ -81,10 +81,12 @@ class Promises:
             yield "the API answers", unread
         deleted = any(operation.what == "delete" for operation in self.plan.operations)
         every = [done for each in self.done.values() for done in each]
-        unsure = any(done.operation.what == "create" and not done.reply.accepted for done in every)
+        created = [done.reply for done in every if done.operation.what == "create"]
+        unsure = not all(reply.accepted for reply in created)
         for operation, reply in ((done.operation, done.reply) for done in every):
-            if operation.what == "put" and (deleted or unsure):
-                continue  # it may name a job that was deleted in this moment, or was not created
+            early = any(other.answered > reply.asked for other in created)
+            if operation.what == "put" and (deleted or unsure or early):
+                continue  # it may name a job that was deleted in this moment, or was not created, or not yet
             if reply.status in (400, 405, 415, 422) and operation.what not in ("backfill", "skip-next", "patch"):
                 yield "the harness asks correctly", f"{operation}: {reply.document}"
 
