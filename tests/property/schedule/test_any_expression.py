@@ -13,7 +13,7 @@ from tests.support.examples import examples
 from tests.support.schedule_oracle import Reading, wall_clock
 from tests.support.steps import steps
 
-LIMIT = 40_000  # lines of Python: below 5 ms (tests/unit/domain/schedules/test_hostile_input.py)
+LIMIT = 40_000  # lines of Python: below 5 ms (tests/unit/domain/schedules/test_understood_as.py)
 
 ZONES = st.sampled_from(
     [

@@ -1,15 +1,30 @@
-"""Each bad field of a posted job is named by its pointer, with the remedy."""
+"""Bodies that are wrong, field by field.
+
+- Each bad field of a posted job is named by its pointer, with the remedy.
+- The fields that say how long a run may take, how it ends, and what failures mean.
+- Templates in what a job hands on are checked when it is created.
+- Bodies are read as strictly as I-JSON has it; what is refused is refused with 400, or as a fault with its place.
+"""
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from duecourse.api.answers import job_document
 from duecourse.api.bodies.definition_body import MAX_PAYLOAD_BYTES
-from duecourse.api.problems import MAX_FAULTS
+from duecourse.api.bodies.models import MAX_DEPTH, read_json, unfit, write_json
+from duecourse.api.problems import MAX_FAULTS, Problem
+from duecourse.domain.jobs.job import Completion, EventKind, Overlap, RetryPolicy
+from duecourse.usecases.jobs.view import JobView
 from tests.support.api import HTTP_TARGET
-from tests.support.posting import errors, posted
+from tests.support.jobs import job
+from tests.support.posting import errors, posted, read
 
 
 @pytest.mark.parametrize(
@@ -164,3 +179,293 @@ def test_of_many_unknown_fields_as_many_are_hinted_at_as_are_listed() -> None:
     assert len(found) == 60
     hinted = [place for place, said in found.items() if "did you mean schedule?" in said]
     assert hinted == [f"/schedule{number:02}" for number in range(MAX_FAULTS)]
+
+
+def test_a_callback_waits_a_day_unless_the_job_says_otherwise() -> None:
+    draft = read(posted(completion="callback"))
+    assert (draft.completion, draft.completion_seconds, draft.heartbeat_seconds) == (Completion.CALLBACK, 86_400, None)
+
+
+def test_every_new_field_is_taken_over() -> None:
+    draft = read(
+        posted(
+            estimated_seconds=3600,
+            start_deadline_seconds=600,
+            pause_on_failure=3,
+            completion="callback",
+            completion_seconds=2_592_000,
+            heartbeat_seconds=5,
+            events=["late", "deaths"],
+            overlap="queue",
+            retry={"on": ["5xx", 429, "Throttling*"], "never": ["400"], "max_age_seconds": 7200},
+        )
+    )
+    assert (draft.estimated_seconds, draft.start_deadline_seconds, draft.pause_on_failure) == (3600, 600, 3)
+    assert (draft.completion, draft.completion_seconds, draft.heartbeat_seconds) == (Completion.CALLBACK, 2_592_000, 5)
+    assert draft.events == (EventKind.LATE, EventKind.DEATHS)
+    assert draft.overlap is Overlap.QUEUE
+    assert draft.retry == RetryPolicy(on=("5xx", "429", "Throttling*"), never=("400",), max_age_seconds=7200)
+
+
+@pytest.mark.parametrize("overlap", list(Overlap))
+def test_every_overlap_is_known(overlap: Overlap) -> None:
+    draft = read(posted(overlap=overlap.value))
+    assert (draft.overlap, draft.queue_limit) == (overlap, None)
+
+
+@pytest.mark.parametrize("limit", [1, 1000])
+def test_a_queue_may_have_a_length_at_most(limit: int) -> None:
+    draft = read(posted(overlap={"queue": limit}))
+    assert (draft.overlap, draft.queue_limit) == (Overlap.QUEUE, limit)
+
+
+def test_a_job_shows_its_overlap_as_it_was_posted() -> None:
+    assert job_document(JobView(job(overlap=Overlap.NEWEST), None))["overlap"] == "newest"
+    limited = job(overlap=Overlap.QUEUE, queue_limit=10)
+    assert job_document(JobView(limited, None))["overlap"] == {"queue": 10}
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "said"),
+    [
+        ({"estimated_seconds": 0}, "/estimated_seconds", "from 1 to 86400"),
+        ({"start_deadline_seconds": 604_801}, "/start_deadline_seconds", "from 1 to 604800"),
+        ({"pause_on_failure": 101}, "/pause_on_failure", "from 1 to 100"),
+        ({"completion": "webhook"}, "/completion", "must be one of response, callback"),
+        ({"completion_seconds": 60}, "/completion_seconds", "add completion: callback"),
+        ({"heartbeat_seconds": 60}, "/heartbeat_seconds", "add completion: callback"),
+        ({"completion": "callback", "completion_seconds": 9}, "/completion_seconds", "from 10 to 2592000"),
+        ({"completion": "callback", "completion_seconds": 2_592_001}, "/completion_seconds", "from 10 to 2592000"),
+        ({"completion": "callback", "heartbeat_seconds": 4}, "/heartbeat_seconds", "from 5 to 86400"),
+        (
+            {"completion": "callback", "timeout_seconds": 60, "completion_seconds": 59},
+            "/completion_seconds",
+            "not be less than timeout_seconds (60)",
+        ),
+        ({"overlap": "wait"}, "/overlap", 'or {"queue": 10}'),
+        ({"overlap": 10}, "/overlap", 'or {"queue": 10}'),
+        ({"overlap": None}, "/overlap", 'or {"queue": 10}'),
+        ({"overlap": {}}, "/overlap/queue", "how many runs may wait"),
+        ({"overlap": {"queue": 0}}, "/overlap/queue", "from 1 to 1000"),
+        ({"overlap": {"queue": 1001}}, "/overlap/queue", "from 1 to 1000"),
+        ({"overlap": {"queue": "5"}}, "/overlap/queue", "must be a whole number"),
+        ({"overlap": {"queue": 5, "newest": 2}}, "/overlap/newest", "the fields are queue"),
+        ({"events": "deaths"}, "/events", "must be a list"),
+        ({"events": ["deaths", "births"]}, "/events/1", "must be one of deaths, failures, late, all"),
+        ({"events": ["late", "late"]}, "/events", "names late more than once"),
+        ({"retry": {"on": "5xx"}}, "/retry/on", "must be a list"),
+        ({"retry": {"on": ["5 x"]}}, "/retry/on/0", "a status (503)"),
+        ({"retry": {"on": ["x" * 65]}}, "/retry/on/0", "a status (503)"),
+        ({"retry": {"never": [""]}}, "/retry/never/0", "a status (503)"),
+        ({"retry": {"never": [True]}}, "/retry/never/0", "must be text"),
+        ({"retry": {"never": None}}, "/retry/never", "must be a list"),
+        ({"retry": {"on": [500, "500"]}}, "/retry/on", "names 500 more than once"),
+        ({"retry": {"on": [str(n) for n in range(21)]}}, "/retry/on", "at most 20 entries"),
+        ({"retry": {"max_age_seconds": 0}}, "/retry/max_age_seconds", "from 1 to 2592000"),
+    ],
+)
+def test_a_bad_field_of_rules_is_named_with_the_remedy(change: dict[str, Any], place: str, said: str) -> None:
+    found = errors(posted(**change))
+    assert list(found) == [place]
+    assert said in found[place]
+
+
+@pytest.mark.parametrize("field", ["estimated_seconds", "start_deadline_seconds", "pause_on_failure", "task"])
+def test_null_means_none(field: str) -> None:
+    assert read(posted(**{field: None})) == read(posted())
+
+
+def test_a_job_that_waits_for_no_callback_shows_no_time_for_one() -> None:
+    document = job_document(JobView(job(), None))
+    assert (document["completion"], document["completion_seconds"]) == ("response", None)
+    waits = job_document(JobView(job(completion=Completion.CALLBACK, completion_seconds=600), None))
+    assert (waits["completion"], waits["completion_seconds"]) == ("callback", 600)
+
+
+def test_a_job_that_was_paused_for_its_deaths_says_so() -> None:
+    because = "3 runs died in a row"
+    assert job_document(JobView(job(paused_because=because), None))["paused_because"] == because
+
+
+ECS = {
+    "type": "ecs",
+    "cluster": "duecourse-target-c",
+    "task_definition": "duecourse-target-t",
+    "container": "main",
+    "subnets": ["subnet-0123456789abcdef0"],
+}
+
+AWS = {"type": "aws", "service": "sqs", "action": "SendMessage", "role": "duecourse-target-sender"}
+AWS_PLACE = "/target/parameters"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "{{job_id}}",
+        {"a": ["{{ week }}", {"b": "{{attempt}}-{{due_at}}"}], "n": 5, "x": None},
+        "{{idempotency_key}}",
+        r"a literal \{{ stays",
+        {"{{anything}}": "names are no templates"},
+    ],
+)
+def test_a_payload_may_hold_templates(payload: Any) -> None:
+    assert read(posted(payload=payload)).payload == payload
+
+
+@pytest.mark.parametrize(
+    ("payload", "place", "said"),
+    [
+        ("{{weak}}", "/payload", "{{weak}} is unknown"),
+        ({"a": ["{{weak}}"]}, "/payload/a/0", "{{weak}} is unknown"),
+        ({"a/b": {"~": "x {{"}}, "/payload/a~1b/~0", "no partner"),
+        ("{{secret:key}}", "/payload", "secret:key"),
+        ("{{callback_token}}", "/payload", "needs completion: callback"),
+    ],
+)
+def test_a_bad_template_in_a_payload_is_named_by_its_place(payload: Any, place: str, said: str) -> None:
+    found = errors(posted(payload=payload))
+    assert list(found) == [place]
+    assert said in found[place]
+
+
+def test_every_bad_template_is_told_at_once() -> None:
+    found = errors(posted(payload=["{{a}}", "ok", "{{b}}"], target=HTTP_TARGET | {"headers": {"X-A": "{{c}}"}}))
+    assert set(found) == {"/payload/0", "/payload/2", "/target/headers"}
+    assert "header X-A: {{c}} is unknown" in found["/target/headers"]
+
+
+def test_headers_may_name_secrets_and_a_callback_its_token() -> None:
+    headers = {"Authorization": "Bearer {{secret:api-key}}", "X-Run": "{{run_id}}", "X-Token": "{{callback_token}}"}
+    draft = read(
+        posted(target=HTTP_TARGET | {"headers": headers}, completion="callback", payload=["{{callback_token}}"])
+    )
+    assert draft.payload == ["{{callback_token}}"]
+
+
+@pytest.mark.parametrize(
+    "value", ["{{secret:}}", "{{secret:a b}}", "{{secret:" + "x" * 65 + "}}", "{{callback_token}}"]
+)
+def test_a_bad_template_in_a_header_is_refused(value: str) -> None:
+    assert list(errors(posted(target=HTTP_TARGET | {"headers": {"X-A": value}}))) == ["/target/headers"]
+
+
+def test_a_payload_that_no_ecs_task_could_be_handed_is_refused() -> None:
+    assert "7000" in errors(posted(target=ECS, payload="x" * 7000))["/payload"]
+    assert read(posted(target=ECS, payload="x" * 6000)).payload == "x" * 6000
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"payload": ["{{job_name}}" * 1_200], "name": "n" * 256}, "/payload"),
+        ({"target": HTTP_TARGET | {"headers": {"X-A": "{{job_name}}" * 40}}, "name": "n" * 256}, "/target/headers"),
+        ({"target": HTTP_TARGET | {"headers": {f"X-{n}": "x" * 4_000 for n in range(9)}}}, "/target/headers"),
+        ({"idempotency_key": "{{run_id}}" * 4, "id": "j" * 64}, "/idempotency_key"),
+        ({"target": AWS | {"parameters": {"MessageBody": "{{job_name}}" * 1_200}}, "name": "n" * 256}, AWS_PLACE),
+    ],
+    ids=["payload", "one header", "all headers", "key", "parameters"],
+)
+def test_what_would_be_too_large_once_it_is_filled_in_is_refused_with_its_place(
+    changes: dict[str, Any], place: str
+) -> None:
+    found = errors(posted(**changes))
+    assert list(found) == [place]
+    assert "at most" in found[place]
+
+
+def test_what_fits_at_the_run_with_the_longest_values_is_taken() -> None:
+    assert read(posted(payload=["{{job_name}}" * 1_000], name="n" * 256)).payload == ["{{job_name}}" * 1_000]
+    assert read(posted(payload=["x" * 200_000])).payload == ["x" * 200_000]
+    assert read(posted(idempotency_key="{{run_id}}" * 4, id="short")).idempotency_key == "{{run_id}}" * 4
+
+
+def test_what_a_registered_task_would_send_with_the_jobs_own_name_is_judged_too() -> None:
+    found = errors(posted(target={"type": "task", "name": "loud"}, name="n" * 256))
+    assert list(found) == ["/target/name"]
+    assert read(posted(target={"type": "task", "name": "loud"}, name="short")).name == "short"
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"", "line 1, column 1"),
+        (b"{", "line 1, column 2"),
+        (b'{"a": 1,}', "is not JSON"),
+        (b"\xff\xfe{}", "not UTF-8 (byte 0)"),
+        (b"\xef\xbb\xbf{}", "is not JSON"),
+        (b'{"a": NaN}', "NaN is no number"),
+        (b'{"a": -Infinity}', "-Infinity is no number"),
+        (b'{"a": 1, "a": 2}', 'names "a" twice'),
+        (b"[" * 50_000, "nested too deeply"),
+        (b"[" * 50_000 + b"]" * 50_000, "nested too deeply"),
+        (b"9" * 5_000, "5000 digits"),
+        (b"[1] x", "is not JSON"),
+        (b'"a\nb"', "is not JSON"),
+    ],
+)
+def test_what_is_no_json_is_a_400_that_says_where(raw: bytes, said: str) -> None:
+    with pytest.raises(Problem) as refused:
+        read_json(raw)
+    assert refused.value.status == 400
+    assert said in refused.value.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (r'{"a": "\ud800"}', "/a"),
+        (r'{"a": [1, "x\udfff"]}', "/a/1"),
+        (r'{"a": {"\ud800": 1}}', "/a"),
+        ('{"a": 18446744073709551616}', "/a"),
+        ('{"a": -9223372036854775809}', "/a"),
+        ('{"a/b~c": 1e999}', "/a~1b~0c"),
+        # How many levels the parser itself refuses depends on the version of Python.
+        ('{"a":' * 500 + "1" + "}" * 500, "/a" * (MAX_DEPTH + 1)),
+        ("[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2), "/0" * (MAX_DEPTH + 1)),
+    ],
+)
+def test_what_nobody_could_hand_on_is_a_fault_with_its_place(text: str, place: str) -> None:
+    faults = list(unfit(read_json(text.encode())))
+    assert [fault.pointer for fault in faults] == [place]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 18446744073709551615, "b": -9223372036854775808}',
+        r'"\ud83d\ude00 and \u0000"',
+        "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1),
+        "1e308",
+        "true",
+    ],
+)
+def test_what_can_be_kept_has_no_fault(text: str) -> None:
+    assert list(unfit(read_json(text.encode()))) == []
+
+
+def test_a_pair_of_surrogates_is_one_character() -> None:
+    assert read_json(rb'"\ud83d\ude00"') == "\N{GRINNING FACE}"
+
+
+def test_what_is_written_is_plain_ascii_even_for_half_a_pair() -> None:
+    assert write_json({"a": "\ud800ä"}) == r'{"a":"\ud800\u00e4"}'
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
+    with suppress(Problem):
+        list(unfit(read_json(raw)))
+
+
+numbers = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@given(values)
+def test_json_comes_through_unchanged(value: object) -> None:
+    assert read_json(json.dumps(value, ensure_ascii=False).encode()) == value

@@ -1,4 +1,8 @@
-"""Merge patches as RFC 7396 has them, and as jobs need them."""
+"""Patches, and bodies of workflows.
+
+- Merge patches as RFC 7396 has them, and as jobs need them.
+- What is wrong with a workflow that somebody posts is named at once, by its place in the document.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,18 @@ from typing import Any
 
 import pytest
 
+from duecourse.api.bodies.definition_body import WorkflowBody
 from duecourse.api.bodies.patch import merged, patched, postable
-from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.targets.targets import HttpTarget, SqsTarget
+from duecourse.api.bodies.validation import read_workflow
+from duecourse.api.problems import Problem
+from duecourse.domain.jobs.job import Completion, Overlap, Precision
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget, SqsTarget, WorkflowTarget
+from duecourse.usecases.workflows.manage import WorkflowDraft
+from tests.support.api import HTTP_TARGET
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import job
-from tests.support.posting import read
+from tests.support.posting import RULES, read
 
 
 @pytest.mark.parametrize(
@@ -71,3 +81,157 @@ def test_a_job_without_a_schedule_is_given_one() -> None:
     asked = job("", target=SqsTarget("duecourse-target-a"))
     assert patched(asked, {"name": "x"})["schedule"] is None
     assert read(patched(asked, {"schedule": "0 9 * * 1", "anchor": None})).schedule == ScheduleSpec("0 9 * * 1")
+
+
+EXTRACT = {"job": {"target": HTTP_TARGET}}
+NIGHTLY: dict[str, Any] = {"schedule": "0 2 * * *", "jobs": {"extract": EXTRACT, "load": {"after": ["extract"]}}}
+
+
+def workflow_read(value: Any) -> WorkflowDraft:
+    return read_workflow(value, "nightly", "default", RULES, lambda *_: None)
+
+
+def faults(value: Any) -> dict[str | None, str]:
+    with pytest.raises(Problem) as refused:
+        workflow_read(value)
+    assert refused.value.kind == "invalid-workflow"
+    return {fault.pointer: fault.detail for fault in refused.value.faults}
+
+
+def faults_of_job(**job: Any) -> dict[str, str]:
+    """By their places in the job that is defined in the workflow."""
+    found = faults(NIGHTLY | {"jobs": {"extract": {"job": {"target": HTTP_TARGET} | job}}})
+    prefix = "/jobs/extract/job"
+    assert all(str(place).startswith(prefix) for place in found)
+    return {str(place).removeprefix(prefix): detail for place, detail in found.items()}
+
+
+def test_a_workflow_waits_a_day_for_its_jobs_unless_it_says_otherwise() -> None:
+    own = workflow_read(NIGHTLY).definition("3f2a")
+    assert (own.target, own.completion, own.completion_seconds) == (
+        WorkflowTarget("3f2a"),
+        Completion.CALLBACK,
+        86_400,
+    )
+    assert workflow_read(NIGHTLY | {"deadline_seconds": 3600}).definition("3f2a").completion_seconds == 3600
+
+
+def test_a_workflows_members_are_in_the_order_of_the_document() -> None:
+    members = workflow_read(NIGHTLY).members
+    assert [(member.id, member.after, member.when.value) for member in members] == [
+        ("extract", (), "all_success"),
+        ("load", ("extract",), "all_success"),
+    ]
+
+
+def test_a_job_that_is_defined_in_it_has_no_schedule_and_its_time_zone() -> None:
+    draft = workflow_read(NIGHTLY | {"timezone": "Europe/Berlin"}).inline["extract"]
+    assert (draft.id, draft.schedule.expression, draft.schedule.timezone) == ("extract", "", "Europe/Berlin")
+
+
+def test_a_workflows_runs_may_overlap_unless_it_says_otherwise() -> None:
+    assert workflow_read(NIGHTLY).inline["extract"].overlap is Overlap.ALLOW
+    jobs = {"extract": {"job": {"target": HTTP_TARGET, "overlap": "queue"}}}
+    assert workflow_read(NIGHTLY | {"jobs": jobs}).inline["extract"].overlap is Overlap.QUEUE
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "said"),
+    [
+        ({"deadline_seconds": 59}, "/deadline_seconds", "must be a number from 60 to 2592000"),
+        ({"deadline_seconds": 2_592_001}, "/deadline_seconds", "must be a number from 60 to 2592000"),
+        ({"jobs": {}}, "/jobs", "must have at least 1 entry"),
+        ({"jobs": None}, "/jobs", "must be an object"),
+        ({"target": HTTP_TARGET}, "/target", "is not known here"),
+        ({"deadline": 60}, "/deadline", "did you mean deadline_seconds?"),
+        ({"jobs": {"a b": {}}}, "/jobs/a b", "must be a job's id"),
+        ({"jobs": {"a b": EXTRACT}}, "/jobs/a b", "must be a job's id"),
+        ({"jobs": {"a": None}}, "/jobs/a", "must be an object"),
+        ({"jobs": {"a": {"afer": []}}}, "/jobs/a/afer", "did you mean after?"),
+        ({"jobs": {"a": {"after": ["x y"]}}}, "/jobs/a/after/0", "must be a job's id"),
+        ({"jobs": {"a": {"after": "b"}}}, "/jobs/a/after", "must be a list"),
+        ({"jobs": {"a": {"when": "never"}}}, "/jobs/a/when", "must be one of all_success, all_done, any_success"),
+        ({"jobs": {"a": {"may_fail": 1}}}, "/jobs/a/may_fail", "must be true or false"),
+        ({"jobs": {"a": {"job": []}}}, "/jobs/a/job", "must be an object"),
+        ({"jobs": {"a": {"only": ""}}}, "/jobs/a/only", "must not be empty"),
+        ({"schedule": None, "jitter_seconds": 5}, "/jitter_seconds", "belongs to a schedule"),
+        ({"payload": "x" * 205_000}, "/payload", "at most 204800 are allowed"),
+    ],
+)
+def test_each_fault_is_named_with_its_remedy(changes: dict[str, Any], place: str, said: str) -> None:
+    found = faults(NIGHTLY | changes)
+    assert said in found[place], found
+    assert list(found) == [place]
+
+
+def test_the_schedule_engine_has_its_say() -> None:
+    def check(*_: object) -> None:
+        raise ScheduleError("schedule", "never comes")
+
+    with pytest.raises(Problem) as refused:
+        read_workflow(NIGHTLY, "nightly", "default", RULES, check)
+    assert [(fault.pointer, fault.detail) for fault in refused.value.faults] == [("/schedule", "never comes")]
+
+
+def test_jobs_are_required_with_an_example() -> None:
+    assert "name its jobs by their ids" in faults({"schedule": None})["/jobs"]
+
+
+def test_a_schedule_is_required_and_may_be_null() -> None:
+    assert "or null" in faults({"jobs": {"a": {}}})["/schedule"]
+    assert workflow_read({"schedule": None, "jobs": {"a": {}}}).definition("").schedule.expression == ""
+
+
+def test_faults_of_its_jobs_and_its_own_are_told_together() -> None:
+    value = {"schedule": "0 2 * * *", "priority": "soon", "jobs": {"a": {"job": {}}, "b": {"when": 1}}}
+    assert set(faults(value)) == {"/priority", "/jobs/a/job/target", "/jobs/b/when"}
+
+
+@pytest.mark.parametrize("field", ["schedule", "timezone", "dst_gap", "anchor", "exclude", "max_runs", "missed"])
+def test_a_job_in_it_has_no_fields_of_a_schedule(field: str) -> None:
+    assert faults_of_job(**{field: None}) == {
+        f"/{field}": "belongs to the workflow, which says when its jobs run; leave it out"
+    }
+
+
+def test_a_job_in_it_is_named_by_its_place() -> None:
+    assert faults_of_job(id="extract") == {"/id": "is given by the name under jobs; leave it out"}
+
+
+def test_a_job_in_it_is_judged_like_any_other() -> None:
+    found = faults_of_job(target={"type": "http"}, timeout_seconds=0)
+    assert found["/target/url"].startswith("is required")
+    assert found["/timeout_seconds"] == "must be a number from 1 to 840"
+
+
+def test_a_workflow_is_no_target_that_a_job_may_have() -> None:
+    found = faults_of_job(target={"type": "workflow", "graph": "3f2a"})
+    assert "PUT /v1/workflows/<id>" in found["/target/type"]
+
+
+def test_a_job_in_it_may_take_results_of_others() -> None:
+    payload = {"rows": "{{upstream.a.result.rows}}", "day": "{{date}} {{ workflow.payload.day.0 }}"}
+    assert workflow_read(NIGHTLY | {"jobs": {"b": {"job": {"target": HTTP_TARGET, "payload": payload}}}}).inline["b"]
+
+
+@pytest.mark.parametrize("name", ["upstream.a", "upstream.a.results", "workflow.name", "upstream.a.state.x"])
+def test_a_result_that_is_named_wrongly_is_refused_with_the_forms_that_there_are(name: str) -> None:
+    found = faults_of_job(payload=[f"{{{{{name}}}}}"])
+    assert "upstream.JOB.result.PATH" in found["/payload/0"]
+
+
+def test_headers_take_no_results() -> None:
+    found = faults_of_job(target=HTTP_TARGET | {"headers": {"X-Rows": "{{upstream.a.state}}"}})
+    assert "may not be used here" in found["/target/headers"]
+
+
+def test_the_workflows_own_payload_is_no_template() -> None:
+    assert workflow_read(NIGHTLY | {"payload": "{{anything}}"}).definition("").payload == "{{anything}}"
+
+
+def test_a_workflow_has_no_field_of_a_job_that_calls_something() -> None:
+    assert {"target", "retry", "timeout_seconds", "completion", "delivery"} & WorkflowBody.model_fields.keys() == set()
+
+
+def test_the_precision_is_the_stages() -> None:
+    assert workflow_read(NIGHTLY).definition("").precision is Precision.EXACT

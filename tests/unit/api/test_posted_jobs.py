@@ -1,7 +1,13 @@
-"""From a posted value to a draft of a job, or to everything that is wrong with it."""
+"""Bodies of new jobs.
+
+- From a posted value to a draft of a job, or to everything that is wrong with it.
+- What a new job is made of: its id, its anchor, its first occurrence, what is sent at once.
+- Jobs that name a task which the operator has registered (tests.support.posting.TASKS).
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -12,12 +18,15 @@ from hypothesis import strategies as st
 from duecourse.api.bodies.definition_body import MAX_PAYLOAD_BYTES
 from duecourse.api.bodies.patch import postable
 from duecourse.api.problems import MAX_FAULTS, Problem
+from duecourse.domain.ids import is_id
+from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.job import (
     Backoff,
     Completion,
     Delivery,
     EventKind,
     Job,
+    JobState,
     Lane,
     MissedMode,
     MissedPolicy,
@@ -25,10 +34,12 @@ from duecourse.domain.jobs.job import (
     Precision,
     RetryPolicy,
 )
-from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
-from duecourse.usecases.jobs.change import Draft
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, TaskTarget
+from duecourse.usecases.jobs.change import Draft, anchored, first_occurrence, made_up_id
+from duecourse.usecases.jobs.view import at_once_until, view_of
 from tests.support.api import BODY, HTTP_TARGET
+from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.posting import errors, posted, read
 
 
@@ -284,3 +295,200 @@ def test_any_object_is_a_draft_or_a_list_of_faults(value: dict[str, Any], whole:
         return
     assert refused.status == 422
     assert refused.document("r-1")["errors"]
+
+
+@pytest.mark.parametrize(
+    ("name", "id_"),
+    [
+        ("Weekly report", "weekly-report-nonce-1"),
+        ("", "job-nonce-1"),
+        ("\N{BAR CHART}", "job-nonce-1"),
+        ("  --- ", "job-nonce-1"),
+        ("x" * 100, "x" * 40 + "-nonce-1"),
+    ],
+)
+def test_a_made_up_id_begins_with_the_name(name: str, id_: str) -> None:
+    assert made_up_id(name, "nonce-1") == id_
+
+
+@given(st.text(max_size=256), st.text(max_size=64).filter(lambda text: re.search("[A-Za-z0-9]", text) is not None))
+def test_a_made_up_id_is_an_id(name: str, nonce: str) -> None:
+    assert is_id(made_up_id(name, nonce))
+
+
+@pytest.mark.parametrize("expression", ["rate(10 seconds)", " RATE(1 minute)", "Rate(2 days)"])
+def test_a_rate_is_anchored_at_the_whole_second_of_its_creation(expression: str) -> None:
+    assert anchored(ScheduleSpec(expression), NOON + 0.9).anchor == int(NOON)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        ScheduleSpec("0 9 * * 1"),
+        ScheduleSpec("at(2027-01-01T00:00:00)"),
+        ScheduleSpec("R/2027-01-01T00:00:00Z/PT1H"),
+        ScheduleSpec("rate(1 minute)", anchor=5),
+        ScheduleSpec("rate(1 minute)", start=5),
+    ],
+)
+def test_what_has_times_of_its_own_is_not_anchored(spec: ScheduleSpec) -> None:
+    assert anchored(spec, NOON) == spec
+
+
+@pytest.mark.parametrize(
+    ("expression", "now", "first"),
+    [
+        ("rate(10 seconds)", "2026-11-21T12:00:00.900Z", "2026-11-21T12:00:10Z"),
+        ("* * * * *", "2026-11-21T12:00:00Z", "2026-11-21T12:01:00Z"),
+        ("* * * * *", "2026-11-21T12:00:59.999Z", "2026-11-21T12:01:00Z"),
+        ("at(2026-11-21T12:00:01)", "2026-11-21T12:00:00.999Z", "2026-11-21T12:00:01Z"),
+    ],
+)
+def test_the_first_occurrence_lies_strictly_after_the_creation(expression: str, now: str, first: str) -> None:
+    at = from_iso(now)
+    assert first_occurrence(anchored(ScheduleSpec(expression), at), at) == from_iso(first)
+
+
+@pytest.mark.parametrize(
+    "expression", ["at(2026-11-21T12:00:00)", "at(2020-01-01T00:00:00)", "R1/2026-11-21T11:00:00Z/PT1H"]
+)
+def test_a_schedule_that_is_over_is_refused(expression: str) -> None:
+    with pytest.raises(ScheduleError) as refused:
+        first_occurrence(ScheduleSpec(expression), NOON)
+    assert refused.value.field == "schedule"
+
+
+@pytest.mark.parametrize(
+    ("expression", "horizon", "until"),
+    [
+        ("* * * * *", 840, 120),
+        ("* * * * *", 60, 60),
+        ("at(2026-11-21T13:00:00)", 840, 120),
+        ("rate(2 seconds)", 840, 120),
+        ("rate(1 second)", 840, 100),
+    ],
+)
+def test_two_minutes_or_a_hundred_firings_are_sent_at_once(expression: str, horizon: int, until: int) -> None:
+    new = job(expression)
+    assert at_once_until(new, new.occurrences(), horizon) == NOON + until
+
+
+def test_the_next_occurrence_is_the_next_to_come_due_not_the_next_to_be_enqueued() -> None:
+    minutely = job("* * * * *")
+    ahead = cursor(minutely, NOON + 840)
+    assert view_of(minutely, ahead, now=NOON + 0.5).next_occurrence == NOON + 60
+
+
+def test_a_last_occurrence_that_is_overdue_is_still_shown() -> None:
+    once = job("at(2026-11-21T12:00:30)")
+    assert view_of(once, cursor(once), now=NOON + 300).next_occurrence == NOON + 30
+    assert view_of(once, moved(cursor(once), None), now=NOON + 300).next_occurrence is None
+
+
+def test_a_job_that_is_not_active_has_no_next_occurrence() -> None:
+    paused = job("* * * * *", state=JobState.PAUSED)
+    assert view_of(paused, cursor(paused), now=NOON).next_occurrence is None
+
+
+def test_a_job_whose_cursor_cannot_be_read_says_so() -> None:
+    assert view_of(job(), None, now=NOON).error == "its place in the schedule cannot be read"
+
+
+SCHEDULE = {"schedule": "0 9 * * 1"}
+
+
+def short(task: Any = "send-invoice", **changes: Any) -> dict[str, Any]:
+    return SCHEDULE | {"task": task} | changes
+
+
+def test_the_short_form_and_the_target_are_one_and_the_same() -> None:
+    assert read(short()) == read(SCHEDULE | {"target": {"type": "task", "name": "send-invoice"}})
+
+
+def test_what_is_left_out_comes_from_the_task() -> None:
+    draft = read(short())
+    assert draft.target == TaskTarget("send-invoice")
+    assert (draft.timeout_seconds, draft.completion_seconds, draft.heartbeat_seconds) == (45, 7200, 60)
+    assert draft.completion is Completion.CALLBACK
+    assert draft.retry == RetryPolicy(max_attempts=2, backoff=Backoff.FIXED)
+    assert draft.payload == {"token": "{{callback_token}}"}
+    assert draft.events == (EventKind.DEATHS,)
+
+
+def test_what_is_given_stands_and_inside_retry_field_by_field() -> None:
+    draft = read(short(timeout_seconds=5, payload=None, retry={"max_attempts": 9}, events=[]))
+    assert (draft.timeout_seconds, draft.payload, draft.events) == (5, None, ())
+    assert draft.retry == RetryPolicy(max_attempts=9, backoff=Backoff.FIXED)
+
+
+def test_a_job_that_waits_for_no_callback_takes_no_time_for_one_from_its_task() -> None:
+    draft = read(short(completion="response", payload={}))
+    assert (draft.completion, draft.heartbeat_seconds) == (Completion.RESPONSE, None)
+
+
+def test_a_job_without_a_schedule_takes_nothing_about_missed_occurrences_from_its_task() -> None:
+    assert read(short()).missed == MissedPolicy(MissedMode.SKIP)
+    assert read(short(schedule=None)).missed == MissedPolicy()
+    said = errors(short(schedule=None, missed={"grace_seconds": 5}))
+    assert said == {"/missed": "belongs to a schedule; name a schedule, or leave it out"}
+
+
+def test_a_task_without_defaults_leaves_the_usual_ones() -> None:
+    draft = read(short("plain"))
+    assert draft == Draft(
+        tenant="default", schedule=draft.schedule, target=TaskTarget("plain"), precision=draft.precision
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("send-invoise", "send-invoise is not registered"),
+        ("", "1 to 64 letters"),
+        ("a/b", "1 to 64 letters"),
+        (5, "must be text"),
+        ({}, "must be text"),
+        ("\ud800", "half of a surrogate pair"),
+    ],
+)
+def test_what_is_no_task_is_refused_where_it_was_written(task: Any, said: str) -> None:
+    found = errors(short(task))
+    assert list(found) == ["/task"]
+    assert said in found["/task"]
+
+
+def test_a_task_stands_instead_of_a_target() -> None:
+    assert errors(short(target=HTTP_TARGET)) == {"/task": "stands beside target; keep one of the two"}
+
+
+def test_a_body_without_task_and_target_is_refused_with_both_ways() -> None:
+    said = errors(SCHEDULE)["/target"]
+    assert "https://" in said
+    assert '"task"' in said
+
+
+def test_a_misspelt_task_is_guessed() -> None:
+    assert "did you mean task?" in errors(short(taks="x"))["/taks"]
+
+
+def test_what_the_task_filled_in_is_validated_as_if_posted() -> None:
+    found = errors(short("broken"))
+    assert set(found) == {"/timeout_seconds", "/retry/on"}
+    for said in found.values():
+        assert "this is a default of the task broken" in said
+
+
+def test_a_value_of_ones_own_mends_a_broken_default() -> None:
+    assert read(short("broken", timeout_seconds=3, retry={"on": None})).timeout_seconds == 3
+
+
+def test_a_posted_field_that_does_not_go_with_a_default_is_refused() -> None:
+    found = errors(short(timeout_seconds=800, completion_seconds=700))
+    assert list(found) == ["/completion_seconds"]
+    assert "default of the task" not in found["/completion_seconds"]
+
+
+def test_a_default_for_a_field_that_is_not_the_tasks_makes_it_unusable() -> None:
+    assert "its defaults hold schedule, tags" in errors(short("foreign"))["/task"]
+    found = errors(SCHEDULE | {"target": {"type": "task", "name": "foreign"}})
+    assert list(found) == ["/target/name"]

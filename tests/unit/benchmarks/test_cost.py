@@ -1,11 +1,18 @@
-"""The arithmetic of cost: from counts and prices to dollars."""
+"""What requests cost.
+
+- The arithmetic of cost: from counts and prices to dollars.
+- The benchmarks that count write units: what they add up, and what they compare it with.
+- A benchmark's counts are checked where they are given.
+"""
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from dataclasses import replace
 
 import pytest
 
+from benchmarks.arguments import positive
 from benchmarks.cost import prices
 from benchmarks.cost.alignment import alignment_seconds
 from benchmarks.cost.apart import apart
@@ -15,7 +22,11 @@ from benchmarks.cost.model import Assumptions, cpu_seconds, lambda_usd, round_fi
 from benchmarks.cost.months import months
 from benchmarks.cost.per_million import break_even, duecourse, everything, google, step_functions
 from benchmarks.cost.report import document, table
+from benchmarks.creation import DAILY, measure
+from benchmarks.workflows import Cost, budgets
+from benchmarks.workflows import measure as measure_workflow
 from duecourse.domain.jobs import backfill
+from duecourse.domain.jobs.job import Overlap
 from infra.settings.config import StageConfig
 from infra.stages import stage_named
 
@@ -331,3 +342,35 @@ def test_the_table_shows_every_item() -> None:
     shown = table(result)
     for name in (*result["idle_month"]["16_shards"], *result["per_million"], *result["idle_apart"]):
         assert name.replace("_", " ") in shown
+
+
+def test_creation_with_a_seat_costs_two_units_more() -> None:
+    without, seated = (measure(DAILY, seated=seats, keyed=False) for seats in (False, True))
+    assert seated["write_units"] - without["write_units"] == pytest.approx(2, abs=0.2)
+    assert seated["tenant_seats"] == 2
+    parts = {name: units for name, units in seated.items() if name != "write_units"}
+    assert seated["write_units"] == pytest.approx(sum(parts.values()), abs=0.1)
+
+
+def test_workflow_whose_job_forbids_overlap_costs_two_units_more() -> None:
+    allowed, forbidden = (measure_workflow({"only": ()}, overlap) for overlap in (Overlap.ALLOW, Overlap.SKIP))
+    assert forbidden.written - allowed.written == forbidden.budget - allowed.budget == 2
+
+
+def test_workflow_above_its_units_misses_its_budget() -> None:
+    cost = Cost(members=1, units={"JOB RUN": 18, "ENDS ENDS": 1}, messages=4, locks=True)
+    assert budgets({"one": cost}) == {
+        "one_at_most_17_wru": False,
+        "one_at_most_4_messages": True,
+        "one_a_write_for_each_end": True,
+    }
+
+
+def test_a_count_above_zero_is_taken() -> None:
+    assert positive("10000") == 10_000
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "many", "", "²"])
+def test_any_other_count_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="is not a whole number above 0"):
+        positive(text)

@@ -1,19 +1,32 @@
-"""The commands: what they print for people and programs, and how they fail."""
+"""duecourse jobs, and what stands before every command.
+
+- The commands: what they print for people and programs, and how they fail.
+- A file that is no job, and an address that is no API: one line each, and nothing is done or said to be done.
+- Whatever ends a long-running command, it is one line and an exit status.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
 from click.testing import CliRunner, Result
 
+from duecourse.cli.commands.guard import guarded
 from duecourse.cli.main import COMMANDS, main
+from duecourse.cli.terminal import UsageError
+from duecourse.client import ApiError, ApiUnreachableError
 from tests.support.http_target import Seen, documents, http_target
+from tests.unit.cli.served import told
 
 JOB = {
     "id": "nightly",
@@ -217,3 +230,137 @@ def test_the_help_imports_no_command() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+HTML = b"<html><body>Welcome</body></html>"
+
+
+def created(document: Path) -> Result:
+    """What becomes of the file, at an address where nobody answers."""
+    return CliRunner(env={"DUECOURSE_API": "http://127.0.0.1:1"}).invoke(main, ["jobs", "create", str(document)])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b'{"payload": NaN}', "NaN"),
+        (b'{"payload": [-Infinity]}', "-Infinity"),
+        (b'{"payload": 1e400}', "1e400"),
+        (b'{"payload": "\\ud800"}', "surrogate"),
+        (b'{"\\udfff": 1}', "surrogate"),
+        (b'{"payload": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
+        (b'{"schedule": "@daily", "schedule": "@hourly"}', '"schedule" twice'),
+        (b'{"target": {"url": "a", "url": "b"}}', '"url" twice'),
+        (b'{"payload": ' + b"9" * 5_000 + b"}", "digits"),
+        (b'{"payload": "\xff"}', "utf-8"),
+        (b'["a job"]', "a job is a JSON object"),
+        (b"", "this is not JSON"),
+    ],
+    ids=[
+        *("nan", "infinity", "1e400", "half-character", "half-name", "deep"),
+        *("twice", "twice-below", "digits", "latin-1", "list", "empty"),
+    ],
+)
+def test_a_file_that_is_no_job_is_refused_before_any_call(text: bytes, says: str, tmp_path: Path) -> None:
+    document = tmp_path / "job.json"
+    document.write_bytes(text)
+
+    result = created(document)
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"duecourse: {document}: ")
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+FILES_COMMANDS = (
+    ("jobs", "list"),
+    ("jobs", "get", "nightly"),
+    ("jobs", "pause", "nightly"),
+    ("runs", "list", "nightly"),
+    ("runs", "show", "nightly.20261121T030000Z"),
+    ("runs", "cancel", "nightly.20261121T030000Z"),
+    ("dead-letters", "list"),
+    ("dead-letters", "redrive", "--yes"),
+)
+DELETE = ("jobs", "delete", "nightly", "--yes")
+"""It reads nothing of what the API answers, as long as that is an answer of an API."""
+
+
+@pytest.mark.parametrize("command", [*FILES_COMMANDS, DELETE], ids=" ".join)
+@pytest.mark.parametrize("answer", [HTML, b"[]", b"[" * 100_000], ids=["html", "list", "deep"])
+def test_an_address_that_is_no_api_is_one_line(command: tuple[str, ...], answer: bytes) -> None:
+    refused(told(answer, *command))
+
+
+@pytest.mark.parametrize("command", FILES_COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("answer", [{"items": [{"id": "x"}], "run": {}}, {"items": 5, "run": None}], ids=str)
+def test_an_answer_that_lacks_what_the_api_says_is_one_line(command: tuple[str, ...], answer: object) -> None:
+    refused(told(answer, *command))
+
+
+def refused(result: Result) -> None:
+    """In one line."""
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("duecourse: 200 OK - ")
+    assert result.stderr.count("\n") == 1
+
+
+def ended_by(error: BaseException | None, *, stopping_is_normal: bool = False) -> Result:
+    @click.command()
+    def command() -> None:
+        with guarded(stopping_is_normal=stopping_is_normal):
+            if error is None:
+                signal.raise_signal(signal.SIGTERM)
+            else:
+                raise error
+
+    return CliRunner().invoke(command)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (UsageError("port 4599 is taken"), "port 4599 is taken"),
+        (ApiError(409, {"title": "Conflict", "detail": "taken"}), "the API refused: 409 Conflict - taken"),
+        (ApiUnreachableError("nothing answers at http://x"), "nothing answers at http://x"),
+        (FileNotFoundError(2, "No such file or directory", "/x"), "No such file or directory /x"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/x"),
+            "No space left on device /x: free some space where the checkout and TMPDIR are, and start again",
+        ),
+        (
+            OSError(errno.EROFS, "Read-only file system", "/x"),
+            "Read-only file system /x: use a checkout, a HOME and a TMPDIR that you can write to",
+        ),
+        (
+            OSError(errno.EADDRINUSE, "Address already in use"),
+            "Address already in use: another program has taken the port: start again",
+        ),
+        (
+            EndpointConnectionError(endpoint_url="http://x"),
+            'the local stack did not answer as it should: Could not connect to the endpoint URL: "http://x"',
+        ),
+        (
+            ClientError({"Error": {"Code": "Throttling", "Message": "slow"}}, "ReceiveMessage"),
+            (
+                "the local stack did not answer as it should: "
+                "An error occurred (Throttling) when calling the ReceiveMessage operation: slow"
+            ),
+        ),
+    ],
+)
+def test_a_failure_is_one_line(error: Exception, line: str) -> None:
+    result = ended_by(error)
+
+    assert result.exit_code in {1, 2}
+    assert result.stderr == f"duecourse: {line}\n"
+
+
+def test_a_signal_gives_the_status_that_a_shell_expects() -> None:
+    assert ended_by(None).exit_code == 128 + signal.SIGTERM
+
+
+def test_stopping_the_stack_that_stays_is_its_normal_end() -> None:
+    assert ended_by(None, stopping_is_normal=True).exit_code == 0

@@ -1,12 +1,32 @@
-"""`duecourse explain` asks on the job's own clock."""
+"""duecourse explain, upcoming, and lists of runs and workflows.
+
+- `duecourse explain` asks on the job's own clock.
+- `duecourse upcoming` adds up the pages of all jobs and draws them.
+- `duecourse runs list` across jobs, `runs show` with its attempts, `runs tail`.
+- `duecourse runs` shows what came of a job, not what is still to come.
+- `duecourse workflows` and `run rerun`: what they ask and print.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+import signal
+from _thread import interrupt_main
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from tests.unit.cli.served import JOB, RUN, duecourse, served
+import pytest
+from click.testing import Result
+
+from duecourse.cli.due_runs import DueRuns, due_runs
+from duecourse.client import Page
+from duecourse.client.models import Run
+from tests.support.shown import shown_run
+from tests.unit.cli.served import JOB, RUN, Answering, duecourse, served, told
 
 SKIPPED: Mapping[str, Any] = {
     "at": "2026-11-21T01:30:00Z",
@@ -72,3 +92,395 @@ def test_explain_takes_one_time() -> None:
     with served(Stage()) as api:
         refused = duecourse(api, "explain", "nightly", "--at", "02:30", "--last-night")
     assert (refused.exit_code, refused.stderr) == (2, "duecourse: give --at or --last-night, not both\n")
+
+
+def bucket(at: str, **jobs: int) -> dict[str, object]:
+    return {"at": at, "runs": sum(jobs.values()), "jobs": [{"id": name, "runs": runs} for name, runs in jobs.items()]}
+
+
+PAGES = {
+    "": [bucket("2026-11-22T19:00:00Z", nightly=2), bucket("2026-11-22T20:00:00Z", nightly=1, hourly=60)],
+    "2": [bucket("2026-11-22T19:00:00Z", hourly=1_200)],
+}
+
+
+class UpcomingStage:
+    def __init__(self) -> None:
+        self.asked: list[Mapping[str, str]] = []
+
+    def __call__(self, path: str, query: Mapping[str, str]) -> object:
+        assert path == "/v1/upcoming"
+        self.asked.append(query)
+        at, last = query.get("cursor", ""), "cursor" in query
+        window = {"from": "2026-11-22T18:00:00Z", "to": "2026-11-23T18:00:00Z", "step": 3600}
+        wrong = {"late": 1, "late_jobs": [f"late{at}"], "uncounted": 0, "uncounted_jobs": []}
+        if last:
+            wrong |= {"uncounted": 11, "uncounted_jobs": ["broken"]}
+        return {**window, **wrong, "buckets": PAGES[at], "next_cursor": None if last else "2"}
+
+
+def test_the_pages_of_all_jobs_are_one_chart() -> None:
+    stage = UpcomingStage()
+    with served(stage) as api:
+        lines = duecourse(api, "upcoming", TZ="UTC").stdout.splitlines()
+
+    assert [query.get("cursor") for query in stage.asked] == [None, "2"]
+    assert len({(query["from"], query["to"], query["step"]) for query in stage.asked}) == 1
+    assert re.search(r"1,202 +█+ +hourly \(1,200\), nightly \(2\)", lines[1])
+    assert re.search(r" 61 +[█▏▎▍▌▋▊▉]+ +hourly \(60\), nightly \(1\)", lines[2])
+
+
+def test_the_fullest_minutes_are_asked_for_by_the_minute() -> None:
+    stage = UpcomingStage()
+    with served(stage) as api:
+        shown = duecourse(api, "upcoming", "--hot", "1", "--json")
+    assert stage.asked[0]["step"] == "60"
+    (hottest,) = json.loads(shown.stdout)["items"]
+    assert hottest == {"at": "2026-11-22T19:00:00Z", "runs": 1_202, "jobs": {"nightly": 2, "hourly": 1_200}}
+
+
+def test_a_step_that_is_none_is_said_so() -> None:
+    with served(UpcomingStage()) as api:
+        assert "--step: 'often' is none; write 1m, 10m or 1h" in duecourse(api, "upcoming", "--step", "often").stderr
+        assert "--step: must be from 1m" in duecourse(api, "upcoming", "--step", "1s").stderr
+
+
+def test_jobs_that_are_late_or_do_not_fire_are_named() -> None:
+    with served(UpcomingStage()) as api:
+        said = duecourse(api, "upcoming").stderr.splitlines()
+    assert said == [
+        "2 jobs are late (a run is due, and in no lane yet): late, late2",
+        "11 jobs do not fire (their place in the schedule cannot be read): broken, ...",
+    ]
+
+
+def test_what_failed_since_a_time_is_asked_for_by_one_request() -> None:
+    asked: list[tuple[str, Mapping[str, str]]] = []
+
+    def answer(path: str, query: Mapping[str, str]) -> object:
+        asked.append((path, query))
+        return {"items": [RUN], "next_cursor": "2"}
+
+    with served(answer) as api:
+        shown = duecourse(
+            api, "runs", "list", "--failed", "--since", "2026-11-21T00:00:00Z", "--tag", "billing", "--error", "busy"
+        )
+
+    ((path, query),) = asked
+    assert path == "/v1/runs"
+    assert query == {
+        "state": "DEAD,RETRYING",
+        "since": "2026-11-21T00:00:00+00:00",
+        "tag": "billing",
+        "error": "busy",
+        "limit": "20",
+    }
+    assert "nightly.20261121T030000Z" in shown.stdout
+    assert shown.stdout.splitlines()[-1] == (
+        "more: duecourse runs list --state DEAD --state RETRYING --since 2026-11-21T00:00:00Z --tag billing "
+        "--error busy --cursor 2"
+    )
+
+
+def test_today_is_the_day_of_the_jobs_zone() -> None:
+    asked: list[Mapping[str, str]] = []
+
+    def answer(path: str, query: Mapping[str, str]) -> object:
+        if path == "/v1/jobs/nightly":
+            return {**JOB, "timezone": "Pacific/Kiritimati"}
+        asked.append(query)
+        return {"items": [RUN], "next_cursor": None}
+
+    with served(answer) as api:
+        shown = duecourse(api, "runs", "list", "nightly", "--state", "DEAD", "--since", "2026-11-21")
+
+    assert asked[0]["since"] == "2026-11-20T10:00:00+00:00"
+    assert "2026-11-21 17:00:00+14:00" in shown.stdout, "03:00 in UTC, on the job's clock"
+
+
+def test_names_are_ids_alone_for_scripts() -> None:
+    page = {"items": [RUN, RUN], "next_cursor": None}
+    assert told(page, "runs", "list", "-o", "name").stdout == f"{RUN['id']}\n{RUN['id']}\n"
+
+
+def test_a_run_is_shown_with_its_attempts() -> None:
+    attempt = {"number": 1, "started_at": "2026-11-21T03:00:00Z", "ended_at": "2026-11-21T03:00:02.5Z"}
+    attempts = [
+        {**attempt, "outcome": "FAILED", "error": "answered 503", "code": "http.503"},
+        {**attempt, "number": 2, "outcome": "FAILED", "error": "answered 502", "code": "http.502"},
+    ]
+    lines = told({**RUN, "attempt_list": attempts}, "runs", "show", RUN["id"]).stdout.splitlines()
+    assert [line.split() for line in lines if "answered 50" in line][1:] == [
+        ["1", "2026-11-21", "03:00:00Z", "2.5", "s", "FAILED", "answered", "503"],
+        ["2", "2026-11-21", "03:00:00Z", "2.5", "s", "FAILED", "answered", "502"],
+    ]
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGINT counts, also where whoever started the tests has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_tail_shows_what_changes_from_now_on_until_it_is_interrupted() -> None:
+    pages: list[Any] = [[], [{**RUN, "state": "RETRYING"}], [RUN]]
+
+    def answer(path: str, query: Mapping[str, str]) -> object:
+        assert path == "/v1/runs"
+        if not pages:
+            interrupt_main()  # Ctrl-C, once all was shown
+            return {"items": [RUN], "next_cursor": None}
+        return {"items": pages.pop(0), "next_cursor": None}
+
+    with served(answer) as api, interruptible():
+        shown = duecourse(api, "runs", "tail", "--every", "0.2", "--json")
+
+    assert shown.exit_code == 0, shown.output
+    assert [json.loads(line)["state"] for line in shown.stdout.splitlines()] == ["RETRYING", "DEAD"]
+
+
+def test_a_job_is_run_by_hand_and_waited_for_and_the_exit_code_says_how_it_ended() -> None:
+    begin = datetime.now(UTC) - timedelta(minutes=5)
+    states = ["QUEUED", "SUCCEEDED"]
+
+    def answer(path: str, _query: Mapping[str, str]) -> object:
+        if path == "/v1/jobs/nightly":
+            return JOB
+        state = states.pop(0) if path.startswith("/v1/runs/") and len(states) > 1 else states[0]
+        return {**RUN, "state": state, "reason": None, "error": None, "started_at": begin.isoformat()}
+
+    with served(answer) as api:
+        done = duecourse(api, "jobs", "run", "nightly", "--wait")
+        states[:] = ["DEAD"]
+        dead = duecourse(api, "jobs", "run", "nightly", "--wait", "--json")
+
+    assert done.exit_code == 0, done.output
+    assert "state         SUCCEEDED" in done.stdout
+    assert " min ago)" in done.stdout
+    assert (dead.exit_code, json.loads(dead.stdout)["state"]) == (1, "DEAD")
+
+
+def test_a_pace_redrives_so_many_a_second_and_a_dry_run_none() -> None:
+    asked: list[str] = []
+
+    def answer(path: str, query: Mapping[str, str]) -> object:
+        asked.append(path)
+        if path.endswith("redrive"):
+            return {"redriven": 2, "refused": 0, "more": len(asked) < 2, "next_cursor": "2" if len(asked) < 2 else None}
+        return {"items": [RUN], "next_cursor": None}
+
+    with served(answer) as api:
+        paced = duecourse(api, "dead-letters", "redrive", "--pace", "20/s", "--yes")
+        counted = duecourse(api, "dead-letters", "redrive", "--dry-run")
+        wrong = duecourse(api, "dead-letters", "redrive", "--pace", "fast")
+
+    assert paced.stdout == "4 redriven\n"
+    assert counted.stdout == "1 dead run would be redriven\n"
+    assert asked == ["/v1/dead-letters/redrive"] * 2 + ["/v1/dead-letters"]
+    assert (wrong.exit_code, wrong.stderr) == (
+        2,
+        "duecourse: --pace: 'fast' is none; write 5/s or 30/m, at most 1000\n",
+    )
+
+
+NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
+TEN_SECONDS = timedelta(seconds=10)
+
+
+class History:
+    """A job's runs, newest first, in pages; it knows how often it was asked."""
+
+    def __init__(self, ahead: int, past: int) -> None:
+        self.runs = [self._run(step) for step in range(ahead, -past, -1)]
+        self.asked = 0
+
+    def _run(self, step: int) -> Run:
+        return shown_run(f"tick.{step}", NOW + step * TEN_SECONDS, "QUEUED" if step > 0 else "SUCCEEDED")
+
+    def page(self, limit: int, cursor: str | None) -> Page[Run]:
+        assert 1 <= limit <= 100
+        self.asked += 1
+        start = int(cursor or 0)
+        end = start + limit
+        return Page(tuple(self.runs[start:end]), str(end) if end < len(self.runs) else None)
+
+    def due(self, limit: int, cursor: str | None = None) -> DueRuns:
+        return due_runs(self.page, limit=limit, cursor=cursor, now=NOW)
+
+
+@pytest.mark.parametrize("limit", [1, 20, 50, 100])
+@pytest.mark.parametrize("ahead", [0, 1, 83, 100, 840])
+def test_so_many_runs_are_found_behind_all_that_is_not_due(ahead: int, limit: int) -> None:
+    history = History(ahead, 150)
+
+    found = history.due(limit)
+
+    assert [run.id for run in found.due] == [f"tick.{-step}" for step in range(limit)]
+    assert len(found.ahead) == ahead
+    assert history.asked <= 3 + ahead // 100
+
+
+def test_the_next_page_begins_behind_what_was_shown() -> None:
+    history = History(83, 150)
+    first = history.due(20)
+    second = history.due(20, first.next_cursor)
+    assert [run.id for run in second.due] == [f"tick.{-step}" for step in range(20, 40)]
+    assert second.ahead == ()
+
+
+def test_where_nothing_is_ahead_one_request_is_enough() -> None:
+    history = History(0, 150)
+    history.due(20)
+    assert history.asked == 1
+
+
+def test_a_job_that_has_not_run_yet_has_only_what_is_ahead() -> None:
+    found = History(83, 0).due(20)
+    assert (found.due, len(found.ahead), found.next_cursor) == ((), 83, None)
+
+
+def test_a_run_that_should_have_started_is_shown() -> None:
+    history = History(2, 1)
+    found = due_runs(history.page, limit=20, cursor=None, now=NOW + TEN_SECONDS)
+    assert [run.id for run in found.due] == ["tick.1", "tick.0"]
+    assert [run.id for run in found.ahead] == ["tick.2"]
+
+
+def test_runs_are_shown_by_their_ids_and_what_is_ahead_in_one_line() -> None:
+    begin = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=5)
+    ahead = [queued(begin + step * TEN_SECONDS) for step in range(3, -1, -1)]
+
+    def answer(_path: str, query: Mapping[str, str]) -> object:
+        if "limit" not in query:
+            return JOB
+        start = int(query.get("cursor", "0"))
+        end = start + int(query["limit"])
+        found = [*ahead, RUN, RUN][start:end]
+        return {"items": found, "next_cursor": str(end) if end < 6 else None}
+
+    with served(answer) as api:
+        lines = duecourse(api, "runs", "list", "nightly", "--limit", "1").stdout.splitlines()
+
+    assert lines[0] == f"4 queued until {begin + 3 * TEN_SECONDS:%Y-%m-%d %H:%M:%SZ}"
+    assert [line for line in lines if "QUEUED" in line] == []
+    assert len([line for line in lines if re.match(rf"{re.escape(RUN['id'])}  2026-11-21 03:00:00Z  DEAD", line)]) == 1
+    assert lines[-1] == "more: duecourse runs list nightly --cursor 5"
+
+
+def queued(due: datetime) -> Mapping[str, object]:
+    """A run that waits for its second."""
+    at = due.isoformat()
+    return {**RUN, "id": f"nightly.{due:%Y%m%dT%H%M%SZ}", "state": "QUEUED", "occurrence": at, "due": at, "error": None}
+
+
+RULE = {"when": "all_success", "may_fail": False, "not_before": None, "only": None}
+WORKFLOW = {
+    "id": "nightly",
+    "state": "ACTIVE",
+    "schedule": None,
+    "next_occurrence": None,
+    "jobs": {
+        "extract": {"after": [], **RULE},
+        "report": {"after": ["extract"], **RULE, "when": "all_done", "only": "0 2 * * 1", "may_fail": True},
+    },
+}
+PUT = {**WORKFLOW, "dry_run": False, "created": ["extract", "nightly"], "changed": []}
+RUN_ID = "nightly.20261121T020000Z"
+
+
+def asked(answering: Answering, *arguments: str) -> Result:
+    """What a command prints of what is answered so."""
+    with served(answering) as api:
+        return duecourse(api, *arguments)
+
+
+def a_run(state: str) -> Mapping[str, Any]:
+    return {
+        "run": RUN_ID,
+        "state": state,
+        "reason": None if state == "SUCCEEDED" else "members_failed",
+        "error": None if state == "SUCCEEDED" else "failed: extract (http.500)",
+        "counts": {"ok": 1},
+        "jobs": [
+            {"id": "extract", "state": "DEAD", "reason": "not_retryable", "attempts": 2, "error": "HTTP 500"},
+            {"id": "report", "state": "WAITS", "waits_for": ["extract"], "attempts": 0},
+        ],
+    }
+
+
+def test_a_put_shows_the_graph_and_what_it_made(tmp_path: Path) -> None:
+    document = tmp_path / "nightly.json"
+    document.write_text(json.dumps({"schedule": None, "jobs": {}}))
+    shown = asked(lambda *_: PUT, "workflows", "put", "nightly", str(document))
+    assert shown.exit_code == 0, shown.output
+    for text in ("on request", "all_done", "only 0 2 * * 1 may fail", "created: extract, nightly"):
+        assert text in shown.output
+
+
+def test_a_dry_run_is_asked_for_and_said(tmp_path: Path) -> None:
+    document, queries = tmp_path / "nightly.json", dict[str, str]()
+    document.write_text("{}")
+
+    def answer(_: str, query: Mapping[str, str]) -> object:
+        queries.update(query)
+        return PUT | {"dry_run": True}
+
+    shown = asked(answer, "workflows", "put", "nightly", str(document), "--dry-run")
+    assert queries == {"dry_run": "true"}
+    assert "would be created: extract, nightly" in shown.output
+
+
+def test_a_put_that_changes_nothing_says_so(tmp_path: Path) -> None:
+    document = tmp_path / "nightly.json"
+    document.write_text("{}")
+    shown = asked(lambda *_: PUT | {"created": []}, "workflows", "put", "nightly", str(document))
+    assert "nothing has changed" in shown.output
+
+
+def test_a_document_that_is_no_json_is_refused_before_it_is_sent(tmp_path: Path) -> None:
+    document = tmp_path / "nightly.json"
+    document.write_text("{")
+    shown = asked(lambda *_: PUT, "workflows", "put", "nightly", str(document))
+    assert shown.exit_code == 2
+    assert "this is not JSON" in shown.output
+
+
+def test_a_run_is_shown_with_what_each_job_waits_for() -> None:
+    shown = asked(lambda *_: a_run("WAITING"), "workflows", "show", RUN_ID)
+    assert shown.exit_code == 0, shown.output
+    for text in ("DEAD (not_retryable)", "HTTP 500", "WAITS", "failed: extract (http.500)"):
+        assert text in shown.output
+
+
+def test_a_watch_ends_with_the_run_and_its_exit_code_says_how() -> None:
+    assert asked(lambda *_: a_run("SUCCEEDED"), "workflows", "watch", RUN_ID).exit_code == 0
+    failed = asked(lambda *_: a_run("DEAD"), "workflows", "watch", RUN_ID)
+    assert failed.exit_code == 1
+    assert f"{RUN_ID} is DEAD: failed: extract (http.500)" in failed.output
+
+
+def test_a_workflow_none_of_whose_runs_has_begun_cannot_be_watched() -> None:
+    shown = asked(lambda *_: {"items": [], "next_cursor": None}, "workflows", "watch", "nightly")
+    assert shown.exit_code == 1
+    assert "no run of nightly has begun" in shown.output
+
+
+def test_workflows_are_listed_and_printed_as_json() -> None:
+    page = {"items": [WORKFLOW], "next_cursor": None}
+    assert "nightly" in asked(lambda *_: page, "workflows", "list").output
+    assert json.loads(asked(lambda *_: page, "workflows", "list", "--json").output) == page
+
+
+def test_a_rerun_names_the_new_run() -> None:
+    made = {**RUN, "id": f"{RUN_ID}.mAbC", "state": "QUEUED"}
+    shown = told(made, "runs", "rerun", RUN_ID, "--from", "extract", "--from", "report")
+    assert shown.exit_code == 0, shown.output
+    assert f"{RUN_ID}.mAbC is QUEUED; follow it: duecourse workflows watch {RUN_ID}.mAbC" in shown.output
+
+
+def test_a_rerun_says_with_which_jobs_it_begins() -> None:
+    assert told(RUN, "runs", "rerun", RUN_ID).exit_code == 2

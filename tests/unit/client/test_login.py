@@ -1,4 +1,9 @@
-"""Tokens of an issuer: shown, renewed before they expire, asked for with a secret, and kept where nobody else reads."""
+"""Logins, tokens and signatures.
+
+- Tokens of an issuer: shown, renewed before they expire, asked for with a secret, and kept where nobody else reads.
+- Which API a client calls, and as whom.
+- How calls say who makes them: tokens, and signatures for stages behind the IAM authorizer.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +18,19 @@ from threading import Barrier
 from typing import Any
 from urllib.parse import parse_qs
 
+import click
 import httpx
 import pytest
+from botocore.credentials import Credentials
+from click.testing import CliRunner
 
+from duecourse.cli.commands.options import TOKEN, connected
+from duecourse.cli.main import main
 from duecourse.client import AsyncClient, Client, UnauthorizedError
 from duecourse.client.access import Access, access
 from duecourse.client.login import IssuedAuth, Issuer, TokenFile, TokenMemory, Tokens, TokenStore
+from duecourse.client.signing import Bearer, SigV4, needs_signature, region_of
+from tests.support.http_target import answering, http_target
 from tests.unit.client.test_client import JOB
 
 NOW = 1_800_000_000.0
@@ -275,3 +287,132 @@ def test_a_service_account_needs_no_profile() -> None:
     del environment["DUECOURSE_CLIENT_SECRET"]
     with pytest.raises(ValueError, match="is for service accounts: set DUECOURSE_CLIENT_SECRET"):
         access(environment=environment)
+
+
+PROFILES = """\
+default = "prod"
+
+[prod]
+api = "https://prod.example.com"
+
+[staging]
+api = "https://staging.example.com"
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "duecourse").mkdir()
+    (tmp_path / "duecourse" / "profiles.toml").write_text(PROFILES)
+    return {"XDG_CONFIG_HOME": str(tmp_path)}
+
+
+def test_the_environment_comes_before_the_default_profile(home: dict[str, str]) -> None:
+    assert access(environment=home) == Access("https://prod.example.com", profile="prod")
+    named = home | {"DUECOURSE_API": "https://other.example.com", "DUECOURSE_TOKEN": "t"}
+    assert access(environment=named) == Access("https://other.example.com", "t")
+
+
+def test_a_profile_that_is_asked_for_comes_before_all(home: dict[str, str]) -> None:
+    named = home | {"DUECOURSE_API": "https://other.example.com"}
+    assert access("staging", named).api == "https://staging.example.com"
+    assert access(environment=named | {"DUECOURSE_PROFILE": "staging"}).api == "https://staging.example.com"
+
+
+def test_what_is_missing_is_said(home: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no profile test with an api"):
+        access("test", home)
+    with pytest.raises(ValueError, match="set DUECOURSE_API, or write a profile"):
+        access(environment={"XDG_CONFIG_HOME": str(tmp_path / "nowhere")})
+
+
+def test_a_file_that_is_none_is_named(home: dict[str, str]) -> None:
+    Path(home["XDG_CONFIG_HOME"], "duecourse", "profiles.toml").write_text("[prod")
+    with pytest.raises(ValueError, match=r"profiles\.toml cannot be read"):
+        access(environment=home)
+
+
+API = "https://abc123.execute-api.eu-central-1.amazonaws.com"
+CHINA = "https://abc123.execute-api.cn-north-1.amazonaws.com.cn"
+
+
+@pytest.mark.parametrize(
+    ("api", "needed"),
+    [
+        (API, True),
+        (CHINA, True),
+        ("https://abc.execute-api.amazonaws.com.evil.example", False),
+        ("http://127.0.0.1:4599/_aws/execute-api/abc", False),
+        ("https://jobs.example", False),
+    ],
+)
+def test_only_the_addresses_of_api_gateway_are_signed_by_themselves(api: str, needed: bool) -> None:
+    assert needs_signature(api) is needed
+
+
+def test_the_region_is_read_from_the_address() -> None:
+    assert region_of(API) == "eu-central-1"
+    assert region_of(CHINA) == "cn-north-1"
+    assert region_of("https://jobs.example") is None
+
+
+def test_every_call_is_signed_for_the_api_and_its_region() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={"items": [], "next_cursor": None})
+
+    auth = SigV4(Credentials("AKIDEXAMPLE", "secret", "token"), "eu-central-1")
+    Client(API, auth=auth, transport=httpx.MockTransport(answer)).list_jobs(limit=5, cursor="a b")
+
+    authorization = seen[0].headers["authorization"]
+    assert authorization.startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
+    assert "/eu-central-1/execute-api/aws4_request" in authorization
+    assert "SignedHeaders=host;x-amz-date;x-amz-security-token" in authorization
+    assert seen[0].headers["x-amz-security-token"] == "token"
+
+
+def seen_headers(**environment: str) -> list[httpx.Headers]:
+    """What a command sends, with a transport in the place of the network."""
+    with http_target(answering(200, b'{"items": [], "next_cursor": null}')) as server:
+        runner = CliRunner(env={"DUECOURSE_API": server.url("").rstrip("/"), **environment})
+        done = runner.invoke(main, ["jobs", "list"])
+        assert done.exit_code == 0, done.output
+        return [httpx.Headers(seen.headers) for seen in server.seen]
+
+
+def test_a_token_is_shown_with_each_call() -> None:
+    (headers,) = seen_headers(DUECOURSE_TOKEN="aaa.bbb.ccc")
+    assert headers["authorization"] == "Bearer aaa.bbb.ccc"
+
+
+def test_without_one_nothing_is_shown_to_an_address_of_ones_own() -> None:
+    (headers,) = seen_headers()
+    assert "authorization" not in headers
+
+
+def test_the_address_of_api_gateway_is_not_signed_where_a_token_is_shown() -> None:
+    with click.Context(click.Command("list")) as context:
+        context.meta[TOKEN] = "aaa.bbb.ccc"
+        with connected(API, None) as client:
+            assert isinstance(client, Client)  # no AWS credentials were looked for
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--sign", "--token", "aaa.bbb.ccc"], "leave out --sign, or --token"),
+        (["--token", "two words"], "the token is none"),
+        (["--token", "line\nbreak"], "the token is none"),
+    ],
+)
+def test_a_token_that_cannot_be_used_is_refused_without_being_repeated(arguments: list[str], said: str) -> None:
+    done = CliRunner().invoke(main, ["jobs", "list", "--api", API, *arguments])
+    assert done.exit_code == 2
+    assert said in done.output
+    assert arguments[-1] not in done.output
+
+
+def test_a_token_is_not_shown_when_the_client_is_printed() -> None:
+    assert "secret" not in repr(Bearer("secret")) + str(vars(Client(API, auth=Bearer("secret"))))

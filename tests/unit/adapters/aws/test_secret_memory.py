@@ -1,15 +1,25 @@
-"""How long a secret is remembered, and that many who ask at once make one request."""
+"""What is fetched from a store and remembered: secrets and tasks.
+
+- How long a secret is remembered, and that many who ask at once make one request.
+- Named targets in the Parameter Store.
+"""
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
+import orjson
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from duecourse.adapters.aws.secrets import SecretMemory
-from duecourse.ports import SecretsUnavailableError
+from duecourse.adapters.aws.tasks import SsmTasks, TaskError, task_of
+from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
+from duecourse.ports import RegisteredTask, SecretsUnavailableError, TasksUnavailableError
 from duecourse.testing.clock import SettableClock
+from tests.support.aws_targets import refusal
 
 
 class Store:
@@ -44,7 +54,7 @@ def test_a_secret_is_believed_for_a_minute(memory, clock):
     assert memory.get("key", store.fetch) == "new"
 
 
-def test_that_there_is_none_is_believed_for_five_seconds(memory, clock):
+def test_a_missing_secret_is_believed_for_five_seconds(memory, clock):
     store = Store()
     assert memory.get("key", store.fetch) is None
     store.secrets["key"] = "added"
@@ -108,3 +118,131 @@ def test_two_who_ask_at_once_get_the_same_answer_and_hinder_nobody_else(memory, 
 def test_nothing_secret_shows_when_it_is_printed(memory):
     memory.get("key", Store(key="s3cr3t").fetch)
     assert "s3cr3t" not in repr(vars(memory))
+
+
+INVOICE = orjson.dumps(
+    {"target": {"type": "lambda", "function": "send-invoice"}, "defaults": {"timeout_seconds": 60}}
+).decode()
+
+
+class Ssm:
+    """The Parameter Store, counting how often it is asked."""
+
+    def __init__(self, **values: str) -> None:
+        self.values = {f"/duecourse/dev/tasks/{name}": value for name, value in values.items()}
+        self.problem: Exception | None = None
+        self.asked: list[str] = []
+
+    def get_parameter(self, **request: str):
+        name = request["Name"]
+        self.asked.append(name)
+        if self.problem is not None:
+            raise self.problem
+        if name not in self.values:
+            raise refusal("ParameterNotFound", 400)
+        return {"Parameter": {"Value": self.values[name]}}
+
+
+@pytest.fixture
+def ssm() -> Ssm:
+    return Ssm(invoice=INVOICE)
+
+
+@pytest.fixture
+def tasks(ssm, clock) -> SsmTasks:
+    return SsmTasks(ssm, "dev", clock)
+
+
+def test_a_task_is_its_target_and_its_defaults(tasks):
+    assert tasks.get("invoice") == RegisteredTask(LambdaTarget("send-invoice"), {"timeout_seconds": 60})
+
+
+def test_defaults_may_be_left_out():
+    task = task_of('{"target": {"type": "http", "url": "https://example.test/", "headers": {"A": "b"}}}')
+    assert task == RegisteredTask(HttpTarget("https://example.test/", headers=(("A", "b"),)), {})
+
+
+def test_a_task_is_believed_for_a_minute(tasks, ssm, clock):
+    tasks.get("invoice")
+    clock.advance(59.9)
+    tasks.get("invoice")
+    assert len(ssm.asked) == 1
+    clock.advance(0.1)
+    ssm.values["/duecourse/dev/tasks/invoice"] = '{"target": {"type": "sqs", "queue": "invoices"}}'
+    assert tasks.get("invoice").target.queue == "invoices"
+
+
+def test_a_missing_task_is_believed_for_five_seconds(tasks, ssm, clock):
+    assert tasks.get("later") is None
+    ssm.values["/duecourse/dev/tasks/later"] = INVOICE
+    clock.advance(4.9)
+    assert tasks.get("later") is None
+    clock.advance(0.1)
+    assert tasks.get("later") is not None
+
+
+@pytest.mark.parametrize("name", ["", "../secrets/acme/key", "a/b", "a" * 65, "ünicode", "a b"])
+def test_a_name_that_no_task_has_leads_into_no_other_parameter(tasks, ssm, name):
+    assert tasks.get(name) is None
+    assert ssm.asked == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nonsense",
+        "[]",
+        "null",
+        "{}",
+        '{"target": null}',
+        '{"target": {"type": "carrier-pigeon"}}',
+        '{"target": {"type": "lambda"}}',
+        '{"target": {"type": "sqs", "queue": "q", "colour": "red"}}',
+        '{"target": {"type": "task", "name": "invoice"}}',
+        '{"target": {"type": "sqs", "queue": "q"}, "defaults": 3}',
+    ],
+)
+def test_what_cannot_be_read_as_a_task_is_as_good_as_none_and_the_log_says_so(tasks, ssm, caplog, text):
+    with pytest.raises(TaskError):
+        task_of(text)
+    ssm.values["/duecourse/dev/tasks/broken"] = text
+    with caplog.at_level(logging.ERROR):
+        assert tasks.get("broken") is None
+    assert [record.task for record in caplog.records] == ["broken"]
+
+
+@pytest.mark.parametrize(
+    "problem", [refusal("ThrottlingException", 400), EndpointConnectionError(endpoint_url="https://ssm.test")]
+)
+def test_where_ssm_does_not_answer_what_was_known_last_goes_on_holding(tasks, ssm, clock, problem):
+    known = tasks.get("invoice")
+    ssm.problem = problem
+    clock.advance(3600)
+    assert tasks.get("invoice") == known
+    assert tasks.get("invoice") == known
+    assert len(ssm.asked) == 2
+
+
+def test_where_nothing_was_known_that_is_an_error_and_no_no(tasks, ssm, clock):
+    ssm.problem = refusal("ThrottlingException", 400)
+    with pytest.raises(TasksUnavailableError):
+        tasks.get("invoice")
+    ssm.problem = None
+    assert tasks.get("invoice") is not None
+
+
+def test_no_more_than_some_hundred_are_remembered(tasks, ssm):
+    for number in range(257):
+        tasks.get(f"t{number}")
+    tasks.get("t256")
+    assert len(ssm.asked) == 257
+    tasks.get("t0")
+    assert len(ssm.asked) == 258
+
+
+def test_the_parameter_store_understands_it(mocked, clock):
+    ssm = mocked.get("ssm")
+    ssm.put_parameter(Name="/duecourse/dev/tasks/invoice", Value=INVOICE, Type="String")
+    tasks = SsmTasks(ssm, "dev", clock)
+    assert tasks.get("invoice") is not None
+    assert tasks.get("refund") is None

@@ -1,6 +1,17 @@
-"""What a request to AWS that went wrong makes of an attempt."""
+"""Errors of AWS, roles, and formats of messages.
+
+- What a request to AWS that went wrong makes of an attempt.
+- Roles in whose name jobs call AWS.
+- What is sent to queues and topics.
+"""
 
 from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from botocore.exceptions import (
@@ -16,12 +27,16 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from duecourse.adapters.targets.aws.aws_call import attempted, refusal, wait_of
-from duecourse.domain.targets.targets import Failed, Returned, SqsTarget
+from duecourse.adapters.targets.aws.aws_call import Roles, attempted, refusal, wait_of
+from duecourse.adapters.targets.http.connection import Deadline
+from duecourse.adapters.targets.invocation import message_text
+from duecourse.domain.targets.targets import AwsTarget, Failed, Returned, SnsTarget, SqsTarget
 from duecourse.domain.targets.template import TemplateError
-from tests.support.aws_targets import TOKEN, a_waiting_call
+from duecourse.testing.clock import SettableClock
+from tests.support.aws_targets import ARNS, TOKEN, Service, a_waiting_call
 from tests.support.aws_targets import refusal as refused
-from tests.support.calls import a_call
+from tests.support.calls import a_call, a_run
+from tests.support.varied import varied
 
 TARGET = SqsTarget("orders")
 
@@ -146,3 +161,122 @@ def test_the_token_is_never_told_not_even_where_the_text_is_cut(clock, before):
 def test_nor_in_a_result(clock):
     outcome = attempted("x", a_waiting_call(TARGET), clock, lambda _: Returned({"a": [f"Bearer {TOKEN}"], "b": 1}))
     assert outcome == Returned({"a": ["Bearer ***"], "b": 1})
+
+
+NOW = 1_795_243_620.0
+ROLES_TARGET = AwsTarget("sqs", "SendMessage", {}, "duecourse-target-sender")
+
+
+def answer(number: int, lifetime: float = 3600) -> dict:
+    return {
+        "Credentials": {
+            "AccessKeyId": f"ASIA{number}",
+            "SecretAccessKey": "secret",
+            "SessionToken": "token",
+            "Expiration": datetime.fromtimestamp(NOW + lifetime, UTC),
+        }
+    }
+
+
+@pytest.fixture
+def sts() -> Service:
+    return Service(answer(1))
+
+
+@pytest.fixture
+def time() -> SettableClock:
+    return SettableClock(NOW)
+
+
+@pytest.fixture
+def roles(sts, time) -> Roles:
+    return Roles(time, sts.client_for, ARNS)
+
+
+def assume(roles, call=None, role=ROLES_TARGET.role, seconds=5):
+    return roles.assume(role, call or a_call(ROLES_TARGET), Deadline(seconds))
+
+
+def test_the_role_is_one_of_the_stages_account_and_the_session_is_named_after_tenant_and_job(roles, sts):
+    assert assume(roles).access_key_id == "ASIA1"
+    assert sts.asked == [
+        {
+            "RoleArn": "arn:aws:iam::123456789012:role/duecourse-target-sender",
+            "RoleSessionName": "acme.nightly",
+        }
+    ]
+
+
+def test_other_partitions_have_arns_of_their_own(sts, time):
+    assume(Roles(time, sts.client_for, replace(ARNS, partition="aws-cn")))
+    assert sts.asked[0]["RoleArn"].startswith("arn:aws-cn:iam::")
+
+
+def test_credentials_serve_until_five_minutes_before_they_expire(roles, sts, time):
+    first = assume(roles)
+    time.advance(3299)
+    assert assume(roles) == first
+    assert len(sts.asked) == 1
+    time.advance(1)
+    sts.answer = answer(2, 7200)
+    assert assume(roles).access_key_id == "ASIA2"
+    assert len(sts.asked) == 2
+
+
+def test_roles_and_jobs_share_no_credentials(roles, sts):
+    assume(roles)
+    assume(roles, role="duecourse-target-other")
+    assume(roles, replace(a_call(ROLES_TARGET), run=a_run(job_id="other")))
+    assert len(sts.asked) == 3
+
+
+def test_credentials_that_a_service_refused_are_not_used_again(roles, sts):
+    assume(roles)
+    roles.forget(ROLES_TARGET.role, a_call(ROLES_TARGET))
+    roles.forget("never-heard-of", a_call(ROLES_TARGET))
+    assume(roles)
+    assert len(sts.asked) == 2
+
+
+def test_the_longest_session_name_begins_with_the_tenant(roles, sts):
+    call = replace(a_call(ROLES_TARGET), run=varied(a_run(job_id="j" * 64), tenant="t" * 60))
+    assume(roles, call)
+    assert sts.asked[0]["RoleSessionName"] == "t" * 60 + ".jjj"
+
+
+def test_sts_is_waited_for_no_longer_than_the_call_may_take(roles, sts):
+    assume(roles, seconds=3)
+    assume(roles, role="duecourse-target-other", seconds=300)
+    assert sts.waits == [3, 10]
+
+
+def test_no_more_than_some_hundred_are_kept(roles, sts):
+    for number in range(257):
+        assume(roles, role=f"duecourse-target-{number}")
+    assume(roles, role="duecourse-target-256")
+    assert len(sts.asked) == 257
+    assume(roles, role="duecourse-target-0")
+    assert len(sts.asked) == 258
+
+
+def test_sts_understands_the_request(mocked, clock):
+    credentials = assume(Roles(clock, partial(mocked.calling, "sts"), ARNS))
+    assert credentials.access_key_id
+    assert credentials.expires_at > 0
+
+
+ALLOWED = re.compile("[\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
+"""The characters of a message (Amazon SQS API Reference, "SendMessage")."""
+
+
+@pytest.mark.parametrize("target", [SqsTarget("work"), SnsTarget("news")])
+@pytest.mark.parametrize(
+    "payload",
+    ["\ufffe", {"\uffff": ["a\uffffb\ufffe", r"\ufffe", "\\\uffff"]}, "\0\x1f\x7f\x85\u2028", "\U0001fffe\U0010ffff"],
+)
+def test_a_message_holds_no_character_that_is_refused_and_reads_as_the_payload_was(
+    target: SqsTarget | SnsTarget, payload: object
+) -> None:
+    text = message_text(a_call(target, payload=payload))
+    assert ALLOWED.fullmatch(text)
+    assert json.loads(text)["payload"] == payload

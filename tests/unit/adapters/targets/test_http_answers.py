@@ -1,13 +1,24 @@
-"""What an HTTP target's answer makes of an attempt."""
+"""Calls of HTTP targets: connections and answers.
+
+- What an HTTP target's answer makes of an attempt.
+- Where an HTTP call goes, and where it does not.
+- Certificates are checked against the host's name although the connection goes to a pinned address.
+"""
 
 from __future__ import annotations
+
+import socket
+import ssl
+from threading import Event
 
 import orjson
 import pytest
 
+from duecourse.adapters.targets.http.http import HttpCaller, system_trust
 from duecourse.adapters.targets.invocation import READ_BYTES
 from duecourse.domain.jobs.job import RetryPolicy
 from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
+from tests.support.authority import Authority
 from tests.support.calls import a_call
 from tests.support.http_target import Behaviour, answering, http_target, writing
 
@@ -269,3 +280,214 @@ def test_an_answer_that_does_not_come_to_its_end_is_not_read_for_ever(outcome_of
     assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("connection", True)
     assert "does not come to its end" in outcome.error
+
+
+class Names:
+    """A resolver that knows these addresses for every name, and counts."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.addresses = list(addresses)
+        self.asked: list[str] = []
+
+    def __call__(self, host: str, port: int) -> list[str]:
+        self.asked.append(host)
+        return self.addresses
+
+
+def test_a_name_is_resolved_once_and_the_call_goes_to_that_address(clock, secrets):
+    names = Names("127.0.0.1")
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(host="Customer.Test"))
+        outcome = HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
+    assert isinstance(outcome, Returned)
+    assert names.asked == ["customer.test"]
+    assert server.seen[0].headers["Host"] == f"customer.test:{server.port}"
+
+
+def test_a_name_beyond_ascii_is_asked_for_in_its_encoded_form(clock, secrets):
+    names = Names("127.0.0.1")
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(host="bücher.test"))
+        HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
+    assert names.asked == ["xn--bcher-kva.test"]
+
+
+def test_an_address_that_refuses_is_followed_by_the_next(clock, secrets):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(host="customer.test"))
+        names = Names("127.0.0.2", "127.0.0.1")  # nobody listens on the first
+        outcome = HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
+    assert isinstance(outcome, Returned)
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ["127.0.0.1"],
+        ["10.0.0.7"],
+        ["169.254.169.254"],
+        ["fd00:ec2::254"],
+        ["::1"],
+        ["::ffff:127.0.0.1"],
+        ["::ffff:169.254.169.254"],
+        ["64:ff9b::a9fe:a9fe"],
+        ["93.184.216.34", "10.0.0.7"],
+    ],
+)
+def test_a_name_with_any_address_that_is_not_public_is_not_called(clock, secrets, addresses):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(host="rebinding.test"))
+        outcome = HttpCaller(clock, private=False, secrets=secrets, resolve=Names(*addresses)).call(
+            a_call(target), target
+        )
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
+    assert "not public" in outcome.error
+    assert outcome.code == "address_refused"
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "127.1", "0x7f000001", "0"])
+def test_the_own_machine_is_not_called_however_it_is_written(clock, secrets, host):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(host=host))
+        outcome = HttpCaller(clock, private=False, secrets=secrets).call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
+    assert server.seen == []
+
+
+def test_a_proxy_of_the_environment_is_not_used(http, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url())
+        assert isinstance(http.call(a_call(target), target), Returned)
+
+
+def test_a_refused_connection_is_worth_a_retry(http):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, but nobody listens
+        target = HttpTarget(f"http://127.0.0.1:{taken.getsockname()[1]}/secret?key=abc")
+        outcome = http.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+    assert "connection refused" in outcome.error
+    assert outcome.code == "connection"
+    assert "secret" not in outcome.error
+    assert "abc" not in outcome.error
+
+
+def test_a_name_that_nobody_knows_is_worth_a_retry(clock, secrets):
+    def unknown(host: str, port: int) -> list[str]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    target = HttpTarget("https://nowhere.test/")
+    outcome = HttpCaller(clock, private=False, secrets=secrets, resolve=unknown).call(a_call(target), target)
+    assert outcome == Failed("POST https://nowhere.test: its host's name could not be resolved", code="connection")
+
+
+def test_a_resolver_that_hangs_is_not_waited_for_beyond_the_deadline(clock, secrets):
+    released = Event()
+
+    def hanging(host: str, port: int) -> list[str]:
+        released.wait()
+        return []
+
+    target = HttpTarget("https://slow.test/")
+    outcome = HttpCaller(clock, private=False, secrets=secrets, resolve=hanging).call(
+        a_call(target, timeout_seconds=0.1), target
+    )
+    released.set()
+    assert outcome == Failed("POST https://slow.test gave no full answer within 0.1 s", code="timeout")
+
+
+def test_a_server_that_does_not_read_is_not_waited_for_beyond_the_deadline(http):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        target = HttpTarget(f"http://127.0.0.1:{listening.getsockname()[1]}/")
+        outcome = http.call(a_call(target, payload="x" * 20_000_000, timeout_seconds=0.2), target)
+    assert isinstance(outcome, Failed)
+    assert "within 0.2 s" in outcome.error
+
+
+def test_without_time_left_nothing_is_sent(http):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url())
+        outcome = http.call(a_call(target, timeout_seconds=0), target)
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+    assert server.seen == []
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+@pytest.fixture
+def https(clock, secrets, authority):
+    """Every name stands at 127.0.0.1, and the test's authority is trusted."""
+    return HttpCaller(
+        clock, private=True, secrets=secrets, resolve=lambda host, port: ["127.0.0.1"], trust=authority.trusted
+    )
+
+
+def test_the_right_name_is_accepted_and_indicated(https, authority, tmp_path):
+    indicated = []
+    tls = authority.server("customer.test", tmp_path)
+    tls.sni_callback = lambda sock, name, context: indicated.append(name)
+    with http_target(answering(200), tls) as server:
+        target = HttpTarget(f"https://customer.test:{server.port}/")
+        assert https.call(a_call(target), target) == Returned({"status": 200, "body": None})
+    assert indicated == ["customer.test"]
+
+
+def test_a_certificate_of_another_name_is_refused(https, authority, tmp_path):
+    with http_target(answering(200), authority.server("somebody-else.test", tmp_path)) as server:
+        target = HttpTarget(f"https://customer.test:{server.port}/")
+        outcome = https.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert "certificate was not accepted" in outcome.error
+    assert outcome.code == "tls"
+    assert server.seen == []
+
+
+def test_a_certificate_for_the_name_does_not_do_for_the_address(https, authority, tmp_path):
+    with http_target(answering(200), authority.server("customer.test", tmp_path)) as server:
+        target = HttpTarget(f"https://127.0.0.1:{server.port}/")
+        outcome = https.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert server.seen == []
+
+
+def test_an_expired_certificate_is_refused(https, authority, tmp_path):
+    with http_target(answering(200), authority.server("customer.test", tmp_path, days=-1)) as server:
+        target = HttpTarget(f"https://customer.test:{server.port}/")
+        outcome = https.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert "expired" in outcome.error
+
+
+def test_an_authority_that_nobody_knows_is_refused(clock, secrets, authority, tmp_path):
+    stranger = HttpCaller(clock, private=True, secrets=secrets, resolve=lambda host, port: ["127.0.0.1"])
+    with http_target(answering(200), authority.server("customer.test", tmp_path)) as server:
+        target = HttpTarget(f"https://customer.test:{server.port}/")
+        outcome = stranger.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert "certificate was not accepted" in outcome.error
+    assert outcome.code == "tls"
+    assert server.seen == []
+
+
+def test_a_server_without_tls_is_a_failed_connection(https):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(f"https://customer.test:{server.port}/")
+        outcome = https.call(a_call(target, timeout_seconds=0.3), target)
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+
+
+def test_the_systems_authorities_are_found():
+    context = system_trust()
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.check_hostname

@@ -1,16 +1,33 @@
-"""What an HTTP target is sent."""
+"""Requests to HTTP targets, their secrets and signatures.
+
+- What an HTTP target is sent.
+- Templates and secrets in what an HTTP target is sent, and what of them is never told.
+- HTTP calls that are signed.
+- Secrets are struck out in time that is bounded, whatever they are and whatever a target answers.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
+from threading import Event
+from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from duecourse.adapters.targets.http.connection import Deadline
+from duecourse.adapters.targets.http.http import HttpCaller, request_of
+from duecourse.adapters.targets.invocation import MAX_FORMS_BYTES, READ_BYTES, Automaton, Redaction, excerpt
 from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from duecourse.version import VERSION
-from tests.support.calls import a_call
-from tests.support.http_target import answering, http_target
+from duecourse.webhooks import WebhookError, verify
+from tests.support.calls import a_call, a_run
+from tests.support.http_target import Behaviour, answering, http_target
 from tests.support.varied import varied
 
 
@@ -165,3 +182,380 @@ def test_a_request_that_would_be_too_large_is_not_made_and_not_tried_again(http)
         assert isinstance(outcome, Failed)
         assert (outcome.code, outcome.retryable) == ("template_too_large", False)
         assert arns in outcome.error
+
+
+SECRET = 's3c/r3t "kéy"'
+TOKEN = "dc1.acme.1.AbCdEfGhIjKlMnOp"
+HEADERS = (("Authorization", "Bearer {{secret:api-key}}"),)
+
+
+@pytest.fixture
+def api_key(secrets):
+    """A tenant's secret."""
+    secrets.known["acme", "api-key"] = SECRET
+    return SECRET
+
+
+@pytest.fixture
+def outcome_of(http, api_key):
+    """Call a server that behaves like this, with the secret and a callback token."""
+
+    def call(behaviour: Behaviour, headers=HEADERS, **fields):
+        with http_target(behaviour) as server:
+            target = HttpTarget(server.url(), headers=headers)
+            return http.call(replace(a_call(target, **fields), token=TOKEN), target)
+
+    return call
+
+
+def test_headers_and_payload_are_templates(http):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=(("X-Report", "{{job_id}}/{{ date }}"),))
+        payload = {"week": "{{week}}", "{{week}}": ["{{run_id}}#{{attempt}}", 7, r"\{{week\}}"]}
+        http.call(a_call(target, payload=payload, attempt=2), target)
+    (seen,) = server.seen
+    assert seen.headers["X-Report"] == "nightly/2026-11-21"
+    run = "nightly.20261121T064700Z#2"
+    assert orjson.loads(seen.body) == {"week": "2026-W47", "{{week}}": [run, 7, "{{week}}"]}
+
+
+def test_a_payload_of_text_is_a_template_too(http):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=(("Content-Type", "text/plain"),))
+        http.call(a_call(target, payload="week={{week}}&key={{idempotency_key}}"), target)
+    assert server.seen[0].body == b"week=2026-W47&key=key-1"
+
+
+def test_the_url_is_no_template(http):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url("/{{week}}"))
+        http.call(a_call(target), target)
+    assert server.seen[0].path == "/%7B%7Bweek%7D%7D"
+
+
+def test_a_run_that_waits_for_its_callback_hands_its_token_over(http):
+    with http_target(answering(202)) as server:
+        target = HttpTarget(server.url(), headers=(("X-Token", "{{callback_token}}"),))
+        http.call(replace(a_call(target, payload=["{{callback_token}}"]), token=TOKEN), target)
+    (seen,) = server.seen
+    assert (seen.headers["X-Duecourse-Token"], seen.headers["X-Token"]) == (TOKEN, TOKEN)
+    assert orjson.loads(seen.body) == [TOKEN]
+
+
+def test_a_run_that_does_not_wait_has_no_token(http):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url())
+        http.call(a_call(target), target)
+    assert "X-Duecourse-Token" not in server.seen[0].headers
+
+
+@pytest.mark.parametrize(
+    ("target", "payload", "words"),
+    [
+        (HttpTarget("http://127.0.0.1:9/"), {"a": ["{{weak}}"]}, "payload: {{weak}} is unknown"),
+        (HttpTarget("http://127.0.0.1:9/"), "{{callback_token}}", "payload: {{callback_token}} may not be used"),
+        (HttpTarget("http://127.0.0.1:9/"), "{{secret:api-key}}", "payload: {{secret:api-key}} may not be used"),
+        (HttpTarget("http://127.0.0.1:9/", headers=(("X-A", "}}"),)), None, "header X-A: }} at character 1"),
+    ],
+)
+def test_a_template_that_cannot_be_rendered_is_refused_for_good(http, target, payload, words):
+    outcome = http.call(a_call(target, payload=payload), target)
+    assert isinstance(outcome, Failed)
+    assert (outcome.retryable, outcome.code) == (False, "bad_template")
+    assert words in outcome.error
+
+
+def test_a_secret_is_fetched_for_the_runs_own_tenant_and_once_a_call(http, secrets, api_key):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=(*HEADERS, ("X-Key", "{{secret:api-key}}")))
+        assert isinstance(http.call(a_call(target), target), Returned)
+    seen = server.seen[0].headers
+    assert (seen["Authorization"], seen["X-Key"]) == (f"Bearer {SECRET}", SECRET)
+    assert secrets.asked == [("acme", "api-key")]
+
+
+def test_a_secret_in_a_header_that_is_not_the_jobs_is_not_even_fetched(http, secrets):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=(("Idempotency-Key", "{{secret:api-key}}"),))
+        assert isinstance(http.call(a_call(target), target), Returned)
+    assert secrets.asked == []
+
+
+def test_a_secret_that_nobody_knows_is_a_failure_for_good_and_nothing_is_sent(http):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=HEADERS)
+        outcome = http.call(a_call(target), target)
+    assert outcome == Failed("there is no secret named api-key", retryable=False, code="secret_unknown")
+    assert server.seen == []
+
+
+def test_a_store_of_secrets_that_is_down_is_worth_a_retry(http, secrets):
+    secrets.down = "ThrottlingException"
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=HEADERS)
+        outcome = http.call(a_call(target), target)
+    text = "secret api-key could not be fetched (ThrottlingException)"
+    assert outcome == Failed(text, retryable=True, code="secrets_unavailable")
+    assert server.seen == []
+
+
+def test_a_store_of_secrets_that_hangs_is_not_waited_for_beyond_the_deadline(clock):
+    released = Event()
+
+    class Hanging:
+        def get(self, tenant: str, name: str) -> str:
+            released.wait()
+            return ""
+
+    target = HttpTarget("http://127.0.0.1:9/", headers=HEADERS)
+    outcome = HttpCaller(clock, private=True, secrets=Hanging()).call(a_call(target, timeout_seconds=0.1), target)
+    released.set()
+    assert outcome == Failed("secret api-key was not fetched in time", retryable=True, code="secrets_unavailable")
+
+
+@pytest.mark.parametrize(
+    "smuggled", ["abc\r\nX-Admin: yes", "abc\nX-Admin: yes", "abc\r\n\r\nGET / HTTP/1.1", "a\x00b"]
+)
+def test_a_secret_cannot_bring_a_header_of_its_own(http, secrets, smuggled):
+    secrets.known["acme", "api-key"] = smuggled
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=HEADERS)
+        outcome = http.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert (outcome.retryable, outcome.code) == (False, "bad_request")
+    assert "header Authorization: line breaks" in outcome.error
+    assert "abc" not in outcome.error
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("name", ["a\r\nX-Admin: yes", "a\nb", "\u2028", "€"])
+def test_a_jobs_name_cannot_bring_a_header_of_its_own(http, name):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=(("X-Job", "{{job_name}}"),))
+        call = a_call(target)
+        outcome = http.call(replace(call, job=replace(call.job, name=name)), target)
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
+    assert server.seen == []
+
+
+def test_what_a_value_contains_is_not_read_as_a_template(http, secrets, api_key):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=(("X-Job", "{{job_name}}"),))
+        call = a_call(target)
+        http.call(replace(call, job=replace(call.job, name="{{secret:api-key}}")), target)
+    assert server.seen[0].headers["X-Job"] == "{{secret:api-key}}"
+    assert secrets.asked == []
+
+
+ECHOES = [
+    SECRET,
+    f"key={SECRET}!",
+    "s3c%2Fr3t%20%22k%C3%A9y%22",
+    "s3c/r3t+%22k%C3%A9y%22".replace("/", "%2F"),
+    r"s3c\/r3t \"k\u00e9y\"",
+    r"s3c/r3t \"kéy\"",
+    "s3c/r3t &quot;kéy&quot;",
+    TOKEN,
+]
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+@pytest.mark.parametrize("status", [200, 422])
+def test_a_target_that_echoes_secret_or_token_does_not_get_them_into_the_record(outcome_of, echo, status):
+    outcome = outcome_of(answering(status, f"you sent {echo} here".encode(), Content_Type="text/html"))
+    assert "you sent " in str(outcome)
+    assert "***" in str(outcome)
+    assert not any(part in str(outcome) for part in ("s3c", "r3t", "AbCdEf"))
+
+
+def test_an_echo_in_latin_1_as_headers_travel_is_found_too(outcome_of):
+    outcome = outcome_of(answering(200, SECRET.encode("latin-1")))
+    assert outcome == Returned({"status": 200, "body": "***"})
+
+
+def test_in_a_json_answer_secrets_vanish_wherever_they_stand_and_the_rest_stays(outcome_of, secrets):
+    secrets.known["acme", "pin"] = "73219"
+    headers = (*HEADERS, ("X-Pin", "{{secret:pin}}"))
+    said = {SECRET: [f"<{SECRET}>", {"token": TOKEN, "pin": 73219, "n": 7, "on": True, "no": None, "x": 1.5}]}
+    outcome = outcome_of(answering(200, orjson.dumps(said), Content_Type="application/json"), headers)
+    shown = {"***": ["<***>", {"token": "***", "pin": "***", "n": 7, "on": True, "no": None, "x": 1.5}]}
+    assert outcome == Returned({"status": 200, "body": shown})
+
+
+def test_escapes_do_not_hide_a_secret_in_a_json_answer(outcome_of):
+    escaped = "".join(f"\\u{ord(char):04X}" for char in SECRET)
+    outcome = outcome_of(answering(200, f'["{escaped}"]'.encode(), Content_Type="application/json"))
+    assert outcome == Returned({"status": 200, "body": ["***"]})
+
+
+def test_an_echo_at_the_edge_of_what_is_read_is_not_kept_in_part(outcome_of):
+    start = READ_BYTES - 5
+    outcome = outcome_of(answering(200, b"x" * start + SECRET.encode() * 2))
+    assert outcome == Returned({"status": 200, "body": "x" * start, "truncated": True})
+
+
+def test_a_secret_of_several_words_is_hidden_word_by_word(outcome_of, secrets):
+    secrets.known["acme", "api-key"] = "Basic dXNlcjpwYXNz"
+    outcome = outcome_of(answering(200, b"got dXNlcjpwYXNz"), (("Authorization", "{{secret:api-key}}"),))
+    assert outcome == Returned({"status": 200, "body": "got ***"})
+
+
+def test_what_the_run_is_called_is_no_secret_even_in_a_header(outcome_of):
+    headers = (("X-Run", "{{run_id}}"), ("X-Key", "literal-key"))
+    outcome = outcome_of(answering(422, b"run nightly.20261121T064700Z has no literal-key"), headers)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.endswith("run nightly.20261121T064700Z has no ***")
+
+
+def test_a_request_does_not_show_its_secrets_when_it_is_printed(secrets, api_key):
+    target = HttpTarget("https://example.test/hook", headers=HEADERS)
+    call = replace(a_call(target, payload={"pass": "word"}), run=a_run(), token=TOKEN)
+    request = request_of(call, target, secrets, Deadline(5), now=0)
+    assert SECRET in request.secrets
+    assert SECRET not in repr(request)
+    assert "s3c" not in repr(request)
+    assert TOKEN not in repr(request)
+    assert "word" not in repr(request)
+
+
+SIGNED_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+@pytest.fixture
+def known(secrets):
+    """The tenant's secrets, with the one to sign with."""
+    secrets.known["acme", "hook"] = SIGNED_SECRET
+    return secrets
+
+
+@pytest.mark.parametrize(("method", "payload"), [("POST", {"n": "{{job_id}}"}), ("GET", None), ("DELETE", None)])
+def test_a_receiver_can_tell_that_a_call_is_ours_as_it_was_sent_and_recent(http, clock, known, method, payload):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), method, sign="hook")
+        outcome = http.call(a_call(target, payload=payload, idempotency_key="acme/nightly.1"), target)
+    assert isinstance(outcome, Returned)
+    (seen,) = server.seen
+    assert verify(seen.headers, seen.body, SIGNED_SECRET, now=clock.now()) == "acme/nightly%2E1"
+    with pytest.raises(WebhookError):
+        verify(seen.headers, seen.body + b" ", SIGNED_SECRET, now=clock.now())
+
+
+def test_the_id_is_the_same_on_every_attempt(http, known):
+    with http_target(answering(500)) as server:
+        target = HttpTarget(server.url(), sign="hook")
+        for attempt in (1, 2):
+            http.call(a_call(target, attempt=attempt), target)
+    first, second = server.seen
+    assert first.headers["webhook-id"] == second.headers["webhook-id"] == "key-1"
+
+
+def test_a_job_cannot_put_headers_of_a_signature_in_the_place_of_ours(http, clock, known):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=(("Webhook-Id", "mine"), ("webhook-more", "mine")), sign="hook")
+        http.call(a_call(target), target)
+        unsigned = HttpTarget(server.url(), headers=(("Webhook-Id", "mine"),))
+        http.call(a_call(unsigned), unsigned)
+    signed, plain = server.seen
+    assert "mine" not in signed.headers.values()
+    assert verify(signed.headers, signed.body, SIGNED_SECRET, now=clock.now()) == "key-1"
+    assert plain.headers["Webhook-Id"] == "mine"
+    assert "webhook-signature" not in plain.headers
+
+
+@pytest.mark.parametrize(
+    ("secret", "code"), [(None, "secret_unknown"), ("s3cr3t", "bad_signing_secret"), ("", "bad_signing_secret")]
+)
+def test_a_call_that_cannot_be_signed_is_not_made(http, secrets, secret, code):
+    if secret is not None:
+        secrets.known["acme", "hook"] = secret
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), sign="hook")
+        outcome = http.call(a_call(target), target)
+    assert server.seen == []
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable) == (code, False)
+    assert "hook" in outcome.error
+    assert "s3cr3t" not in outcome.error
+
+
+def test_an_echo_of_the_signing_secret_is_not_kept(http, known):
+    with http_target(answering(200, f"you sign with {SIGNED_SECRET}".encode())) as server:
+        target = HttpTarget(server.url(), sign="hook")
+        assert http.call(a_call(target), target) == Returned({"status": 200, "body": "you sign with ***"})
+
+
+WORDS = st.lists(st.text(alphabet="ab", min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+@given(WORDS, st.text(alphabet="abc", max_size=60))
+def test_every_occurrence_is_hidden_and_nothing_else(words: list[str], text: str) -> None:
+    hidden = {
+        at for word in words for start in range(len(text)) if text.startswith(word, start)
+        for at in range(start, start + len(word))
+    }  # fmt: skip
+    spans, _ = Automaton(word.encode() for word in words).spans(text.encode())
+    assert {at for start, end in spans for at in range(start, end)} == hidden
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+
+
+@given(WORDS, st.text(alphabet="abc", max_size=40))
+def test_the_end_that_begins_a_word_is_known(words: list[str], text: str) -> None:
+    _, begun = Automaton(word.encode() for word in words).spans(text.encode())
+    lengths = [n for n in range(len(text) + 1) if any(word.startswith(text[len(text) - n :]) for word in words)]
+    assert begun == max(lengths)
+
+
+def test_secrets_side_by_side_and_one_in_another_vanish_as_wholes() -> None:
+    redaction = Redaction(["secret", "secret-of-mine", "other"])
+    assert redaction.text("a secret-of-mine, a secret, secretother.") == "a ***, a ***, ******."
+
+
+def test_text_that_is_no_unicode_stays_readable_around_the_secret() -> None:
+    assert Redaction(["kéy"]).data(b"\xff k\xe9y \xe9 k\xc3\xa9y") == b"\xff *** \xe9 ***"
+
+
+def lines_run(work: Callable[[], object]) -> int:
+    """How many lines of Python the work takes: what a clock would say without its weather."""
+    count = 0
+
+    def local(_frame: Any, event: str, _arg: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return local
+
+    standing = sys.gettrace()
+    sys.settrace(lambda *_: local)
+    try:
+        work()
+    finally:
+        sys.settrace(standing)
+    return count
+
+
+HOSTILE = {
+    "nested": (["a" * length for length in range(4, 100)], b"a"),
+    "late difference": (["a" * length + "b" for length in range(4, 100)], b"a"),
+    "many": ([f"{number:04x}" for number in range(1_000)], b"0123456789abcdef"),
+}
+
+
+@pytest.mark.parametrize(("words", "pattern"), HOSTILE.values(), ids=HOSTILE)
+def test_the_work_grows_with_the_answer_alone_however_many_secrets_there_are(words: list[str], pattern: bytes) -> None:
+    data = pattern * (20_000 // len(pattern))
+    redaction = Redaction(words)
+    assert lines_run(lambda: redaction.data(data, broken_off=True)) < 12 * len(data)
+
+
+def test_headers_too_large_to_be_looked_for_let_nothing_of_an_answer_be_kept() -> None:
+    redaction = Redaction(f"{number:08}" for number in range(MAX_FORMS_BYTES))
+    assert redaction.data(b"anything") == b"***"
+    assert redaction.text("anything") == "***"
+    assert redaction.value({"a": 1}) == "***"
+
+
+def test_of_an_answer_only_what_can_be_shown_is_looked_at() -> None:
+    secret = "x" * 40
+    body = b" " * 16_380 + secret.encode() + b"end" * READ_BYTES
+    assert "x" not in excerpt(body, Redaction([secret]))
+    assert excerpt(b"why not: " + body, Redaction([secret])) == "why not:"

@@ -1,33 +1,42 @@
-"""The right caller for each kind of target."""
+"""How a worker finds and calls a target of any kind.
+
+- The right caller for each kind of target.
+- What every target is told about its run.
+- Names by which AWS recognises an attempt.
+- Answers of boto3 as JSON.
+"""
 
 from __future__ import annotations
 
+import io
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import get_type_hints
 
 import pytest
+from botocore.response import StreamingBody
 
 from duecourse.adapters.aws.clients import clients
 from duecourse.adapters.targets import Targets
+from duecourse.adapters.targets.aws.aws_call import result_of
+from duecourse.adapters.targets.aws.names import attempt_name, deduplication_id
 from duecourse.adapters.targets.callers import Callers, Means
+from duecourse.adapters.targets.http.connection import Deadline
+from duecourse.adapters.targets.invocation import run_event
 from duecourse.domain.targets.allowed_targets import AllowedTargets, every_target
 from duecourse.domain.targets.kinds import type_of
-from duecourse.domain.targets.targets import (
-    AwsTarget,
-    EcsTarget,
-    Failed,
-    LambdaTarget,
-    Returned,
-    SqsTarget,
-    TaskTarget,
-)
+from duecourse.domain.targets.targets import AwsTarget, EcsTarget, Failed, LambdaTarget, Returned, SqsTarget, TaskTarget
+from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import RegisteredTask, TasksUnavailableError
-from tests.support.aws_targets import ARNS
-from tests.support.calls import a_call
+from tests.support.aws_targets import ARNS, a_waiting_call
+from tests.support.calls import a_call, a_run
 from tests.support.every_target import EVERY_TARGET
+from tests.support.varied import varied
 
 ECS = EcsTarget("c", "report", "main", ("subnet-1",), ("sg-1",))
 
@@ -156,3 +165,164 @@ def test_a_worker_imports_no_caller_before_it_calls():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+TARGET = LambdaTarget("report")
+TOKEN = "dc1.acme.1.AbCdEfGhIjKlMnOp"
+
+
+def test_the_event_says_which_run_it_is_and_carries_the_rendered_payload():
+    call = a_call(TARGET, payload={"week": "{{week}}", "key": "{{idempotency_key}}", "n": 1}, attempt=2)
+    call = replace(call, run=varied(call.run, due=call.run.due + 30))
+    assert run_event(call) == {
+        "run_id": "nightly.20261121T064700Z",
+        "job_id": "nightly",
+        "tenant": "acme",
+        "scheduled_at": "2026-11-21T06:47:00Z",
+        "due_at": "2026-11-21T06:47:30Z",
+        "attempt": 2,
+        "idempotency_key": "key-1",
+        "payload": {"week": "2026-W47", "key": "key-1", "n": 1},
+    }
+
+
+def test_the_event_of_a_run_that_waits_for_its_callback_says_how_to_complete_it():
+    event = run_event(replace(a_call(TARGET, payload="{{callback_token}}"), token=TOKEN))
+    assert event["callback"] == {"token": TOKEN, "run": "nightly.20261121T064700Z"}
+    assert event["payload"] == TOKEN
+
+
+def test_an_invocation_without_callback_has_no_token():
+    assert "callback" not in run_event(a_call(TARGET))
+    with pytest.raises(TemplateError, match="callback_token"):
+        run_event(a_call(TARGET, payload="{{callback_token}}"))
+
+
+def test_secrets_do_not_go_into_events():
+    with pytest.raises(TemplateError, match="header values"):
+        run_event(a_call(TARGET, payload={"password": "{{secret:api-key}}"}))
+
+
+def test_the_event_says_what_the_run_is_part_of_where_that_is_known():
+    call = a_call(TARGET)
+    assert "correlation_id" not in run_event(call)
+    told = run_event(replace(call, run=varied(call.run, correlation_id="order-4711")))
+    assert told["correlation_id"] == "order-4711"
+
+
+NAMES_TARGET = SqsTarget("orders")
+
+
+def of(call, **fields):
+    return replace(call, run=varied(call.run, **fields))
+
+
+@pytest.mark.parametrize("limit", [64, 80])
+def test_the_longest_name_fits_and_is_safe(limit):
+    call = replace(a_call(NAMES_TARGET), run=a_run(job_id="j" * 64, suffix=".b" + "s" * 32, attempt=123))
+    name = attempt_name(call, limit)
+    assert len(name) == limit
+    assert re.fullmatch(r"[A-Za-z0-9_-]+", name)
+
+
+def test_a_name_shows_run_and_attempt():
+    assert attempt_name(a_call(NAMES_TARGET, attempt=2), 80).startswith("nightly-20261121T064700Z-2-")
+
+
+def test_an_attempt_has_one_name_and_no_other_has_it():
+    call = a_call(NAMES_TARGET)
+    others = [
+        of(call, attempt=2),
+        of(call, tenant="other"),
+        of(call, job_id="nightly2"),
+        of(call, occurrence=call.run.occurrence + 1),
+        of(call, suffix=".m1"),
+    ]
+    names = [attempt_name(call, 64), *(attempt_name(other, 64) for other in others)]
+    assert len(set(names)) == 6
+    assert attempt_name(a_call(NAMES_TARGET), 64) == names[0]
+
+
+def test_names_that_are_cut_alike_still_differ():
+    long = replace(a_call(NAMES_TARGET), run=a_run(job_id="j" * 64))
+    assert attempt_name(long, 64) != attempt_name(of(long, attempt=2), 64)
+
+
+def test_attempts_of_a_run_are_repeats_to_a_fifo_queue():
+    call = a_call(NAMES_TARGET, idempotency_key="report-2026-W47")
+    assert deduplication_id(call) == deduplication_id(of(call, attempt=2))
+    assert re.fullmatch("[0-9a-f]{64}", deduplication_id(call))
+
+
+def test_tenants_with_the_same_key_do_not_lose_each_others_messages():
+    call = a_call(NAMES_TARGET, idempotency_key="report-2026-W47")
+    assert deduplication_id(call) != deduplication_id(of(call, tenant="other"))
+
+
+def test_each_attempt_that_waits_for_a_callback_brings_its_own_token_through():
+    call = a_waiting_call(NAMES_TARGET)
+    assert deduplication_id(call) == deduplication_id(a_waiting_call(NAMES_TARGET))
+    assert deduplication_id(call) != deduplication_id(of(call, attempt=2))
+
+
+def json_of(**answer):
+    return result_of({**answer, "ResponseMetadata": {"RequestId": "r-1"}}, Deadline(5))
+
+
+def streaming(data: bytes) -> StreamingBody:
+    return StreamingBody(io.BytesIO(data), len(data))
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ("text", "text"),
+        (True, True),
+        (3, 3),
+        (2.5, 2.5),
+        (None, None),
+        ([1, {"a": (2,)}], [1, {"a": [2]}]),
+        (2**70, str(2**70)),
+        (b"\x00\xff", "AP8="),
+        (datetime(2026, 11, 21, 6, 47, tzinfo=UTC), "2026-11-21T06:47:00+00:00"),
+        (datetime(2026, 11, 21, tzinfo=timezone(timedelta(hours=1))), "2026-11-21T00:00:00+01:00"),
+        (Decimal("1.5"), "1.5"),
+        ({1: "a"}, {"1": "a"}),
+    ],
+)
+def test_every_value_becomes_json(value, kept):
+    assert json_of(Value=value) == {"Value": kept}
+
+
+def test_the_metadata_of_the_response_is_left_out():
+    assert json_of() == {}
+
+
+@pytest.mark.parametrize(("data", "kept"), [("Grüße".encode(), "Grüße"), (b"\xff\x00", "/wA="), (b"", "")])
+def test_a_body_that_streams_is_read(data, kept):
+    assert json_of(Body=streaming(data)) == {"Body": kept}
+
+
+def test_no_more_than_256_kb_of_it():
+    body = streaming(b"x" * 5_000_000)
+    result = json_of(Body=body)
+    assert result["truncated"] is True
+    assert len(result["text"]) == 256 * 1024
+
+
+def test_a_large_answer_is_the_beginning_of_its_text():
+    result = json_of(Items=["x" * 1_000] * 1_000)
+    assert result["truncated"] is True
+    assert result["text"].startswith('{"Items":["xxx')
+    assert len(result["text"]) == 256 * 1024
+
+
+def test_a_body_that_never_ends_is_given_up_at_the_deadline():
+    class Endless(io.RawIOBase):
+        def read(self, size=-1):
+            return b"x"
+
+    body = StreamingBody(Endless(), None)
+    deadline = Deadline(0.05)
+    with pytest.raises(TimeoutError):
+        result_of({"Body": body}, deadline)

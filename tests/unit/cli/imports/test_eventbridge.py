@@ -1,15 +1,23 @@
-"""What becomes of schedules of EventBridge Scheduler."""
+"""Schedules of EventBridge, from files and accounts.
+
+- What becomes of schedules of EventBridge Scheduler.
+- Schedules that are read from the account itself.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
 from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner
 from duecourse.cli.imports.eventbridge import of_schedules, read_schedules
+from duecourse.cli.main import main
+from tests.unit.cli.served import served
 
 NOW = 1_795_000_000.0
 LAMBDA = "arn:aws:lambda:eu-central-1:123456789012:function:duecourse-target-mail"
@@ -180,3 +188,40 @@ def test_what_botocore_answers_is_read() -> None:
     (found,) = of_schedules([answered], file="schedule", runner=Runner(), names=Names(), now=NOW)
     assert found.job is not None
     assert found.job["start"] == "2026-12-01T00:00:00Z"
+
+
+PAGES = {None: ("nightly", "more"), "more": ("weekly", None)}
+
+
+def account(path: str, query: Mapping[str, str]) -> object:
+    """EventBridge Scheduler with two schedules, each on a page of its own."""
+    if path == "/schedules":
+        name, following = PAGES[query.get("NextToken")]
+        assert query.get("ScheduleGroup", "billing") == "billing"
+        found = {"Schedules": [{"Name": name, "GroupName": "default"}]}
+        return found | ({"NextToken": following} if following else {})
+    assert query == {"groupName": "default"}
+    return SCHEDULE | {"Name": path.removeprefix("/schedules/"), "StartDate": 1_900_000_000}
+
+
+def imported(endpoint: str, *options: str) -> Result:
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "eu-central-1"}
+    keys["AWS_MAX_ATTEMPTS"] = "1"
+    return CliRunner(env={"AWS_ENDPOINT_URL": endpoint, **keys}).invoke(main, ["import", "eventbridge", *options])
+
+
+def test_every_schedule_of_the_account_is_read() -> None:
+    with served(account) as endpoint:
+        result = imported(endpoint, "--group", "billing")
+
+    assert result.exit_code == 0, result.output
+    assert "job nightly: cron(0 2 * * ? *)" in result.stderr
+    assert "job weekly: " in result.stderr
+    assert "start: '2030-03-17T17:46:40Z'" in result.stdout
+
+
+def test_an_account_that_does_not_answer_is_one_line() -> None:
+    result = imported("http://127.0.0.1:1")
+
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1

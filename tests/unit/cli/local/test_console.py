@@ -1,17 +1,29 @@
-"""One line per run, and the lines of steps and verdicts."""
+"""The local stack's console, callers and progress.
+
+- One line per run, and the lines of steps and verdicts.
+- Which requests the local stack's servers refuse, and that refusing ends there.
+- The outputs of the stack, and the API's address on this machine.
+- The CDK CLI's output in a few short lines.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import io
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from duecourse.cli.local.demo.console import Screen, run_line
 from duecourse.cli.local.demo.verdict import DemoCheck, DemoResult, figures
+from duecourse.cli.local.deployment import CdkProgress, Outputs, api_id
+from duecourse.cli.local.emulator.emulator import guarded, refusal
+from duecourse.cli.terminal import CliError
 from duecourse.client.models import Run
 from tests.support.shown import shown_run
 
@@ -89,3 +101,181 @@ def test_what_a_target_said_is_printed_as_it_is_and_steers_no_terminal() -> None
 
     assert "after 1 attempts: [/x] :fire: \ufffd[2J\n" in printed.getvalue()
     assert "  job: 503 [busy] :fire: \ufffd[2J\n" in printed.getvalue()
+
+
+PORT = 4599
+OURS = ("Host", f"127.0.0.1:{PORT}")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [OURS],
+        [("host", f"localhost:{PORT}")],
+        [("HOST", f"LocalHost:{PORT}")],
+        [("host", f"bucket.s3.localhost:{PORT}")],
+        [OURS, ("User-Agent", "Boto3/1.43"), ("Authorization", "AWS4-HMAC-SHA256 ...")],
+        [OURS, ("Sec-Fetch-Site", "none"), ("Sec-Fetch-Mode", "navigate")],
+        [OURS, ("Sec-Fetch-Site", "same-origin")],
+        [OURS, ("Sec-Fetch-Site", "same-origin"), ("Origin", f"http://127.0.0.1:{PORT}")],
+    ],
+)
+def test_programs_and_the_stacks_own_page_pass(headers: list[tuple[str, str]]) -> None:
+    assert refusal(headers, PORT) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "why"),
+    [
+        ([OURS, ("Origin", "https://evil.example")], "no web page"),
+        ([OURS, ("origin", f"http://localhost:{PORT}")], "no web page"),
+        ([OURS, ("origin", f"https://127.0.0.1:{PORT}")], "no web page"),
+        ([OURS, ("origin", "http://127.0.0.1:4600")], "no web page"),
+        ([OURS, ("origin", f"http://127.0.0.1:{PORT}"), ("origin", "https://evil.example")], "no web page"),
+        ([OURS, ("Origin", "")], "no web page"),
+        ([OURS, ("Sec-Fetch-Site", "cross-site")], "no web page"),
+        ([OURS, ("Sec-Fetch-Site", "CROSS-SITE")], "no web page"),
+        ([OURS, ("Sec-Fetch-Site", "none"), ("Sec-Fetch-Site", "cross-site")], "no web page"),
+        ([], "http://127.0.0.1:4599"),
+        ([("host", "")], "http://127.0.0.1:4599"),
+        ([("host", "evil.example")], "http://127.0.0.1:4599"),
+        ([("host", f"evil.example:{PORT}")], "http://127.0.0.1:4599"),
+        ([("host", f"127.0.0.1.evil.example:{PORT}")], "http://127.0.0.1:4599"),
+        ([("host", f"notlocalhost:{PORT}")], "http://127.0.0.1:4599"),
+        ([("host", f"localhost.evil.example:{PORT}")], "http://127.0.0.1:4599"),
+        ([("host", f"evil.example@127.0.0.1:{PORT}")], "http://127.0.0.1:4599"),
+        ([("host", "127.0.0.1")], "http://127.0.0.1:4599"),
+        ([("host", "127.0.0.1:4600")], "http://127.0.0.1:4599"),
+        ([OURS, ("Host", "evil.example")], "http://127.0.0.1:4599"),
+    ],
+)
+def test_web_pages_and_foreign_names_are_refused(headers: list[tuple[str, str]], why: str) -> None:
+    said = refusal(headers, PORT)
+
+    assert said is not None
+    assert why in said
+
+
+def test_a_link_may_open_the_console_and_nothing_else() -> None:
+    followed = [OURS, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate")]
+    fetched = [OURS, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "no-cors")]
+    assert refusal(followed, PORT, opens_console=True) is None
+    assert refusal(followed, PORT) is not None
+    assert refusal(fetched, PORT, opens_console=True) is not None
+
+
+def asked(kind: str, headers: list[tuple[bytes, bytes]]) -> tuple[list[dict[str, Any]], int]:
+    """What a guarded application answers, and how often the application itself was called."""
+    sent: list[dict[str, Any]] = []
+    called: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        called.append(scope["type"])
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError("nobody reads the request")
+
+    asyncio.run(
+        guarded(app, PORT)({"type": kind, **({} if kind == "lifespan" else {"headers": headers})}, receive, send)
+    )
+    return sent, len(called)
+
+
+def test_a_refused_request_does_not_reach_the_application() -> None:
+    (start, body), called = asked("http", [(b"host", b"evil.example")])
+
+    assert called == 0
+    assert start["status"] == 403
+    assert json.loads(body["body"])["status"] == 403
+
+
+def test_a_refused_websocket_is_closed_before_it_is_open() -> None:
+    assert asked("websocket", [(b"host", b"127.0.0.1:4599"), (b"origin", b"https://evil.example")]) == (
+        [{"type": "websocket.close"}],
+        0,
+    )
+
+
+def test_what_may_pass_and_the_servers_own_events_reach_it() -> None:
+    assert asked("http", [(b"host", b"127.0.0.1:4599")]) == ([], 1)
+    assert asked("lifespan", []) == ([], 1)
+
+
+FOUND = {
+    "ApiUrl": "https://7dbf4306.execute-api.us-east-1.amazonaws.com/",
+    "DeadLetterQueueUrl": "http://127.0.0.1:4599/000000000000/dead",
+    "DeathsTopicArn": "arn:aws:sns:us-east-1:000000000000:deaths",
+    "AlarmsTopicArn": "arn:aws:sns:us-east-1:000000000000:alarms",
+    "TickFunction": "tick",
+}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://7dbf4306.execute-api.us-east-1.amazonaws.com/",
+        "http://7dbf4306.execute-api.localhost:4599",
+        "http://127.0.0.1:4599/_aws/execute-api/7dbf4306/$default",
+    ],
+)
+def test_the_id_of_the_api_is_found_in_any_address(url: str) -> None:
+    assert api_id(url) == "7dbf4306"
+
+
+def test_the_api_is_reached_through_the_emulators_port() -> None:
+    found = Outputs.from_mapping(FOUND)
+
+    assert found.local_api("http://127.0.0.1:4599") == "http://127.0.0.1:4599/_aws/execute-api/7dbf4306"
+    assert found.dead_letter_queue_url.endswith("/dead")
+
+
+def test_a_missing_output_is_named() -> None:
+    with pytest.raises(CliError, match="has no output TickFunction"):
+        Outputs.from_mapping({name: value for name, value in FOUND.items() if name != "TickFunction"})
+
+
+STACK = "Duecourse-local"
+
+
+def told(*lines: str) -> list[str]:
+    said: list[str] = []
+    progress = CdkProgress(said.append)
+    for line in lines:
+        progress.line(line)
+    return said
+
+
+def resource(done: int, total: int, status: str = "CREATE_COMPLETE") -> str:
+    return f"{STACK} | {done:2}/{total} | 9:31:04 AM | {status:<20} | AWS::SQS::Queue                 | lane (lane1)"
+
+
+def test_resources_are_told_by_quarters() -> None:
+    assert told(*(resource(done, 8) for done in range(1, 9))) == [
+        f"{done} of 8 resources, now AWS::SQS::Queue" for done in (2, 4, 6, 8)
+    ]
+
+
+def test_an_update_that_counts_too_far_is_told_once() -> None:
+    assert len(told(*(resource(done, 8) for done in range(8, 20)))) == 1
+
+
+def test_the_steps_of_a_deployment_are_told() -> None:
+    assert told(
+        "Synthesis time: 5.87s",
+        f"{STACK}: success: Published api/Code",
+        f"{STACK}: success: Published template",
+        f"{STACK}: creating CloudFormation changeset...",
+        "Outputs:",
+    ) == ["synthesised in 6 s", "2 assets published"]
+
+
+def test_a_deployment_without_changes_says_so() -> None:
+    assert told(f"{STACK} (no changes)") == ["nothing has changed"]
+
+
+def test_failures_are_told_as_they_are() -> None:
+    assert told(resource(3, 8, "CREATE_FAILED"), "Error: no such stack")[-1] == "Error: no such stack"
+    assert "CREATE_FAILED" in told(resource(1, 8, "CREATE_FAILED"))[0]

@@ -1,4 +1,10 @@
-"""The observer prints what moves, once, and remembers it for the verdict."""
+"""What the local stack observes and receives.
+
+- The observer prints what moves, once, and remembers it for the verdict.
+- What the topics tell.
+- The receiver records who called, when, and what it answered.
+- The receiver takes its time when a call asks it to.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +14,27 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 from rich.console import Console
 
 from duecourse.cli.local.demo.console import Screen
-from duecourse.cli.local.demo.dead_letters import Topics
+from duecourse.cli.local.demo.dead_letters import Topics, alarm_names, dead_run_ids, job_of
 from duecourse.cli.local.demo.observer import Observer
-from duecourse.cli.local.demo.receiver import CallLog
+from duecourse.cli.local.demo.receiver import (
+    FAIL_PATH,
+    MAX_SECONDS,
+    NOTICE_PATH,
+    OK_PATH,
+    CallLog,
+    Receiver,
+    thinking_seconds,
+)
 from duecourse.client import ApiUnreachableError, Page
 from duecourse.client.models import Run
 from tests.support.shown import shown_run
+from tests.support.waiting import PATIENCE_SECONDS
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -203,3 +219,134 @@ def test_a_depth_that_could_not_be_reported_is_reported_later_and_its_message_to
         world.observer.look(NOW + number * 3 * SECOND)
     assert sum("has arrived" in line for line in world.lines) == 1
     assert world.reported == [-1, -1, 1]
+
+
+NOTICES = (
+    {"TopicArn": "deaths", "Message": json.dumps({"job_id": "a", "run_id": "a.1"})},
+    {"TopicArn": "alarms", "Message": json.dumps({"AlarmName": "dead letters", "NewStateValue": "ALARM"})},
+)
+
+
+def test_each_topics_notices_are_told_apart() -> None:
+    assert dead_run_ids(NOTICES, "deaths") == ("a.1",)
+    assert alarm_names(NOTICES, "alarms") == ("dead letters",)
+
+
+def test_a_dead_letter_names_its_job() -> None:
+    assert job_of('{"job_id": "a"}') == "a"
+
+
+@pytest.mark.parametrize("body", ["", "{}", "[]", "3", "hello"])
+def test_what_somebody_else_sent_to_the_dead_letters_is_of_no_job(body: str) -> None:
+    assert job_of(body) == "no job"
+
+
+HEADERS = {
+    "X-Duecourse-Run-Id": "tick.20261121T090000Z",
+    "X-Duecourse-Job-Id": "tick",
+    "X-Duecourse-Scheduled-At": "2026-11-21T09:00:00Z",
+    "X-Duecourse-Attempt": "1",
+}
+
+
+def post(url: str, **arguments: object) -> httpx.Response:
+    with httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False) as http:
+        return http.post(url, **arguments)  # type: ignore[arg-type]
+
+
+def test_a_call_is_recorded_with_its_arrival() -> None:
+    log = CallLog()
+    with Receiver(log) as receiver:
+        before = datetime.now(UTC)
+        answer = post(receiver.url + OK_PATH, headers=HEADERS, json={"hello": "world"})
+        after = datetime.now(UTC)
+
+    (call,) = log.calls
+    assert answer.status_code == 200
+    assert (call.run_id, call.job_id, call.attempt, call.succeeded) == ("tick.20261121T090000Z", "tick", 1, True)
+    assert before <= call.arrived_at <= after
+    assert call.lateness_seconds == (call.arrived_at - datetime(2026, 11, 21, 9, tzinfo=UTC)).total_seconds()
+    assert log.of_run("tick.20261121T090000Z") == (call,)
+
+
+def test_the_failing_path_always_answers_500_and_records_the_call() -> None:
+    log = CallLog()
+    with Receiver(log) as receiver:
+        assert {post(receiver.url + FAIL_PATH, headers=HEADERS).status_code for _ in range(3)} == {500}
+
+    assert [call.succeeded for call in log.calls] == [False, False, False]
+
+
+def test_a_call_without_our_headers_is_recorded_as_a_strangers() -> None:
+    log = CallLog()
+    with Receiver(log) as receiver:
+        post(receiver.url + OK_PATH)
+
+    assert (log.calls[0].run_id, log.calls[0].scheduled_at, log.calls[0].lateness_seconds) == ("", None, None)
+
+
+def test_a_notice_is_kept_and_is_no_call() -> None:
+    log = CallLog()
+    with Receiver(log) as receiver:
+        post(receiver.url + NOTICE_PATH, content=json.dumps({"Type": "Notification", "TopicArn": "t", "Message": "{}"}))
+
+    assert log.calls == ()
+    assert log.notices[0]["TopicArn"] == "t"
+
+
+def test_a_subscription_is_confirmed_only_at_a_loopback_address() -> None:
+    visited: list[str] = []
+    with Receiver(CallLog(), visit=visited.append) as receiver:
+        for url in ("http://elsewhere.invalid/confirm", "http://127.0.0.1:4599/confirm"):
+            confirmation = {"Type": "SubscriptionConfirmation", "SubscribeURL": url}
+            post(receiver.url + NOTICE_PATH, content=json.dumps(confirmation))
+
+    assert visited == ["http://127.0.0.1:4599/confirm"]
+
+
+def test_a_web_page_can_neither_call_it_nor_send_it_to_an_address() -> None:
+    visited: list[str] = []
+    log = CallLog()
+    confirmation = {"Type": "SubscriptionConfirmation", "SubscribeURL": "http://127.0.0.1:4599/?Action=CreateQueue"}
+    with Receiver(log, visit=visited.append) as receiver:
+        for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example"}):
+            answer = post(receiver.url + NOTICE_PATH, content=json.dumps(confirmation), headers=headers)
+            assert answer.status_code == 403
+            assert answer.json()["detail"].startswith("The local stack answers")
+            assert post(receiver.url + OK_PATH, headers=headers | HEADERS).status_code == 403
+
+    assert visited == []
+    assert log.calls == ()
+
+
+def test_the_receivers_port_is_free_again_afterwards() -> None:
+    with Receiver(CallLog()) as first:
+        port = first.port
+    with Receiver(CallLog(), port) as second:
+        assert second.port == port
+
+
+@pytest.mark.parametrize("path", [OK_PATH, FAIL_PATH])
+def test_an_answer_takes_as_long_as_the_call_asks(path: str) -> None:
+    log = CallLog()
+    paused: list[tuple[float, int]] = []
+    with Receiver(log, pause=lambda seconds: paused.append((seconds, len(log.calls)))) as receiver:
+        httpx.post(f"{receiver.url}{path}?seconds=20", timeout=PATIENCE_SECONDS, trust_env=False)
+
+    assert paused == [(20.0, 1)], "the call is recorded when it arrives, not when it is answered"
+
+
+def test_a_call_that_asks_for_nothing_is_answered_at_once() -> None:
+    paused: list[float] = []
+    with Receiver(CallLog(), pause=paused.append) as receiver:
+        assert httpx.post(receiver.url + OK_PATH, timeout=PATIENCE_SECONDS, trust_env=False).status_code == 200
+
+    assert paused == []
+
+
+@pytest.mark.parametrize(
+    ("query", "seconds"),
+    [("", 0), ("seconds=0.15", 0.15), ("seconds=soon", 0), ("seconds=-1", 0), ("seconds=nan", 0), ("seconds=1e9", 900)],
+)
+def test_only_a_sensible_number_of_seconds_is_heeded(query: str, seconds: float) -> None:
+    assert thinking_seconds(query) == seconds <= MAX_SECONDS

@@ -1,4 +1,10 @@
-"""The verdict of the demo: what must have been seen for it to pass."""
+"""What the local stack says of its runs.
+
+- The verdict of the demo: what must have been seen for it to pass.
+- The figures of lateness.
+- Failures of the machine are shown with their remedy.
+- What `duecourse local` says once its stack is up.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +15,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duecourse.cli.local.demo.receiver import ReceivedCall
-from duecourse.cli.local.demo.verdict import DemoResult, ExpectedRun, ObservedRun, is_complete, judge, occurrences
+from duecourse.cli.local.demo.verdict import (
+    DemoResult,
+    ExpectedRun,
+    ObservedRun,
+    figures,
+    is_complete,
+    judge,
+    occurrences,
+    rank,
+)
+from duecourse.cli.local.local import hints
+from duecourse.cli.local.remedies import remedied
 from duecourse.client.models import Run
 from tests.support.shown import shown_run
 
@@ -164,3 +181,57 @@ def test_occurrences_run_from_the_first_to_the_end() -> None:
     assert occurrences(START, TEN, UNTIL) == (START, START + TEN, START + 2 * TEN)
     assert occurrences(START, TEN, START - TEN) == ()
     assert occurrences(START, None, START - TEN) == (START,)
+
+
+def test_no_starts_have_no_figures() -> None:
+    assert figures([]) is None
+
+
+def test_an_early_start_is_counted_and_is_not_in_time() -> None:
+    found = figures([-0.001, 0.0, 1.0, 1.001])
+
+    assert found is not None
+    assert (found.count, found.early, found.within_a_second) == (4, 1, 2)
+    assert found.share_within_a_second == pytest.approx(0.5)
+
+
+def test_ranks_are_values_that_occurred() -> None:
+    values = [n / 100 for n in range(1, 101)]
+
+    assert (rank(values, 0.5), rank(values, 0.9), rank(values, 0.99), rank(values, 1.0)) == (0.5, 0.9, 0.99, 1.0)
+    assert rank([0.25], 0.01) == 0.25
+
+
+def test_the_figures_read_as_one_line() -> None:
+    assert str(figures([0.01, 0.02, 1.5])) == (
+        "3 starts, 0 early, 2 within one second (67 %), median 0.020 s, p90 1.500 s, p99 1.500 s, worst 1.500 s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("OSError: [Errno 28] No space left on device", "free some space where the checkout and TMPDIR are"),
+        ("npm error code EACCES", "use a checkout, a HOME and a TMPDIR that you can write to"),
+        ("[Errno 98] error while attempting to bind: Address already in use", "another program has taken the port"),
+        ("error: Failed to fetch: https://index.example/simple/", "packages of the layers are not in uv's cache"),
+    ],
+)
+def test_a_known_failure_is_followed_by_its_remedy(said: str, remedy: str) -> None:
+    assert remedied("cdk deploy failed", said).startswith(f"cdk deploy failed: {remedy}")
+
+
+def test_an_unknown_failure_stays_as_it_is() -> None:
+    assert remedied("cdk deploy failed", "ValidationError") == "cdk deploy failed"
+
+
+API, ENDPOINT, RECEIVER = "http://127.0.0.1:4566/_aws/execute-api/7dbf4306", "http://127.0.0.1:4566", "http://r"
+
+
+def test_the_console_is_the_first_thing_to_look_at() -> None:
+    said = list(hints(API, f"{API}/console", ENDPOINT, RECEIVER))
+    assert said[2:4] == ["  # the console, for a browser", f"  {API}/console"]
+
+
+def test_without_a_console_no_address_of_one_is_named() -> None:
+    assert not any("console" in line for line in hints(API, None, ENDPOINT, RECEIVER))

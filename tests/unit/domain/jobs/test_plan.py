@@ -1,20 +1,95 @@
-"""What a dispatcher does with a cursor whose occurrences are on time."""
+"""Cursors, plans and missed occurrences.
+
+- A cursor is made of its job and stands where the job's next occurrence is.
+- What a dispatcher does with a cursor whose occurrences are on time.
+- What is enqueued for a cursor is a function of the cursor: dispatchers at different times agree, nothing is lost.
+- What a dispatcher does with a cursor that nobody has come to in time.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import Cursor, cursor_for, shard_of
 from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
-from duecourse.domain.jobs.plan import MAX_FIRINGS, Firing, Plan, plan
+from duecourse.domain.jobs.plan import COUNT_LIMIT, MAX_FIRINGS, Firing, Plan, SkippedRange, plan
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.occurrences import ExclusionError
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)
+
+
+def test_a_new_jobs_cursor_stands_at_its_first_occurrence_strictly_after_its_creation() -> None:
+    standing = cursor_for(job("* * * * *"), NOON)
+    assert (standing.occurrence, standing.due, standing.after) == (T0 + 60, T0 + 60, T0)
+    assert cursor_for(job("* * * * *"), NOON + 59.999).occurrence == T0 + 60
+    assert cursor_for(job("* * * * *"), NOON + 60.0).occurrence == T0 + 120
+
+
+def test_a_cursor_knows_all_that_dispatching_needs() -> None:
+    policy = MissedPolicy(MissedMode.RUN_ALL, 30, 5)
+    made = job(
+        "* * * * *",
+        priority=Lane.LOW,
+        precision=Precision.EXACT,
+        missed=policy,
+        exclude=("2026-12-25",),
+        jitter_seconds=9,
+        max_runs=7,
+    )
+    standing = cursor(made)
+    assert (standing.tenant, standing.job_id, standing.generation) == ("default", "tick-tock", made.generation)
+    assert (standing.schedule, standing.exclude, standing.jitter_seconds) == (made.schedule, ("2026-12-25",), 9)
+    assert (standing.lane, standing.precision, standing.missed) == (Lane.LOW, Precision.EXACT, policy)
+    assert (standing.remaining, standing.tzdata, standing.error, standing.last) == (7, TZDATA_VERSION, None, None)
+
+
+def test_a_job_whose_attempts_outlast_the_short_workers_is_dispatched_to_the_long_ones() -> None:
+    assert cursor(job(timeout_seconds=90, priority=Lane.HIGH)).lane is Lane.HIGH
+    assert cursor(job(timeout_seconds=91, priority=Lane.HIGH)).lane is Lane.LONG
+
+
+def test_a_cursor_is_indexed_by_the_hour_it_is_due_and_its_jobs_shard() -> None:
+    standing = cursor(job("30 12 * * *"))
+    assert standing.slot(16, now=NOON) == f"2026-11-21T12/{shard_of('default', 'tick-tock', 16):04d}"
+
+
+def test_a_cursor_that_is_late_is_indexed_in_the_present_hour_where_the_next_round_looks() -> None:
+    standing = cursor(job("30 12 * * *"))
+    assert (standing.slot(1, now=NOON + 7 * 3600), standing.due) == ("2026-11-21T19/0000", T0 + 30 * 60)
+
+
+def test_jitter_can_move_a_cursor_into_the_next_hours_slot_but_not_its_name() -> None:
+    standing = cursor(job("59 12 * * *", id="moved", jitter_seconds=3600))
+    assert standing.occurrence == T0 + 59 * 60
+    assert standing.due is not None
+    assert standing.due >= T0 + 3600
+    assert (standing.slot(1, now=NOON) or "").startswith("2026-11-21T13/")
+
+
+def test_a_cursor_with_nothing_left_is_not_indexed() -> None:
+    standing = cursor(job("at(2026-11-21T12:05:00)"), after=NOON + 300)
+    assert (standing.occurrence, standing.due, standing.slot(16, now=NOON)) == (None, None, None)
+
+
+def test_a_cursor_without_a_schedule_stands_nowhere_and_is_not_ending() -> None:
+    standing = cursor(job(""))
+    assert (standing.occurrence, standing.due, standing.slot(16, now=NOON)) == (None, None, None)
+    assert (standing.last, standing.ending, standing.after) == (None, False, T0)
+
+
+@pytest.mark.parametrize("spec", [ScheduleSpec("* * * *"), ScheduleSpec("rate(1 minute)")])
+def test_a_schedule_that_makes_no_sense_has_no_cursor(spec: ScheduleSpec) -> None:
+    with pytest.raises(ScheduleError):
+        cursor_for(replace(job(), schedule=spec), NOON)
 
 
 def planned(standing: Cursor, *, now: float = NOON, horizon: float = 840) -> Plan:
@@ -177,3 +252,307 @@ def test_an_exclusion_that_makes_no_sense_is_an_error() -> None:
 def test_nothing_is_missed_on_a_cursor_that_is_on_time(mode: MissedMode) -> None:
     made = planned(cursor(job("* * * * *", missed=MissedPolicy(mode))), now=NOON + 60)
     assert (made.missed, made.skipped, made.reason) == (0, (), "due")
+
+
+HORIZON = 840
+EXPRESSIONS = (
+    *("* * * * *", "*/7 * * * *", "13 * * * *", "30 2 * * *"),
+    *("rate(1 second)", "rate(10 seconds)", "rate(17 minutes)", "at(2026-11-21T12:09:00)"),
+)
+
+
+@st.composite
+def cursors(draw: st.DrawFn) -> Cursor:
+    exclude: Any = draw(st.sampled_from([(), (), ("2026-11-21T12:10:00Z",), ("2026-11-22",)]))
+    return cursor(
+        job(
+            draw(st.sampled_from(EXPRESSIONS)),
+            timezone=draw(st.sampled_from(["UTC", "Australia/Lord_Howe"])),
+            missed=MissedPolicy(
+                draw(st.sampled_from(MissedMode)), draw(st.integers(0, 600)), draw(st.integers(1, MAX_FIRINGS))
+            ),
+            jitter_seconds=draw(st.sampled_from([0, 0, 5, 300, 3600])),
+            exclude=exclude,
+            max_runs=draw(st.sampled_from([None, None, 1, 7, 150])),
+        )
+    )
+
+
+TIMES = st.one_of(st.floats(-300, 1800), st.floats(-300, 2 * 86_400)).map(lambda after: NOON + after)
+
+
+def at(of: Cursor, now: float) -> Plan:
+    return plan(of, now=now, horizon=HORIZON)
+
+
+def names(made: Plan) -> list[int]:
+    return [firing.occurrence for firing in made.firings]
+
+
+@given(cursors(), TIMES, TIMES)
+def test_two_dispatchers_at_different_times_enqueue_the_same_names_as_far_as_both_of_them_come(
+    of: Cursor, one: float, other: float
+) -> None:
+    earlier, later = (at(of, now) for now in sorted((one, other)))
+    if not earlier.firings:
+        return
+    last = names(earlier)[-1]
+    # The later one may have given up on more of them, but never invents a name that the earlier one had not.
+    assert {name for name in names(later) if name <= last} <= set(names(earlier))
+    due = {firing.occurrence: firing.due for firing in earlier.firings}
+    assert all(firing.due == due[firing.occurrence] for firing in later.firings if firing.occurrence in due)
+
+
+@given(cursors(), TIMES, TIMES)
+def test_where_both_find_the_cursor_on_time_the_names_are_the_same_to_the_last(
+    of: Cursor, one: float, other: float
+) -> None:
+    earlier, later = (at(of, now) for now in sorted((one, other)))
+    if later.missed == 0:
+        assert names(later)[: len(names(earlier))] == names(earlier)
+
+
+@given(cursors(), TIMES, TIMES)
+def test_the_run_for_all_that_was_missed_has_the_same_name_at_any_time(of: Cursor, one: float, other: float) -> None:
+    caught_up = [firing for now in (one, other) for firing in at(of, now).firings if firing.count > 1]
+    assert {firing.occurrence for firing in caught_up} <= {of.occurrence}
+
+
+@given(cursors(), TIMES)
+def test_the_same_cursor_at_the_same_time_gives_the_same_plan(of: Cursor, now: float) -> None:
+    assert at(of, now) == at(of, now)
+
+
+@given(cursors(), st.lists(TIMES, min_size=1, max_size=6).map(sorted))
+def test_claim_after_claim_every_occurrence_is_enqueued_or_skipped_exactly_once(of: Cursor, times: list[float]) -> None:
+    occurrences = of.occurrences()
+    standing, rows = of, []
+    for now in times:
+        made = at(standing, now)
+        rows += [(firing.occurrence, firing.through, firing.count) for firing in made.firings]
+        rows += [(skipped.first, skipped.last, skipped.count) for skipped in made.skipped]
+        standing = made.cursor
+    rows.sort()
+    assert [first for first, _, _ in rows[:1]] == ([of.occurrence] if rows else [])
+    assert all(occurrences.next(through) == first for (_, through, _), (first, _, _) in pairwise(rows))
+    for first, through, count in rows:
+        if count < COUNT_LIMIT:
+            assert count == counted(of, first, through)
+    if rows and standing.occurrence is not None:
+        assert occurrences.next(rows[-1][1]) == standing.occurrence
+        assert occurrences.next(standing.after) == standing.occurrence
+        assert standing.due == occurrences.due(standing.occurrence)
+    if of.remaining is not None:
+        assert standing.remaining == of.remaining - sum(count for _, _, count in rows)
+
+
+def counted(of: Cursor, first: int, through: int) -> int:
+    occurrences, found = of.occurrences(), 0
+    at: int | None = first
+    while at is not None and at <= through:
+        found, at = found + 1, occurrences.next(at)
+    return found
+
+
+@given(cursors(), TIMES)
+def test_a_claim_covers_a_hundred_firings_at_most_and_none_beyond_the_reach(of: Cursor, now: float) -> None:
+    made = at(of, now)
+    assert len(made.firings) <= MAX_FIRINGS
+    assert all(firing.due <= now + HORIZON for firing in made.firings)
+    on_time = int(now) - of.missed.grace_seconds
+    assert all(firing.caught_up == (firing.due < on_time) for firing in made.firings)
+
+
+@given(cursors(), TIMES)
+def test_a_plan_that_moves_nothing_is_the_end_of_the_round_for_its_cursor(of: Cursor, now: float) -> None:
+    """A cursor that is due within the reach always moves, so that a round over it ends."""
+    made = at(of, now)
+    if of.due is not None and of.due <= now + HORIZON:
+        assert made.cursor.occurrence is None or made.cursor.occurrence > (of.occurrence or 0)
+
+
+HOUR = 3600
+SKIP, ONCE, ALL = MissedMode.SKIP, MissedMode.RUN_ONCE, MissedMode.RUN_ALL
+
+
+def standing(expression: str = "* * * * *", mode: MissedMode = ONCE, **changes: Any) -> Cursor:
+    policy = MissedPolicy(mode, changes.pop("grace", 60), changes.pop("max_missed", 10))
+    return cursor(job(expression, missed=policy, **changes))
+
+
+def missed_planned(of: Cursor, now: float, horizon: float = 120) -> Plan:
+    return plan(of, now=now, horizon=horizon)
+
+
+def on_time(made: Plan) -> list[int]:
+    """Seconds after NOON of the firings that are not caught up."""
+    return [firing.occurrence - T0 for firing in made.firings if not firing.caught_up]
+
+
+def test_an_occurrence_as_late_as_the_grace_is_on_time_and_one_later_than_it_is_missed() -> None:
+    of = standing("0 * * * *", grace=60)
+    assert missed_planned(of, T0 + HOUR + 60).missed == 0
+    assert missed_planned(of, T0 + HOUR + 60.9).missed == 0  # whole seconds: the worker judges the rest
+    assert missed_planned(of, T0 + HOUR + 61).missed == 1
+
+
+@pytest.mark.parametrize("grace", [0, 5, 300])
+def test_the_grace_is_the_jobs_own(grace: int) -> None:
+    of = standing("0 * * * *", grace=grace)
+    assert missed_planned(of, T0 + HOUR + grace).missed == 0
+    assert missed_planned(of, T0 + HOUR + grace + 1).missed == 1
+
+
+def test_an_occurrence_is_missed_by_its_due_time_not_the_nominal_one() -> None:
+    of = standing("0 * * * *", jitter_seconds=HOUR)
+    due = of.occurrences().due(T0 + HOUR)
+    assert due > T0 + HOUR + 60
+    assert missed_planned(of, due + 60).missed == 0
+    assert missed_planned(of, due + 61).missed == 1
+
+
+# skip
+
+
+def test_what_a_job_that_skips_has_missed_is_one_range_and_the_rest_fires() -> None:
+    made = missed_planned(standing(mode=SKIP), T0 + HOUR)
+    assert made.skipped == (SkippedRange(T0 + 60, T0 + HOUR - 120, 58, "missed"),)
+    assert on_time(made) == [HOUR - 60, HOUR, HOUR + 60, HOUR + 120]
+    assert len(made.firings) == 4
+    assert (made.cursor.occurrence, made.missed, made.reason) == (T0 + HOUR + 180, 58, "caught up")
+
+
+def test_a_single_missed_occurrence_is_a_range_of_one() -> None:
+    made = missed_planned(standing("0 * * * *", SKIP), T0 + HOUR + 300)
+    assert made.skipped == (SkippedRange(T0 + HOUR, T0 + HOUR, 1, "missed"),)
+    assert made.firings == ()
+
+
+def test_a_missed_one_off_job_that_skips_ends_with_the_skipped_one_as_its_last() -> None:
+    made = missed_planned(standing("at(2026-11-21T12:05:00)", SKIP), T0 + HOUR)
+    assert made.skipped == (SkippedRange(T0 + 300, T0 + 300, 1, "missed"),)
+    assert (made.cursor.occurrence, made.cursor.last) == (None, T0 + 300)
+
+
+# run_once
+
+
+def test_what_a_job_has_missed_is_one_run_named_after_the_first_and_told_how_many_it_stands_for() -> None:
+    made = missed_planned(standing(), T0 + HOUR)
+    assert made.firings[0] == Firing(T0 + 60, T0 + 60, T0 + HOUR - 120, 58, caught_up=True, following=T0 + HOUR - 60)
+    assert on_time(made) == [HOUR - 60, HOUR, HOUR + 60, HOUR + 120]
+    assert (made.skipped, made.missed, made.reason) == ((), 58, "caught up")
+    assert made.cursor.occurrence == T0 + HOUR + 180
+
+
+def test_a_single_missed_occurrence_runs_under_its_own_name() -> None:
+    made = missed_planned(standing("0 * * * *"), T0 + HOUR + 300)
+    assert made.firings == (Firing(T0 + HOUR, T0 + HOUR, T0 + HOUR, 1, caught_up=True, following=T0 + 2 * HOUR),)
+
+
+def test_a_missed_one_off_job_runs_and_is_exhausted() -> None:
+    made = missed_planned(standing("at(2026-11-21T12:05:00)"), T0 + 9 * 24 * HOUR)
+    assert made.firings == (Firing(T0 + 300, T0 + 300, T0 + 300, 1, caught_up=True),)
+    assert (made.cursor.occurrence, made.cursor.last) == (None, T0 + 300)
+
+
+def test_the_run_for_all_is_due_when_the_first_of_them_was() -> None:
+    of = standing("*/5 * * * *", jitter_seconds=200)
+    made = missed_planned(of, T0 + HOUR)
+    assert made.firings[0].due == of.occurrences().due(T0 + 300)
+
+
+def test_the_run_for_all_counts_as_one_of_the_hundred() -> None:
+    made = missed_planned(standing("rate(1 second)"), T0 + HOUR, horizon=840)
+    assert len(made.firings) == MAX_FIRINGS
+    assert on_time(made) == list(range(HOUR - 60, HOUR - 60 + MAX_FIRINGS - 1))
+
+
+# run_all
+
+
+def test_a_job_that_runs_all_runs_each_it_missed_oldest_first_under_its_own_name() -> None:
+    made = missed_planned(standing(mode=ALL, max_missed=10), T0 + 8 * 60)
+    missed = [firing for firing in made.firings if firing.caught_up]
+    assert missed == [Firing(T0 + at, T0 + at, T0 + at, 1, caught_up=True) for at in range(60, 7 * 60, 60)]
+    assert on_time(made) == [420, 480, 540, 600]
+    assert made.skipped == ()
+
+
+def test_beyond_what_it_may_catch_up_the_rest_is_skipped_as_one_range() -> None:
+    made = missed_planned(standing(mode=ALL, max_missed=3), T0 + HOUR)
+    assert [firing.occurrence - T0 for firing in made.firings if firing.caught_up] == [60, 120, 180]
+    assert made.skipped == (SkippedRange(T0 + 240, T0 + HOUR - 120, 55, "missed"),)
+    assert on_time(made) == [HOUR - 60, HOUR, HOUR + 60, HOUR + 120]
+    assert made.missed == 58
+
+
+def test_a_job_that_may_catch_up_a_hundred_fills_a_claim_with_them_and_goes_on_with_the_next() -> None:
+    made = missed_planned(standing(mode=ALL, max_missed=100), T0 + 10 * HOUR)
+    assert [firing.caught_up for firing in made.firings] == [True] * MAX_FIRINGS
+    assert made.skipped[0].first == T0 + 60 * 101
+    assert made.cursor.occurrence == T0 + 10 * HOUR - 60
+    then = missed_planned(made.cursor, T0 + 10 * HOUR)
+    assert on_time(then) == [10 * HOUR - 60, 10 * HOUR, 10 * HOUR + 60, 10 * HOUR + 120]
+
+
+# A long time.
+
+
+@pytest.mark.parametrize("mode", list(MissedMode))
+def test_a_row_too_long_to_count_says_at_least_how_many_and_is_passed_all_the_same(mode: MissedMode) -> None:
+    now = T0 + 30 * 24 * HOUR
+    made = missed_planned(standing("rate(1 second)", mode), now)
+    assert made.missed == COUNT_LIMIT + (10 if mode is ALL else 0)
+    assert on_time(made)[0] + T0 == now - 60
+    (through,) = [s.last for s in made.skipped] or [f.through for f in made.firings if f.caught_up]
+    assert through == now - 61
+
+
+def test_a_row_one_short_of_the_limit_is_counted_exactly() -> None:
+    made = missed_planned(standing("rate(1 second)", SKIP), T0 + COUNT_LIMIT - 1 + 61)
+    assert made.skipped == (SkippedRange(T0 + 1, T0 + COUNT_LIMIT - 1, COUNT_LIMIT - 1, "missed"),)
+
+
+def test_a_row_too_long_to_count_loses_no_occurrence_that_jitter_keeps_on_time() -> None:
+    of = standing("*/2 * * * *", SKIP, jitter_seconds=119)
+    occurrences = of.occurrences()
+    now = T0 + 60 * 24 * HOUR
+    begin = next(at for at in range(now, now + HOUR, 120) if occurrences.due(at) - at > 100)
+    asked = begin + 60 + 50  # nominally a minute before the grace, by its due time well after
+    made = missed_planned(of, asked)
+    assert made.skipped[0].count == COUNT_LIMIT
+    assert made.firings[0].occurrence == begin
+    assert made.skipped[0].last < begin
+
+
+def test_a_row_too_long_to_count_ends_with_its_schedule() -> None:
+    spec = ScheduleSpec("rate(1 second)", anchor=T0, end=T0 + 2 * COUNT_LIMIT)
+    made = missed_planned(standing(schedule=spec, mode=SKIP), T0 + 24 * HOUR)
+    assert (made.cursor.occurrence, made.firings) == (None, ())
+    assert made.skipped[0].last >= T0 + 2 * COUNT_LIMIT - 1
+    assert made.cursor.last == made.skipped[0].last
+
+
+def test_missed_occurrences_count_towards_the_bound_on_runs_exactly() -> None:
+    made = missed_planned(standing("rate(1 second)", SKIP, max_runs=COUNT_LIMIT), T0 + 24 * HOUR)
+    assert made.skipped == (SkippedRange(T0 + 1, T0 + COUNT_LIMIT, COUNT_LIMIT, "missed"),)
+    assert (made.cursor.occurrence, made.cursor.remaining, made.firings) == (None, 0, ())
+
+
+def test_a_bound_on_runs_leaves_what_was_not_missed() -> None:
+    made = missed_planned(standing(max_runs=60), T0 + HOUR)
+    assert made.firings[0].count == 58
+    assert on_time(made) == [HOUR - 60, HOUR]
+    assert made.cursor.remaining == 0
+
+
+def test_excluded_times_are_not_missed() -> None:
+    made = missed_planned(standing("0 * * * *", exclude=("2026-11-21T14:00:00Z",)), T0 + 4 * HOUR - 120)
+    assert made.firings[0] == Firing(T0 + HOUR, T0 + HOUR, T0 + 3 * HOUR, 2, caught_up=True, following=T0 + 4 * HOUR)
+
+
+def test_a_cursor_moved_by_other_zone_data_catches_up_from_where_it_really_stood() -> None:
+    of = replace(standing("0 * * * *"), occurrence=T0 + 1800, due=T0 + 1800, tzdata="1999a")
+    made = missed_planned(of, T0 + 3 * HOUR - 120)
+    assert made.firings[0].occurrence == T0 + HOUR

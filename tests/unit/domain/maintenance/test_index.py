@@ -1,4 +1,10 @@
-"""What is wrong with an entry of the due index, and where it belongs."""
+"""The archive, the clean-up and the check of the index.
+
+- What is wrong with an entry of the due index, and where it belongs.
+- When a completed job has been kept long enough.
+- Which members of a workflow's run should have gone on, and did not.
+- Which changes are archived, under which day, in which object.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +13,28 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import JobState
+from duecourse.domain.instants import from_iso
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.maintenance.archive import EXPIRY, RunChange, Unreadable, day_of, is_archived, row_of, sheets
+from duecourse.domain.maintenance.audit import STALLED_SECONDS, has_members, stalled
 from duecourse.domain.maintenance.index import (
     GIVEN_UP_SECONDS,
     Entry,
     IndexFault,
     ReadSlots,
     fault_of,
+    is_worn_out,
     long_over,
     recomputed,
 )
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.document import run_document
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.workflows.graph import End, Graph, MemberEnds
+from duecourse.domain.workflows.view import viewed
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
+from tests.support.workflows import graph_of
 
 SLOTS = ReadSlots({0: "2026-11-21T10", 1: None}, "2026-11-14T12")
 HOUR = 3600
@@ -147,3 +161,195 @@ def test_a_job_is_given_up_when_no_message_can_be_left_and_no_run_is_alive() -> 
     assert not long_over(over, [run(made, RunState.WAITING)], now=late)
     assert not long_over(over, [], now=late - 1)
     assert not long_over(cursor(made), [], now=late)
+
+
+DAY = 86_400
+DONE = replace(job(id="once"), state=JobState.COMPLETED, updated_at=NOON)
+
+
+def goes(made: Job, *, days: float = 90, has_history: bool = False) -> bool:
+    return is_worn_out(made, now=NOON + days * DAY, retention_days=90, has_history=has_history)
+
+
+def test_a_job_goes_ninety_days_after_it_was_completed() -> None:
+    assert goes(DONE)
+    assert not goes(DONE, days=89.99)
+
+
+def test_a_job_stays_while_anything_of_its_runs_can_be_read() -> None:
+    assert not goes(DONE, days=400, has_history=True)
+
+
+@pytest.mark.parametrize("state", [JobState.ACTIVE, JobState.PAUSED])
+def test_only_a_completed_job_goes(state: JobState) -> None:
+    assert not goes(replace(DONE, state=state), days=400)
+
+
+def test_an_edit_that_left_the_job_completed_begins_its_time_anew() -> None:
+    assert not goes(replace(DONE, updated_at=NOON + DAY))
+
+
+S, D, K, C, W = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED, RunState.CANCELLED, RunState.WAITING
+CHAIN = graph_of({"extract": (), "load": ("extract",)})
+ENDED = NOON + 12.5
+"""When the records of `record` end."""
+LATER = ENDED + STALLED_SECONDS
+
+
+def workflow_run(state: RunState, reason: str | None = None) -> Run:
+    return run(job(id="nightly"), state, reason=reason, workflow="nightly@abc", started_at=NOON)
+
+
+def record(job_id: str, state: RunState = S, reason: str | None = None) -> Run:
+    return run(job(id=job_id), state, reason=reason, workflow="nightly@abc")
+
+
+def found(of: Run, *records: Run, now: float = LATER, graph: Graph = CHAIN, **ends: End) -> list[str]:
+    known = MemberEnds()
+    for name, end in ends.items():
+        known = known.having(graph.numbers[name], end)
+    return [member.id for member, _ in stalled(viewed(of, graph, known, records), now=now)]
+
+
+def test_a_member_whose_turn_came_an_hour_ago_has_a_record() -> None:
+    of, first = workflow_run(W), record("extract")
+    assert found(of, first, now=LATER - 1, extract=End.OK) == []
+    assert found(of, first, extract=End.OK) == ["load"]
+    assert found(of, first, record("load", RunState.RETRYING), extract=End.OK) == []
+
+
+def test_a_member_that_ended_has_a_record_too() -> None:
+    assert found(workflow_run(S), record("load"), extract=End.OK, load=End.OK) == ["extract"]
+
+
+def test_a_member_that_was_cut_or_skipped_may_lack_its_record() -> None:
+    assert found(workflow_run(D, "members_failed"), record("extract", D), extract=End.FAILED, load=End.CUT) == []
+
+
+def test_a_member_that_waits_is_not_due() -> None:
+    assert found(workflow_run(W), record("extract", RunState.RUNNING)) == []
+
+
+def test_a_member_whose_end_was_not_noted_for_an_hour_is_found() -> None:
+    assert found(workflow_run(W), record("extract"), now=LATER - 1) == []
+    assert found(workflow_run(W), record("extract")) == ["extract"]
+
+
+def test_a_run_that_its_members_ended_has_no_member_that_is_left() -> None:
+    assert found(workflow_run(S), record("extract"), extract=End.OK) == ["load"]
+
+
+@pytest.mark.parametrize(("of", "expected"), [(workflow_run(D, "members_failed"), ["load"]), (workflow_run(S), [])])
+def test_a_skipped_member_goes_on_after_a_redrive_unless_its_workflow_has_succeeded(
+    of: Run, expected: list[str]
+) -> None:
+    skipped = record("load", K, "upstream_failed")
+    assert found(of, record("extract"), skipped, extract=End.OK, load=End.CUT) == expected
+
+
+@pytest.mark.parametrize(
+    ("of", "expected"),
+    [
+        (workflow_run(W), True),
+        (workflow_run(S), True),
+        (workflow_run(D, "members_failed"), True),
+        (workflow_run(D), False),
+        (workflow_run(C, "cancelled"), False),
+        (workflow_run(RunState.RUNNING), False),
+        (record("extract"), False),
+        (run(job(id="nightly"), S), False),
+    ],
+)
+def test_looked_at_are_runs_that_wait_for_their_members_or_that_these_ended(of: Run, expected: bool) -> None:
+    assert has_members(of) is expected
+
+
+JOB = job(id="nightly")
+
+
+def gone(made: Run | Unreadable, number: int = 1, *, by: str | None = EXPIRY, kind: str = "REMOVE") -> RunChange:
+    return RunChange(str(number), kind, by, made)
+
+
+def succeeded(after: int = 0) -> Run:
+    return run(JOB, RunState.SUCCEEDED, after=after)
+
+
+def test_a_run_that_expired_is_archived() -> None:
+    assert is_archived(gone(succeeded()))
+
+
+@pytest.mark.parametrize("by", [None, "lambda.amazonaws.com"])
+def test_what_anybody_else_deletes_is_not_archived(by: str | None) -> None:
+    assert not is_archived(gone(succeeded(), by=by))
+    assert sheets([gone(succeeded(), by=by)]) == ()
+
+
+def test_writes_and_other_items_that_expired_are_not_archived() -> None:
+    assert not is_archived(gone(succeeded(), kind="MODIFY"))
+    assert not is_archived(RunChange("1", "REMOVE", EXPIRY, None))
+
+
+def test_runs_are_filed_under_the_day_of_their_occurrence_in_utc() -> None:
+    assert day_of(succeeded()) == "2026-11-21"
+    assert day_of(succeeded(after=12 * 3600 - 1)) == "2026-11-21"
+    assert day_of(succeeded(after=12 * 3600)) == "2026-11-22"
+
+
+def test_a_run_that_expired_before_it_was_due_is_filed_where_queries_look() -> None:
+    """Skipped a year ahead: its record is kept for 90 days from the skipping on."""
+    ahead = replace(succeeded(after=365 * DAY), expires_at=int(from_iso("2027-02-19T12:00:00Z")))
+    assert day_of(ahead) == "2027-02-19"
+
+
+def test_a_backfilled_occurrence_of_long_ago_is_filed_under_the_first_day() -> None:
+    assert day_of(succeeded(after=-20 * 365 * DAY)) == "2020-01-01"
+
+
+def test_a_batch_becomes_one_object_for_each_day() -> None:
+    made = sheets([gone(succeeded(), 1), gone(succeeded(after=DAY), 2), gone(succeeded(after=10), 3)])
+    assert [(sheet.key.rpartition("/")[0], len(sheet.rows)) for sheet in made] == [
+        ("runs/day=2026-11-21", 2),
+        ("runs/day=2026-11-22", 1),
+    ]
+    assert made[0].key.startswith("runs/day=2026-11-21/1-3-")
+    assert made[0].key.endswith(".json.gz")
+
+
+def test_the_same_runs_give_the_same_object_whatever_else_came_between() -> None:
+    runs = [gone(succeeded(), 1), gone(succeeded(after=10), 5)]
+    others = [gone(succeeded(after=1), 2, by=None), RunChange("3", "MODIFY", None, None)]
+    assert sheets([runs[0], *others, runs[1]]) == sheets(runs)
+
+
+def test_batches_that_begin_and_end_alike_are_different_objects() -> None:
+    """Sequence numbers count within a shard."""
+    one = sheets([gone(succeeded(), 1), gone(succeeded(after=10), 9)])
+    other = sheets([gone(succeeded(after=20), 1), gone(succeeded(after=30), 9)])
+    assert one[0].key != other[0].key
+
+
+def test_a_row_is_the_run_as_the_api_shows_it_with_its_tenant() -> None:
+    row = row_of(replace(succeeded(), result={"status": 200}))
+    own = {"schema_version": 1, "tenant": "default", "result_key": None}
+    assert row == own | run_document(replace(succeeded(), result={"status": 200}))
+    assert row["result"] == {"status": 200}
+
+
+def test_a_row_names_the_workflow_of_its_run_without_its_graph() -> None:
+    assert row_of(run(JOB, RunState.SUCCEEDED, workflow="reports@3f2a"))["workflow"] == "reports"
+    assert row_of(succeeded())["workflow"] is None
+
+
+def test_a_large_result_is_told_by_its_key() -> None:
+    row = row_of(replace(succeeded(), result_key="results/default/nightly/x/1.json", result_bytes=70_000))
+    assert (row["result"], row["result_bytes"]) == (None, 70_000)
+    assert row["result_key"] == "results/default/nightly/x/1.json"
+
+
+def test_what_cannot_be_read_is_kept_as_it_was_apart_from_the_table() -> None:
+    image = {"PK": {"S": "JOB#default#nightly"}, "state": {"S": "A STATE OF LATER TIMES"}}
+    readable, strange = sheets([gone(succeeded(), 1), gone(Unreadable(image, "KeyError('due')"), 2)])
+    assert readable.key.startswith("runs/")
+    assert strange.key.startswith("unreadable/2-2-")
+    assert strange.rows == ({"sequence": "2", "error": "KeyError('due')", "image": image},)

@@ -1,15 +1,23 @@
-"""What the end of an attempt makes of its run."""
+"""How an attempt ends, and what follows for its job.
+
+- What the end of an attempt makes of its run.
+- How many deaths in a row a job has seen.
+- Whose pause an occurrence was skipped by.
+"""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from itertools import permutations
 from typing import Any
 
 import pytest
 
+from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Gone, Job, JobSnapshot, RetryPolicy
 from duecourse.domain.runs.decision import Transition
-from duecourse.domain.runs.states import Record, RunState
+from duecourse.domain.runs.explain import Explanation, Verdict, pause_over, with_pause
+from duecourse.domain.runs.states import STATES, Record, Run, RunState, deaths_in_a_row
 from duecourse.domain.runs.transitions import decide_finish
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import job
@@ -204,3 +212,86 @@ def test_what_a_waiting_run_is_told_ends_it_though_its_job_waits_for_callbacks()
 @pytest.mark.parametrize("of", [Gone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
 def test_the_callback_of_a_job_that_is_gone_is_not_waited_for(of: JobSnapshot) -> None:
     assert returned(Returned(), of).run.state is RunState.SUCCEEDED
+
+
+CHANGED = float(DUE)
+
+
+def ended(state: RunState, at: float) -> Run:
+    """A run that ended so many seconds after the job's last change, if its state has an end."""
+    has_end = any(field.name == "finished_at" for field in fields(STATES[state]))
+    return run(state, finished_at=CHANGED + at if has_end else None)
+
+
+def count(*runs: Run) -> int:
+    return deaths_in_a_row(runs, since=CHANGED)
+
+
+def test_a_job_without_runs_has_seen_none() -> None:
+    assert count() == 0
+
+
+def test_deaths_are_counted_back_to_the_last_success() -> None:
+    runs = [ended(RunState.DEAD, 1), ended(RunState.SUCCEEDED, 2), ended(RunState.DEAD, 3), ended(RunState.DEAD, 4)]
+    for order in permutations(runs):
+        assert count(*order) == 2
+
+
+def test_a_success_ends_the_row() -> None:
+    assert count(ended(RunState.DEAD, 1), ended(RunState.DEAD, 2), ended(RunState.SUCCEEDED, 3)) == 0
+
+
+def test_what_was_skipped_or_cancelled_or_is_still_alive_says_nothing() -> None:
+    others = [state for state in RunState if state not in (RunState.DEAD, RunState.SUCCEEDED)]
+    between = [ended(state, 2) for state in others]
+    assert count(ended(RunState.DEAD, 1), *between, ended(RunState.DEAD, 3)) == 2
+
+
+def test_what_ended_before_the_jobs_last_change_is_not_counted() -> None:
+    assert count(ended(RunState.DEAD, -1), ended(RunState.DEAD, 0), ended(RunState.DEAD, 0.001)) == 1
+
+
+def change(at: int, action: ChangeAction, note: str | None = None) -> ChangeRecord:
+    changes: tuple[dict[str, Any], ...] = ({"field": "state", "before": "ACTIVE", "after": "PAUSED"},)
+    if note is not None:
+        changes += ({"field": "paused_because", "before": None, "after": note},)
+    return ChangeRecord("default", "steady", at, "ann", action, "key", changes=changes)
+
+
+PAUSED_TWICE = [
+    change(80, ChangeAction.PAUSED, "again"),
+    change(60, ChangeAction.RESUMED),
+    change(40, ChangeAction.PAUSED, "first"),
+    change(10, ChangeAction.CREATED),
+]
+
+
+@pytest.mark.parametrize(
+    ("at", "since"),
+    [(90, 80), (80, 80), (70, 80), (50, 40), (40, 40), (30, 40)],
+    ids=["in it", "at its second", "due before it, not enqueued", "in the first", "at its second", "due before it"],
+)
+def test_an_explained_pause_is_the_last_one_before_or_the_first_one_after(at: int, since: int) -> None:
+    found = pause_over(PAUSED_TWICE, at)
+    assert found is not None
+    assert found.at == since
+
+
+def test_of_changes_that_do_not_reach_back_none_is_told() -> None:
+    assert pause_over(PAUSED_TWICE[:2], 50) is None
+    assert pause_over([], 50) is None
+
+
+def test_an_explained_pause_has_its_principal_and_reason_beside_the_record() -> None:
+    found = Explanation(Verdict.PAUSED, "It did not run: the job was paused.", {"reason": "paused"})
+    told = with_pause(found, change(40, ChangeAction.PAUSED, "the data are wrong"))
+    assert told.sentence == (
+        "It did not run: the job was paused. It had been paused since 1970-01-01T00:00:40Z by ann (the data are wrong)."
+    )
+    assert told.facts == {
+        "reason": "paused",
+        "since": "1970-01-01T00:00:40Z",
+        "by": "ann",
+        "note": "the data are wrong",
+    }
+    assert with_pause(found, change(40, ChangeAction.PAUSED)).sentence.endswith("by ann.")

@@ -1,7 +1,15 @@
-"""Exclusions and jitter: what is left of a schedule, and when it is really due."""
+"""Occurrences, windows and previews of any schedule.
+
+- Exclusions and jitter: what is left of a schedule, and when it is really due.
+- start <= occurrence < end, for every form; and what `next` promises.
+- The preview: occurrences in UTC and on the wall clock, and what a DST rule did to them.
+- Schedules are shared between the threads of a worker.
+"""
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
@@ -9,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.instants import from_iso, to_iso
-from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules import ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.occurrences import (
     ExclusionError,
     Occurrences,
@@ -17,6 +25,9 @@ from duecourse.domain.schedules.occurrences import (
     compile_exclusions,
     occurrences_of,
 )
+from duecourse.domain.schedules.preview import COUNTED, MAX_DROPPED, PreviewEntry, preview
+from duecourse.domain.schedules.schedule import forget
+from tests.support.schedules import instants, refusal, schedule, utc
 
 
 def occurrences(expression: str, timezone: str = "UTC", *exclude: str, jitter: int = 0) -> Occurrences:
@@ -133,3 +144,260 @@ def test_due_times_rise_with_their_occurrences() -> None:
         at = following
         dues.append(of.due(at))
     assert all(one < other for one, other in pairwise(dues))
+
+
+FORMS = [
+    "*/5 * * * *",
+    "7 3 * * *",
+    "0 0 L * *",
+    "cron(0/10 9 ? * * *)",
+    "rate(7 minutes)",
+    "R/2026-01-01T00:00:00Z/PT1H",
+]
+
+
+@pytest.mark.parametrize("expression", FORMS)
+def test_the_start_belongs_to_the_window_and_the_end_does_not(expression):
+    free = schedule(expression, anchor=0)
+    first = free.next(utc("2026-02-01 00:00"))
+    second = free.next(first)
+    third = free.next(second)
+    inside = schedule(expression, anchor=0, start=first, end=third)
+    assert list(inside.upcoming(0)) == [first, second]
+    assert schedule(expression, anchor=0, start=first + 1).next(0) == second
+    assert schedule(expression, anchor=0, end=first).next(first - 1) is None
+    assert schedule(expression, anchor=0, end=first + 1).next(first - 1) == first
+
+
+def test_a_single_time_outside_the_window_never_occurs():
+    at = utc("2026-07-01 09:00")
+    assert schedule("2026-07-01T09:00:00Z", start=at, end=at + 1).next(0) == at
+    assert schedule("2026-07-01T09:00:00Z", start=at + 1).next(0) is None
+    assert schedule("2026-07-01T09:00:00Z", end=at).next(0) is None
+
+
+def test_next_is_strictly_after():
+    daily = schedule("0 9 * * *")
+    nine = utc("2026-01-01 09:00")
+    assert (daily.next(nine - 1), daily.next(nine)) == (nine, nine + 86_400)
+
+
+def test_next_is_pure_whatever_was_asked_before():
+    asked = [
+        utc(f"{year}-{month:02}-0{day} 05:59:59")
+        for year in (2026, 1999, 2150, 2031)
+        for month in (3, 11, 7)
+        for day in (1, 8)
+    ]
+    spec = ScheduleSpec("30 1,2 * * *", "America/New_York")
+    shared = compile_schedule(spec)
+    there = [shared.next(at) for at in asked]
+    back = [shared.next(at) for at in reversed(asked)]
+    forget()
+    alone = [compile_schedule(spec).next(at) for at in asked]
+    assert there == list(reversed(back)) == alone
+
+
+def test_upcoming_is_lazy_and_ends_with_the_schedule():
+    endless = schedule("* * * * *").upcoming(0)
+    assert [next(endless), next(endless)] == [60, 120]
+    assert list(schedule("R2/1970-01-01T00:00:10Z/PT5S").upcoming(0)) == [10, 15]
+
+
+@pytest.mark.parametrize("expression", ["0 9 * * *", "*/7 * * * *", "0 0 29 2 *", "30 1 * * SUN", "rate(1 day)"])
+def test_times_before_1970_and_at_the_ends_of_the_calendar_are_answered(expression):
+    spec = schedule(expression, "Europe/Berlin", anchor=0)
+    assert spec.next(-(10**18)) is not None
+    assert spec.next(utc("1850-01-01 00:00")) is not None
+    assert spec.next(utc("9999-12-31 00:00") + 10**6) is None
+    assert spec.next(10**18) is None
+
+
+def test_local_mean_time_has_seconds():
+    # Amsterdam's clock was 19 min 32 s ahead of UTC (tzdata folds it into Brussels': 17 min 30 s).
+    assert instants("0 12 * * *", "Europe/Brussels", after="1885-06-01 00:00", count=1) == ["1885-06-01 11:42:30"]
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"dst_gap": "later"}, "dst_gap"),
+        ({"dst_gap": ""}, "dst_gap"),
+        ({"dst_fold": "third"}, "dst_fold"),
+        ({"dst_fold": None}, "dst_fold"),
+        ({"start": 10, "end": 10}, "end"),
+        ({"start": 10, "end": 5}, "end"),
+        ({"start": 1.5}, "start"),
+        ({"end": "2026-01-01"}, "end"),
+        ({"anchor": True}, "anchor"),
+        ({"start": []}, "start"),
+        ({"dst_gap": []}, "dst_gap"),
+    ],
+)
+def test_what_no_expression_could_use_is_refused_by_its_field(more, field):
+    error = refusal("0 9 * * *", **more)
+    assert error.field == field
+    assert str(error) == f"{field}: {error.detail}"
+
+
+def test_what_is_not_text_is_refused():
+    assert refusal(5).field == "schedule"
+    assert refusal("0 9 * * *", None).field == "timezone"
+
+
+def test_a_wrong_type_is_refused_even_beside_an_equal_number():
+    assert schedule("0 9 * * *", start=1, end=10**9)
+    assert refusal("0 9 * * *", start=True, end=10**9).field == "start"
+    assert refusal("0 9 * * *", start=1, end=1e9).field == "end"
+
+
+def test_equal_specs_share_one_schedule():
+    assert compile_schedule(ScheduleSpec("1 2 3 4 *")) is compile_schedule(ScheduleSpec("1 2 3 4 *"))
+
+
+NEW_YORK = "America/New_York"
+
+
+def shown(expression, timezone=NEW_YORK, *, after, count=3, until=None, **more):
+    entries = preview(
+        ScheduleSpec(expression, timezone, **more), utc(after), count, None if until is None else utc(until)
+    )
+    return [(entry.wall, entry.mark) for entry in entries]
+
+
+def test_an_ordinary_time_has_its_instant_its_wall_clock_and_its_offset():
+    assert preview(ScheduleSpec("0 9 * * 1", NEW_YORK), utc("2026-01-01 00:00"), 1) == (
+        PreviewEntry(utc("2026-01-05 14:00"), "2026-01-05T09:00:00", -18_000),
+    )
+
+
+def test_a_fixed_time_in_a_gap_is_marked_as_moved_and_says_from_where():
+    [entry] = preview(ScheduleSpec("15,30 2 * * *", NEW_YORK), utc("2026-03-08 00:00"), 1)
+    assert entry == PreviewEntry(
+        utc("2026-03-08 07:00"), "2026-03-08T03:00:00", -14_400, "moved", "2026-03-08T02:15:00", 2
+    )
+
+
+def test_the_time_after_the_gap_is_moved_only_when_one_in_it_fell_there():
+    assert shown("0 3 * * *", after="2026-03-08 00:00", count=1) == [("2026-03-08T03:00:00", None)]
+    assert shown("0 2,3 * * *", after="2026-03-08 00:00", count=1) == [("2026-03-08T03:00:00", "moved")]
+
+
+def test_a_skipped_time_is_listed_as_dropped_at_its_place_beside_the_count():
+    assert shown("30 2 * * *", after="2026-03-07 00:00", dst_gap="skip") == [
+        ("2026-03-07T02:30:00", None),
+        ("2026-03-08T02:30:00", "dropped"),
+        ("2026-03-09T02:30:00", None),
+        ("2026-03-10T02:30:00", None),
+    ]
+
+
+def test_an_interval_drops_its_times_in_a_gap_in_one_entry():
+    entries = preview(ScheduleSpec("*/30 * * * *", NEW_YORK), utc("2026-03-08 06:00"), 2)
+    assert [(entry.instant, entry.wall, entry.mark, entry.count) for entry in entries] == [
+        (utc("2026-03-08 06:30"), "2026-03-08T01:30:00", None, 1),
+        (None, "2026-03-08T02:00:00", "dropped", 2),
+        (utc("2026-03-08 07:00"), "2026-03-08T03:00:00", None, 1),
+    ]
+
+
+def test_the_second_pass_of_a_fold_is_marked_as_repeated_where_both_fire():
+    passes = [("2026-11-01T01:30:00", None), ("2026-11-01T01:30:00", "repeated"), ("2026-11-02T01:30:00", None)]
+    assert shown("30 1 * * *", after="2026-11-01 00:00", dst_fold="both") == passes
+    assert shown("*/60 30 1 * * *", after="2026-11-01 00:00") == passes
+
+
+def test_a_single_pass_of_a_fold_is_not_marked():
+    once = [("2026-11-01T01:30:00", None), ("2026-11-02T01:30:00", None)]
+    assert shown("30 1 * * *", after="2026-11-01 00:00", count=2) == once
+    assert shown("30 1 * * *", after="2026-11-01 00:00", count=2, dst_fold="second") == once
+    offsets = [
+        preview(ScheduleSpec("30 1 * * *", NEW_YORK, dst_fold=fold), utc("2026-11-01 00:00"), 1)[0].offset
+        for fold in ("first", "second")
+    ]
+    assert offsets == [-14_400, -18_000]
+
+
+def test_a_single_time_is_marked_like_a_recurring_one():
+    expression = "at(2026-03-08T02:30:00)"
+    assert shown(expression, after="2026-01-01 00:00") == [("2026-03-08T03:00:00", "moved")]
+    assert shown(expression, after="2026-01-01 00:00", dst_gap="skip") == [("2026-03-08T02:30:00", "dropped")]
+    assert shown("at(2026-11-01T01:30:00)", after="2026-01-01 00:00", dst_fold="both") == [
+        ("2026-11-01T01:30:00", None),
+        ("2026-11-01T01:30:00", "repeated"),
+    ]
+
+
+def test_rates_and_instants_are_never_marked():
+    assert shown("rate(30 minutes)", after="2026-11-01 05:00", count=3, anchor=0) == [
+        ("2026-11-01T01:30:00", None),
+        ("2026-11-01T01:00:00", None),
+        ("2026-11-01T01:30:00", None),
+    ]
+    assert shown("2026-03-08T07:00:00Z", after="2026-01-01 00:00") == [("2026-03-08T03:00:00", None)]
+    assert shown("rate(30 minutes)", after="2026-03-08 06:30", count=2, anchor=0, dst_gap="skip") == [
+        ("2026-03-08T03:00:00", None),
+        ("2026-03-08T03:30:00", None),
+    ]
+
+
+def test_a_schedule_that_never_fires_still_shows_what_is_dropped():
+    entries = preview(ScheduleSpec("30 2 * 3 SUN#2", NEW_YORK, dst_gap="skip"), utc("2026-01-01 00:00"))
+    assert 45 <= len(entries) <= MAX_DROPPED
+    assert {entry.mark for entry in entries} == {"dropped"}
+    assert [entry.wall for entry in entries[:2]] == ["2026-03-08T02:30:00", "2027-03-14T02:30:00"]
+
+
+def test_the_window_bounds_what_is_dropped_too():
+    limits = {"dst_gap": "skip", "start": utc("2027-01-01 00:00"), "end": utc("2028-01-01 00:00")}
+    assert shown("30 2 * 3 SUN#2", after="2026-01-01 00:00", **limits) == [("2027-03-14T02:30:00", "dropped")]
+    assert shown("30 2 * * *", after="2026-03-08 00:00", until="2026-03-09 00:00", dst_gap="skip") == [
+        ("2026-03-08T02:30:00", "dropped")
+    ]
+
+
+def test_until_is_exclusive():
+    assert shown("0 9 * * *", "UTC", after="2026-01-01 00:00", until="2026-01-02 09:00", count=9) == [
+        ("2026-01-01T09:00:00", None)
+    ]
+
+
+def test_a_whole_day_can_be_jumped_over():
+    assert shown("0 9 * * *", "Pacific/Apia", after="2011-12-29 12:00") == [
+        ("2011-12-29T09:00:00", None),
+        ("2011-12-31T00:00:00", "moved"),
+        ("2011-12-31T09:00:00", None),
+    ]
+
+
+def test_counting_in_a_gap_is_bounded():
+    entries = preview(ScheduleSpec("* * * * * *", NEW_YORK), utc("2026-03-08 06:59:58"), 2)
+    assert [(entry.mark, entry.count) for entry in entries] == [(None, 1), ("dropped", COUNTED), (None, 1)]
+
+
+def test_nothing_is_listed_for_a_count_of_nothing():
+    assert preview(ScheduleSpec("* * * * *"), 0, 0) == ()
+
+
+def test_threads_that_share_a_schedule_get_what_each_would_get_alone():
+    spec = ScheduleSpec("30 1,2 L,15 * MON#1", "Australia/Lord_Howe", dst_fold="both")
+    starts = [utc(f"{year}-{month:02}-03 11:00") for year in range(1990, 2190, 25) for month in (1, 4, 10)]
+
+    def row(start):
+        found, at = [], start
+        schedule = compile_schedule(spec)
+        for _ in range(40):
+            at = schedule.next(at)
+            found.append(at)
+        return found
+
+    alone = [row(start) for start in starts]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(3):
+            forget()
+            with ThreadPoolExecutor(8) as pool:
+                assert list(pool.map(row, starts)) == alone
+    finally:
+        sys.setswitchinterval(interval)

@@ -1,4 +1,12 @@
-"""Zones: names, and offsets that agree with ``zoneinfo`` on the same data."""
+"""Time zones and daylight saving.
+
+- Zones: names, and offsets that agree with ``zoneinfo`` on the same data.
+- Section 4, DST: what fires in the hours that a zone's clock skips or shows twice.
+  New York in 2026: 02:00 becomes 03:00 on March 8 (07:00 UTC); 02:00 becomes 01:00 on November 1 (06:00 UTC).
+- The same rules in zones that change by other amounts, at other hours, or in other ways than New York.
+"""
+
+from __future__ import annotations
 
 from datetime import datetime
 from random import Random
@@ -10,7 +18,7 @@ from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, load_zone,
 from duecourse.domain.schedules.schedule import forget
 from duecourse.domain.schedules.zones.zone import YearlyRule, parse_tzif
 from tests.support.schedule_oracle import EPOCH, wall_clock
-from tests.support.schedules import refusal, schedule, utc
+from tests.support.schedules import instants, local, refusal, schedule, utc
 
 ZONES = sorted(zone_names())
 
@@ -139,3 +147,247 @@ def test_errors_can_be_pickled_and_told_apart():
 
     error = pickle.loads(pickle.dumps(ScheduleError("end", "must be later")))
     assert (error.field, error.detail, str(error)) == ("end", "must be later", "end: must be later")
+
+
+NEW_YORK = "America/New_York"
+GAP = "2026-03-08 06:00"  # an hour before, in UTC
+FOLD = "2026-11-01 04:00"  # an hour before the first 01:00, in UTC
+
+
+class TestFixedTimesInAGap:
+    def test_fire_at_the_moment_after_the_gap(self):
+        assert instants("30 2 * * *", NEW_YORK, after=GAP) == [
+            "2026-03-08 07:00",
+            "2026-03-09 06:30",
+            "2026-03-10 06:30",
+        ]
+
+    def test_merge_to_one_firing(self):
+        assert local("0,15,30 2 * * *", NEW_YORK, after=GAP) == [
+            "2026-03-08 03:00",
+            "2026-03-09 02:00",
+            "2026-03-09 02:15",
+        ]
+
+    def test_merge_with_the_time_after_the_gap(self):
+        assert local("30 2,3 * * *", NEW_YORK, after=GAP) == [
+            "2026-03-08 03:00",
+            "2026-03-08 03:30",
+            "2026-03-09 02:30",
+        ]
+        assert local("0 2,3 * * *", NEW_YORK, after=GAP) == ["2026-03-08 03:00", "2026-03-09 02:00", "2026-03-09 03:00"]
+
+    def test_are_dropped_when_the_job_says_skip(self):
+        assert local("30 2 * * *", NEW_YORK, after=GAP, dst_gap="skip")[0] == "2026-03-09 02:30"
+        assert local("0 2,3 * * *", NEW_YORK, after=GAP, dst_gap="skip")[:2] == ["2026-03-08 03:00", "2026-03-09 02:00"]
+
+    def test_the_first_moment_of_a_gap_lies_in_it_and_the_last_does_not(self):
+        assert local("0 2 * * *", NEW_YORK, after=GAP, dst_gap="skip")[0] == "2026-03-09 02:00"
+        assert local("59 1 * * *", NEW_YORK, after=GAP, dst_gap="skip")[0] == "2026-03-08 01:59"
+        assert local("0 3 * * *", NEW_YORK, after=GAP, dst_gap="skip")[0] == "2026-03-08 03:00"
+
+    def test_asking_from_the_moment_after_the_gap_gives_the_next_day(self):
+        assert instants("30 2 * * *", NEW_YORK, after="2026-03-08 06:59:59", count=1) == ["2026-03-08 07:00"]
+        assert instants("30 2 * * *", NEW_YORK, after="2026-03-08 07:00", count=1) == ["2026-03-09 06:30"]
+
+    def test_a_single_date_is_moved_too(self):
+        assert local("30 2 8 3 *", NEW_YORK, after=GAP, count=1) == ["2026-03-08 03:00"]
+
+    def test_a_time_that_always_lies_in_a_gap_fires_after_it_or_never(self):
+        second_sunday = "30 2 * 3 SUN#2"
+        assert local(second_sunday, NEW_YORK, after=GAP, count=2) == ["2026-03-08 03:00", "2027-03-14 03:00"]
+        assert local(second_sunday, NEW_YORK, after=GAP, dst_gap="skip") == []
+
+
+class TestIntervalsInAGap:
+    def test_go_on_in_elapsed_time(self):
+        assert instants("*/30 * * * *", NEW_YORK, after=GAP, count=4) == [
+            *("2026-03-08 06:30", "2026-03-08 07:00", "2026-03-08 07:30", "2026-03-08 08:00")
+        ]
+
+    @pytest.mark.parametrize("gap", ["next", "skip"])
+    def test_times_in_it_do_not_exist_whatever_the_job_says(self, gap):
+        assert local("*/20 2 * * *", NEW_YORK, after=GAP, count=1, dst_gap=gap) == ["2026-03-09 02:00"]
+        assert local("30 */2 * * *", NEW_YORK, after=GAP, count=1, dst_gap=gap) == ["2026-03-08 04:30"]
+
+    def test_never_fire_when_all_their_times_lie_in_it(self):
+        assert local("*/5 2 * 3 SUN#2", NEW_YORK, after=GAP) == []
+
+
+class TestFixedTimesInAFold:
+    def test_fire_in_the_first_pass(self):
+        assert local("30 1 * * *", NEW_YORK, after=FOLD) == ["2026-11-01 01:30", "2026-11-02 01:30", "2026-11-03 01:30"]
+
+    def test_fire_in_the_second_pass_or_in_both_when_the_job_says_so(self):
+        assert local("30 1 * * *", NEW_YORK, after=FOLD, count=2, dst_fold="second") == [
+            "2026-11-01 01:30b",
+            "2026-11-02 01:30",
+        ]
+        assert local("30 1 * * *", NEW_YORK, after=FOLD, dst_fold="both") == [
+            *("2026-11-01 01:30", "2026-11-01 01:30b", "2026-11-02 01:30")
+        ]
+
+    def test_the_fold_begins_at_one_and_ends_before_two(self):
+        assert local("0 1,2 * * *", NEW_YORK, after=FOLD, count=3, dst_fold="both") == [
+            *("2026-11-01 01:00", "2026-11-01 01:00b", "2026-11-01 02:00")
+        ]
+        assert local("0 1,2 * * *", NEW_YORK, after=FOLD, count=2, dst_fold="second") == [
+            "2026-11-01 01:00b",
+            "2026-11-01 02:00",
+        ]
+
+    def test_asking_between_the_passes_does_not_fire_again(self):
+        assert local("30 1 * * *", NEW_YORK, after="2026-11-01 05:31", count=1) == ["2026-11-02 01:30"]
+        assert local("30 1 * * *", NEW_YORK, after="2026-11-01 05:31", count=1, dst_fold="second") == [
+            "2026-11-01 01:30b"
+        ]
+
+    def test_several_times_keep_their_order(self):
+        assert local("0,30 1 * * *", NEW_YORK, after=FOLD, count=4, dst_fold="both") == [
+            *("2026-11-01 01:00", "2026-11-01 01:30", "2026-11-01 01:00b", "2026-11-01 01:30b")
+        ]
+
+
+class TestIntervalsInAFold:
+    @pytest.mark.parametrize("fold", ["first", "second", "both"])
+    def test_count_both_passes_whatever_the_job_says(self, fold):
+        assert local("*/30 * * * *", NEW_YORK, after=FOLD, count=6, dst_fold=fold) == [
+            *("2026-11-01 00:30", "2026-11-01 01:00", "2026-11-01 01:30"),
+            *("2026-11-01 01:00b", "2026-11-01 01:30b", "2026-11-01 02:00"),
+        ]
+
+    def test_within_one_hour_of_the_day_fire_in_both_of_its_passes(self):
+        assert local("*/30 1 * * *", NEW_YORK, after=FOLD, count=4) == [
+            *("2026-11-01 01:00", "2026-11-01 01:30", "2026-11-01 01:00b", "2026-11-01 01:30b")
+        ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "interval"),
+    [
+        ("30 1 * * *", False),
+        ("* 1 * * *", True),
+        ("30 * * * *", True),
+        ("*/30 1 * * *", True),
+        ("30 */1 * * *", True),
+        ("* 30 1 * * *", True),
+        ("*/30 30 1 * * *", True),
+        ("0 30 1 * * *", False),
+        ("0-59/30 1 * * *", False),
+        ("0/30 1 * * *", False),
+        ("*,30 1 * * *", True),
+        ("30,* 1 * * *", False),
+        ("0-59 0-23 * * *", False),
+        ("@daily", False),
+        ("@hourly", True),
+        ("cron(30 1 * * ? *)", False),
+        ("cron(0/30 1 * * ? *)", False),
+        ("cron(0/30 * * * ? *)", True),
+    ],
+)
+def test_a_star_at_the_beginning_of_second_minute_or_hour_makes_an_interval(expression, interval):
+    first = local(expression, NEW_YORK, after="2026-11-01 03:59:59", count=9_000)
+    assert any(text.endswith("b") for text in first if text < "2026-11-02") == interval
+
+
+def test_the_default_is_debians_rule():
+    spec = schedule("30 2 * * *", NEW_YORK).spec
+    assert (spec.dst_gap, spec.dst_fold) == ("next", "first")
+
+
+class TestOtherZones:
+    def test_lord_howe_moves_by_half_an_hour(self):
+        # 02:00 becomes 02:30 on 2026-10-04, 02:00 becomes 01:30 on 2026-04-05.
+        zone = "Australia/Lord_Howe"
+        assert local("15 2 * * *", zone, after="2026-10-03 12:00", count=2) == ["2026-10-04 02:30", "2026-10-05 02:15"]
+        assert local("45 1 * * *", zone, after="2026-04-04 12:00", count=2) == ["2026-04-05 01:45", "2026-04-06 01:45"]
+        assert local("45 1 * * *", zone, after="2026-04-04 12:00", count=2, dst_fold="both") == [
+            *("2026-04-05 01:45", "2026-04-05 01:45b")
+        ]
+        assert instants("*/15 * * * *", zone, after="2026-10-03 15:15", count=3) == [
+            *("2026-10-03 15:30", "2026-10-03 15:45", "2026-10-03 16:00")
+        ]
+
+    def test_apia_skipped_a_whole_day(self):
+        # 2011-12-29 23:59:59 was followed by 2011-12-31 00:00.
+        zone = "Pacific/Apia"
+        assert local("0 9 * * *", zone, after="2011-12-29 12:00") == [
+            "2011-12-29 09:00",
+            "2011-12-31 00:00",
+            "2011-12-31 09:00",
+        ]
+        assert local("0 9 * * FRI", zone, after="2011-12-24 12:00", count=2) == ["2011-12-31 00:00", "2012-01-06 09:00"]
+        assert local("0 9 30 12 *", zone, after="2011-12-01 00:00", count=1) == ["2011-12-31 00:00"]
+        assert local("0 9 30 12 *", zone, after="2011-12-01 00:00", count=1, dst_gap="skip") == ["2012-12-30 09:00"]
+        assert local("0 */12 * * *", zone, after="2011-12-29 22:30", count=2) == [
+            *("2011-12-31 00:00", "2011-12-31 12:00")
+        ]
+
+    @pytest.mark.parametrize(
+        ("zone", "after", "expected"),
+        [
+            ("America/Sao_Paulo", "2018-11-03 12:00", ["2018-11-04 01:00", "2018-11-05 00:00"]),
+            ("Asia/Beirut", "2025-03-29 12:00", ["2025-03-30 01:00", "2025-03-31 00:00"]),
+            ("America/Havana", "2026-03-07 12:00", ["2026-03-08 01:00", "2026-03-09 00:00"]),
+        ],
+    )
+    def test_midnight_itself_can_lie_in_a_gap(self, zone, after, expected):
+        assert local("0 0 * * *", zone, after=after, count=2) == expected
+        assert local("@daily", zone, after=after, count=1, dst_gap="skip") == expected[1:]
+
+    def test_midnight_itself_can_be_repeated(self):
+        # Havana: 01:00 becomes 00:00 on 2026-11-01.
+        assert local("0 0 * * *", "America/Havana", after="2026-10-31 12:00", count=2) == [
+            "2026-11-01 00:00",
+            "2026-11-02 00:00",
+        ]
+
+    def test_the_last_hour_of_a_day_can_be_repeated(self):
+        # Beirut: 2025-10-26 00:00 becomes 2025-10-25 23:00.
+        assert local("30 23 * * *", "Asia/Beirut", after="2025-10-25 12:00", count=2) == [
+            "2025-10-25 23:30",
+            "2025-10-26 23:30",
+        ]
+        assert local("0 0 26 10 *", "Asia/Beirut", after="2025-10-25 12:00", count=1) == ["2025-10-26 00:00"]
+
+    def test_dublin_is_like_london_though_its_winter_time_is_the_exception(self):
+        for expression in ("30 1 * * *", "*/20 * * * *", "0 0 L * *"):
+            for after in ("2026-03-28 20:00", "2026-10-24 20:00"):
+                assert instants(expression, "Europe/Dublin", after=after, count=40) == instants(
+                    expression, "Europe/London", after=after, count=40
+                )
+
+    def test_troll_jumps_two_hours(self):
+        zone = "Antarctica/Troll"  # 01:00 becomes 03:00 on 2026-03-29, 03:00 becomes 01:00 on 2026-10-25
+        assert local("30 1,2 * * *", zone, after="2026-03-28 12:00", count=2) == [
+            "2026-03-29 03:00",
+            "2026-03-30 01:30",
+        ]
+        assert local("30 1,2 * * *", zone, after="2026-10-24 12:00", count=4, dst_fold="both") == [
+            *("2026-10-25 01:30", "2026-10-25 02:30", "2026-10-25 01:30b", "2026-10-25 02:30b")
+        ]
+
+    def test_casablanca_left_its_summer_time_for_ramadan(self):
+        zone = "Africa/Casablanca"  # 2025-02-23 03:00 became 02:00, 2025-04-06 02:00 became 03:00
+        assert local("30 2 * * *", zone, after="2025-02-22 12:00", count=2) == ["2025-02-23 02:30", "2025-02-24 02:30"]
+        assert local("30 2 * * *", zone, after="2025-04-05 12:00", count=2) == ["2025-04-06 03:00", "2025-04-07 02:30"]
+
+    def test_a_change_of_standard_time_is_a_gap_or_a_fold_like_any_other(self):
+        # Pyongyang went from UTC+8:30 to UTC+9 at 23:30 on 2018-05-04: the next moment was midnight.
+        assert local("45 23 * * *", "Asia/Pyongyang", after="2018-05-04 00:00", count=2) == [
+            "2018-05-05 00:00",
+            "2018-05-05 23:45",
+        ]
+        # Caracas went back by half an hour at 03:00 on 2007-12-09.
+        assert local("45 2 * * *", "America/Caracas", after="2007-12-09 00:00", count=2) == [
+            "2007-12-09 02:45",
+            "2007-12-10 02:45",
+        ]
+
+    def test_the_yearly_rule_goes_on_after_the_last_listed_change(self):
+        for year in ("2038", "2062", "2199", "2499", "2503", "3000", "9998"):
+            [first, second] = local("0 12 1 1,7 *", NEW_YORK, after=f"{year}-01-01 00:00", count=2)
+            assert (first, second) == (f"{year}-01-01 12:00", f"{year}-07-01 12:00")
+            assert instants("0 12 1 1,7 *", NEW_YORK, after=f"{year}-01-01 00:00", count=2) == [
+                *(f"{year}-01-01 17:00", f"{year}-07-01 16:00")
+            ]

@@ -1,18 +1,44 @@
-"""The kinds of targets: each definition fits its model, the API, its caller and what else is made from it."""
+"""Kinds of targets, their documents and their addresses.
+
+- The kinds of targets: each definition fits its model, the API, its caller and what else is made from it.
+- A target as a JSON document, the same in requests, answers and the table.
+
+
+"""
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
-from typing import get_args, get_type_hints
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from botocore.session import get_session
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from duecourse.api.bodies.target_bodies import TARGET_BODIES
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
-from duecourse.domain.targets.kinds import TARGETS, TargetKind, target_document
-from duecourse.domain.targets.targets import CallableTarget, Target
+from duecourse.domain.targets.http import header_problem, is_reserved_header, not_public
+from duecourse.domain.targets.kinds import TARGETS, TargetKind, target_document, target_of, type_of
+from duecourse.domain.targets.targets import (
+    AwsTarget,
+    CallableTarget,
+    EcsTarget,
+    EventBridgeTarget,
+    HttpTarget,
+    LambdaMode,
+    LambdaTarget,
+    SnsTarget,
+    SqsTarget,
+    StepFunctionsTarget,
+    Target,
+    TaskTarget,
+    WorkflowTarget,
+)
 from scripts.console_kinds import FILE, written
+from tests.support.every_target import EVERY_TARGET
 
 KINDS = pytest.mark.parametrize(("word", "kind"), TARGETS.items(), ids=list(TARGETS))
 POSTED = {word: kind for word, kind in TARGETS.items() if kind.postable}
@@ -69,3 +95,190 @@ def test_kinds_permit_the_workers_what_a_stage_allows_jobs(word: str, kind: Targ
 
 def test_kinds_in_the_console_are_these() -> None:
     assert FILE.read_text(encoding="utf-8") == written(), "run make openapi"
+
+
+texts = st.text(max_size=20)
+few = st.lists(texts, max_size=3).map(tuple)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+targets = st.one_of(
+    st.builds(
+        HttpTarget,
+        texts,
+        texts,
+        st.dictionaries(texts, texts).map(lambda pairs: tuple(pairs.items())),
+        few,
+        st.none() | texts,
+    ),
+    st.builds(LambdaTarget, texts, st.sampled_from(LambdaMode)),
+    st.builds(SqsTarget, texts, st.none() | texts),
+    st.builds(SnsTarget, texts, st.none() | texts, st.none() | texts),
+    st.builds(EventBridgeTarget, texts, texts, texts),
+    st.builds(StepFunctionsTarget, texts),
+    st.builds(EcsTarget, texts, texts, texts, few, few, st.booleans()),
+    st.builds(AwsTarget, texts, texts, values, texts),
+    st.builds(TaskTarget, texts),
+    st.builds(WorkflowTarget, texts),
+)
+DOCUMENT_KINDS = (*EVERY_TARGET, WorkflowTarget("3f2a"))
+"""Those that can be posted, and the one that cannot."""
+
+
+def over_the_wire(document: dict[str, Any]) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(json.dumps(document))
+    return read
+
+
+@given(targets)
+def test_any_target_survives_being_written_and_read(target: Target) -> None:
+    assert target_of(over_the_wire(target_document(target))) == target
+    assert target_of(target_document(target)) == target
+
+
+def test_every_kind_of_target_has_an_example() -> None:
+    kinds = {kind for union in get_args(Target) for kind in (get_args(union) or (union,))}
+    assert {type(target) for target in DOCUMENT_KINDS} == kinds
+    assert len({type_of(target) for target in DOCUMENT_KINDS}) == len(kinds)
+
+
+@pytest.mark.parametrize("target", DOCUMENT_KINDS, ids=type_of)
+def test_a_document_names_its_type_and_every_field(target: Target) -> None:
+    document = target_document(target)
+    assert document["type"] == type_of(target)
+    assert set(document) == {"type", *type(target).__dataclass_fields__}
+
+
+@pytest.mark.parametrize(
+    ("document", "target"),
+    [
+        (
+            {"type": "http", "url": "https://a.example/", "method": "GET", "headers": {"X-A": "1", "X-B": "2"}},
+            HttpTarget("https://a.example/", "GET", (("X-A", "1"), ("X-B", "2"))),
+        ),
+        ({"type": "lambda", "function": "duecourse-target-a"}, LambdaTarget("duecourse-target-a")),
+    ],
+)
+def test_a_document_of_the_first_release_reads_with_the_defaults(document: dict[str, Any], target: Target) -> None:
+    assert target_of(document) == target
+
+
+def test_an_unknown_type_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown target type 'carrier-pigeon'"):
+        target_of({"type": "carrier-pigeon"})
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["1.1.1.1", "52.94.236.248", "100.63.255.255", "172.15.0.1", "172.32.0.1", "192.0.1.1", "2606:4700::1111",
+     "2a05:d018::1", "2001:4860:4860::8888", "64:ff9b::8.8.8.8", "::ffff:8.8.8.8"],
+)  # fmt: skip
+def test_public_addresses_may_be_called(address):
+    assert not_public(address) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("0.0.0.0", "this network"),
+        ("0.1.2.3", "this network"),
+        ("10.0.0.1", "private network"),
+        ("172.16.0.1", "private network"),
+        ("172.31.255.255", "private network"),
+        ("192.168.1.1", "private network"),
+        ("100.64.0.1", "carrier-grade NAT"),
+        ("100.100.100.200", "carrier-grade NAT"),
+        ("127.0.0.1", "loopback"),
+        ("127.255.255.254", "loopback"),
+        ("169.254.1.1", "link-local"),
+        ("169.254.169.254", "cloud metadata"),
+        ("169.254.170.2", "cloud metadata"),
+        ("169.254.170.23", "cloud metadata"),
+        ("192.0.0.192", "protocol assignments"),
+        ("192.0.2.1", "documentation"),
+        ("198.18.0.1", "benchmarking"),
+        ("224.0.0.1", "multicast"),
+        ("239.255.255.255", "multicast"),
+        ("240.0.0.1", "reserved"),
+        ("255.255.255.255", "broadcast"),
+        ("::", "unspecified"),
+        ("::1", "loopback"),
+        ("fe80::1", "link-local"),
+        ("fe80::1%eth0", "link-local"),
+        ("fc00::1", "private network"),
+        ("fd00:ec2::254", "cloud metadata"),
+        ("fd00:ec2::254%eth0", "cloud metadata"),
+        ("fec0::1", "private network"),
+        ("ff02::1", "multicast"),
+        ("2001:db8::1", "documentation"),
+        ("3fff::1", "documentation"),
+        ("100::1", "discard"),
+        ("5f00::1", "reserved"),
+        ("4000::1", "reserved"),
+    ],
+)
+def test_other_addresses_may_not_and_the_reason_is_said(address, reason):
+    assert not_public(address) == reason
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["::ffff:127.0.0.1", "::ffff:169.254.169.254", "::ffff:a00:1", "64:ff9b::10.0.0.1", "64:ff9b::a9fe:a9fe",
+     "64:ff9b:1::8.8.8.8", "2002:7f00:1::", "2002:808:808::", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "::127.0.0.1",
+     "::8.8.8.8"],
+)  # fmt: skip
+def test_an_ipv4_address_cannot_hide_in_an_ipv6_one(address):
+    assert not_public(address) is not None
+
+
+def test_a_mapped_address_is_judged_as_the_address_inside():
+    assert not_public("::ffff:169.254.169.254") == "cloud metadata"
+
+
+def test_what_is_no_address_is_an_error():
+    with pytest.raises(ValueError, match=r"example\.com"):
+        not_public("example.com")
+
+
+@given(st.ip_addresses(v=4))
+def test_whatever_python_calls_private_is_refused(address: IPv4Address):
+    if address.is_private or address.is_multicast or address.is_reserved or address.is_loopback:
+        assert not_public(address) is not None
+
+
+@given(st.ip_addresses(v=6))
+def test_the_same_holds_for_ipv6(address: IPv6Address):
+    assume(address not in IPv6Network("::ffff:0:0/96") and address not in IPv6Network("64:ff9b::/96"))
+    if address.is_private or address.is_multicast or address.is_reserved or address.is_link_local:
+        assert not_public(address) is not None
+
+
+@given(st.ip_addresses(v=4))
+def test_the_forms_of_an_ipv4_address_share_its_verdict(address: IPv4Address):
+    assert not_public(f"::ffff:{address}") == not_public(address)
+    assert not_public(f"64:ff9b::{address}") == not_public(address)
+
+
+@pytest.mark.parametrize("name", ["Host", "content-length", "Transfer-Encoding", "CONNECTION", "X-Duecourse-Anything"])
+def test_headers_of_the_connection_and_of_the_run_are_not_the_jobs(name):
+    assert is_reserved_header(name)
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Content-Type", "X-Api-Key", "User-Agent", "Accept"])
+def test_headers_of_other_names_are_not_reserved(name):
+    assert not is_reserved_header(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("X", "a\r\nHost: b"), ("X", "\x00"), ("X", "€"), ("X: y", "z"), ("", "z")]
+)
+def test_a_header_cannot_carry_another_one(name, value):
+    problem = header_problem(name, value)
+    assert problem is not None
+    assert value not in problem or value == "z"
+
+
+def test_an_ordinary_header_has_no_problem():
+    assert header_problem("Authorization", "Bearer ü.~\t") is None

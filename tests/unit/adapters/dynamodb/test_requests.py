@@ -1,0 +1,234 @@
+"""Requests to DynamoDB: batches, statements, transactions.
+
+- What DynamoDB puts off of a batch of reads, which an emulator never does.
+- Many conditional writes in few requests: what becomes of each when DynamoDB says no, in all the ways it can.
+- Transactions that collide are tried again; what their conditions refuse is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
+from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.keys import key
+from duecourse.adapters.dynamodb.writing import READ_BATCH, TRIES, Statement, batch_get, execute, transact
+from duecourse.adapters.dynamodb.writing import TRANSACTION_TRIES as TRANSACTIONS_TRIES
+from duecourse.api.problems import unavailable
+from duecourse.ports import ClaimResult, InlineExecutor, StoreBusyError
+from duecourse.testing.clock import SettableClock
+from tests.support.jobs import NOON
+
+TABLE = "jobs"
+
+
+@dataclass
+class Busy:
+    """A table of numbered items, whose batches answer `answered` keys each and put the others off."""
+
+    answered: int = 0
+    single: list[dict[str, Any]] = field(default_factory=list)
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    refuses: bool = False
+
+    def batch_get_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
+        asked = RequestItems[TABLE]
+        self.batches.append(asked)
+        now, later = asked["Keys"][: self.answered], asked["Keys"][self.answered :]
+        put_off = {"UnprocessedKeys": {TABLE: {**asked, "Keys": later}}} if later else {}
+        return {"Responses": {TABLE: [item(each) for each in now]}, **put_off}
+
+    def get_item(self, **asked: Any) -> dict[str, Any]:
+        self.single.append(asked)
+        if self.refuses:
+            code = {"Code": "ProvisionedThroughputExceededException", "Message": "slow down"}
+            raise ClientError({"Error": code}, "GetItem")
+        if asked["Key"]["PK"]["S"] == "SHARDS":
+            return {"Item": {**asked["Key"], "shards": {"N": "3"}}}
+        return {"Item": item(asked["Key"])}
+
+
+def item(of: dict[str, Any]) -> dict[str, Any]:
+    return {**of, "bucket": {"S": "2026-11-21T11"}}
+
+
+def keys(count: int) -> list[dict[str, Any]]:
+    return [key(f"ITEM#{number}", "X") for number in range(count)]
+
+
+def test_a_hundred_are_read_by_a_request_and_nothing_else_where_nothing_is_put_off() -> None:
+    client = Busy(answered=READ_BATCH)
+    assert batch_get(client, TABLE, keys(230)) == [item(each) for each in keys(230)]
+    assert [len(each["Keys"]) for each in client.batches] == [100, 100, 30]
+    assert client.single == []
+
+
+def test_what_is_put_off_is_read_one_by_one_since_the_sdk_waits_between_its_tries_of_these() -> None:
+    """Asked for again as a batch, at once and for as long as it takes, it kept a busy table busy."""
+    client = Busy(answered=2)
+    found = batch_get(client, TABLE, keys(5), consistent=True)
+    assert sorted(each["PK"]["S"] for each in found) == sorted(each["PK"]["S"] for each in keys(5))
+    assert len(client.batches) == 1
+    assert client.single == [{"TableName": TABLE, "Key": each, "ConsistentRead": True} for each in keys(5)[2:]]
+
+
+def test_a_table_that_goes_on_refusing_is_told_as_such_after_the_tries_of_one_read() -> None:
+    client = Busy(refuses=True)
+    with pytest.raises(ClientError) as refused:
+        batch_get(client, TABLE, keys(5))
+    assert len(client.single) == 1
+    problem = unavailable(refused.value)
+    assert problem is not None
+    assert problem.status == 503
+
+
+def test_watermarks_and_jobs_are_read_so() -> None:
+    client = Busy()
+    progress = DynamoTickMark(client, TABLE).progress()
+    assert set(progress.watermarks) == {0, 1, 2}
+    assert None not in progress.watermarks.values()
+    assert len(client.batches) == 1
+
+    store = DynamoJobStore(client, TABLE, shards=1, clock=SettableClock(NOON))
+    client.refuses = True
+    with pytest.raises(ClientError):
+        store.get_both("default", "nightly")
+    assert len(client.batches) == 2
+
+
+BAD = "bad"
+
+
+@dataclass
+class Answers:
+    """A DynamoDB client: a statement is answered by the error named in its text, `fine` by none. `whole` is raised for
+    requests in which it is named; `puts_off` statements are throttled that often.
+    """
+
+    whole: Exception | None = None
+    puts_off: dict[str, int] = field(default_factory=dict)
+    requests: list[list[str]] = field(default_factory=list)
+
+    def batch_execute_statement(self, *, Statements: list[Statement]) -> dict[str, Any]:  # noqa: N803 - boto3's word
+        texts = [statement["Statement"] for statement in Statements]
+        self.requests.append(texts)
+        if self.whole is not None and BAD in texts:
+            raise self.whole
+        return {"Responses": [self._answer(text) for text in texts]}
+
+    def _answer(self, text: str) -> dict[str, Any]:
+        if self.puts_off.get(text, 0) > 0:
+            self.puts_off[text] -= 1
+            return {"Error": {"Code": "ThrottlingError", "Message": "slower"}}
+        return {} if text.startswith("fine") or text in self.puts_off else {"Error": {"Code": text, "Message": "no"}}
+
+
+def refused(code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "said no"}}, "BatchExecuteStatement")
+
+
+def results(client: Answers, *texts: str) -> list[ClaimResult]:
+    done = execute(client, [{"Statement": text} for text in texts], SettableClock(NOON), InlineExecutor())
+    return [outcome.claimed().result for outcome in done]
+
+
+def test_a_request_holds_25_statements_and_answers_come_in_order() -> None:
+    client = Answers()
+    texts = ["fine"] * 30 + ["ConditionalCheckFailed"] + ["fine"] * 30
+    assert results(client, *texts) == [ClaimResult.WON] * 30 + [ClaimResult.LOST] + [ClaimResult.WON] * 30
+    assert [len(request) for request in client.requests] == [25, 25, 11]
+
+
+def test_a_throttled_statement_is_sent_again_alone_and_a_little_later_each_time() -> None:
+    client, clock = Answers(puts_off={"busy": 2}), SettableClock(NOON)
+    statements = [{"Statement": text} for text in ("fine 1", "busy", "fine 2")]
+    outcomes = execute(client, statements, clock, InlineExecutor())
+    assert [outcome.code for outcome in outcomes] == [None, None, None]
+    assert [outcome.claimed().throttled for outcome in outcomes] == [0, 2, 0]
+    assert client.requests == [["fine 1", "busy", "fine 2"], ["busy"], ["busy"]]
+    assert round(clock.now() - NOON, 6) == 0.3
+
+
+def test_a_statement_that_stays_throttled_is_left_to_later_and_says_why() -> None:
+    client, clock = Answers(puts_off={"busy": 99}), SettableClock(NOON)
+    (outcome,) = execute(client, [{"Statement": "busy"}], clock, InlineExecutor())
+    assert outcome.claimed().result is ClaimResult.BUSY
+    assert outcome.claimed().error == "ThrottlingError: slower"
+    assert len(client.requests) == TRIES
+
+
+def test_a_statement_that_can_never_succeed_is_refused_and_not_tried_again() -> None:
+    client = Answers()
+    assert results(client, "fine", "ValidationError", "fine") == [ClaimResult.WON, ClaimResult.REFUSED, ClaimResult.WON]
+    assert len(client.requests) == 1
+
+
+def test_a_statement_that_spoils_its_request_costs_no_other_its_claim() -> None:
+    client = Answers(whole=refused("ValidationException"))
+    assert results(client, "fine 1", BAD, "fine 2") == [ClaimResult.WON, ClaimResult.REFUSED, ClaimResult.WON]
+    assert client.requests == [["fine 1", BAD, "fine 2"], ["fine 1"], [BAD], ["fine 2"]]
+
+
+def test_a_request_that_is_not_allowed_or_gets_no_answer_has_failed_for_all_and_is_not_repeated_here() -> None:
+    for trouble in (refused("AccessDeniedException"), ReadTimeoutError(endpoint_url="x")):
+        client = Answers(whole=trouble)
+        assert results(client, "fine", BAD) == [ClaimResult.FAILED] * 2
+        assert len(client.requests) == 1
+
+
+WRITES: list[dict[str, Any]] = [{"Put": {"Item": {"PK": {"S": "a"}}}}, {"Put": {"Item": {"PK": {"S": "b"}}}}]
+
+
+class TransactionsAnswers:
+    """A client that answers each transaction in turn: nothing, or the codes of its parts."""
+
+    def __init__(self, *answers: list[str] | None) -> None:
+        self.answers = list(answers)
+
+    def transact_write_items(self, **_: Any) -> None:
+        codes = self.answers.pop(0)
+        if codes is not None:
+            response: Any = {
+                "Error": {"Code": "TransactionCanceledException", "Message": ""},
+                "CancellationReasons": [{"Code": code} for code in codes],
+            }
+            raise ClientError(response, "TransactWriteItems")
+
+
+def test_a_collision_is_tried_again_a_little_later() -> None:
+    clock = SettableClock(NOON)
+    client = TransactionsAnswers(["None", "TransactionConflict"], ["ThrottlingError", "None"], None)
+    assert transact(client, WRITES, clock) == []
+    assert NOON < clock.now() < NOON + 0.3
+
+
+def test_what_collides_at_every_try_is_given_up() -> None:
+    clock = SettableClock(NOON)
+    with pytest.raises(StoreBusyError):
+        transact(TransactionsAnswers(*[["TransactionConflict", "None"]] * TRANSACTIONS_TRIES), WRITES, clock)
+    assert clock.now() < NOON + 2.8
+
+
+def test_two_who_collided_do_not_wait_equally_long() -> None:
+    waits = []
+    for writes in (WRITES, WRITES[::-1]):
+        clock = SettableClock(NOON)
+        transact(TransactionsAnswers(["TransactionConflict"], None), writes, clock)
+        waits.append(clock.now())
+    assert waits[0] != waits[1]
+
+
+def test_a_failed_condition_is_told_at_once_with_its_place() -> None:
+    clock = SettableClock(NOON)
+    assert transact(TransactionsAnswers(["None", "ConditionalCheckFailed"]), WRITES, clock) == [1]
+    assert transact(TransactionsAnswers(["ConditionalCheckFailed", "TransactionConflict"]), WRITES, clock) == [0]
+    assert clock.now() == NOON
+
+
+def test_any_other_refusal_is_an_error() -> None:
+    with pytest.raises(ClientError):
+        transact(TransactionsAnswers(["ValidationError"]), WRITES, SettableClock(NOON))

@@ -1,0 +1,520 @@
+"""Targets of kinds of their own: functions, topics, buses, tasks, state machines.
+
+- What a Lambda function's answer makes of an attempt.
+- SNS topics as targets, on moto: published to and read from a queue that has subscribed.
+- EventBridge buses as targets, on moto: an archive keeps what was accepted.
+- Fargate tasks as targets, on moto and, for what moto does not do, a stub.
+- Step Functions state machines as targets, on moto.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import partial
+from typing import Any
+
+import orjson
+import pytest
+from botocore.exceptions import EndpointConnectionError
+from botocore.response import StreamingBody
+
+from duecourse.adapters.aws.clients import AwsClients
+from duecourse.adapters.targets.aws.ecs_task import EcsCaller
+from duecourse.adapters.targets.aws.lambda_function import LambdaCaller
+from duecourse.adapters.targets.aws.message_targets import EventBusCaller, SnsCaller
+from duecourse.adapters.targets.aws.state_machine import StateMachineCaller
+from duecourse.domain.targets.targets import (
+    EcsTarget,
+    EventBridgeTarget,
+    Failed,
+    LambdaMode,
+    LambdaTarget,
+    Returned,
+    SnsTarget,
+    StepFunctionsTarget,
+)
+from tests.support.aws_targets import ARNS, TOKEN, Service, a_waiting_call, refusal
+from tests.support.calls import a_call
+from tests.support.http_target import answering, http_target
+from tests.support.queues import receive
+from tests.support.waiting import awaited
+
+TARGET = LambdaTarget("duecourse-target-report")
+
+
+def answer_of(body: bytes, **fields: Any) -> dict[str, Any]:
+    return {"StatusCode": 200, "Payload": StreamingBody(io.BytesIO(body), len(body)), **fields}
+
+
+@pytest.fixture
+def outcome_of(clock):
+    def call(service: Service, **fields: Any):
+        return LambdaCaller(clock, service.client_for).call(a_call(TARGET, **fields), TARGET)
+
+    return call
+
+
+def test_the_function_receives_run_job_and_payload(outcome_of):
+    service = Service(answer_of(b"null"))
+    outcome_of(service, payload={"n": 1}, attempt=2)
+    (asked,) = service.asked
+    assert asked["FunctionName"] == "duecourse-target-report"
+    assert asked["InvocationType"] == "RequestResponse"
+    assert orjson.loads(asked["Payload"]) == {
+        "run_id": "nightly.20261121T064700Z",
+        "job_id": "nightly",
+        "tenant": "acme",
+        "scheduled_at": "2026-11-21T06:47:00Z",
+        "due_at": "2026-11-21T06:47:00Z",
+        "attempt": 2,
+        "idempotency_key": "key-1",
+        "payload": {"n": 1},
+    }
+
+
+def test_what_it_returns_is_kept(outcome_of):
+    assert outcome_of(Service(answer_of(b'{"rows":3}'))) == Returned({"status": 200, "body": {"rows": 3}})
+
+
+def test_a_return_value_is_kept_whole_up_to_256_kb(outcome_of):
+    outcome = outcome_of(Service(answer_of(b'"' + b"x" * 200_000 + b'"')))
+    assert outcome == Returned({"status": 200, "body": "x" * 200_000})
+
+
+def test_a_larger_one_is_cut(outcome_of):
+    outcome = outcome_of(Service(answer_of(b'"' + b"x" * 6_000_000 + b'"')))
+    assert isinstance(outcome, Returned)
+    assert outcome.result["truncated"] is True
+    assert len(outcome.result["body"]) == 256 * 1024
+
+
+def test_an_error_of_the_function_is_worth_a_retry_and_keeps_type_and_message_only(outcome_of):
+    body = orjson.dumps({"errorType": "KeyError", "errorMessage": "'id'", "stackTrace": ["line 1"]})
+    outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert outcome == Failed("function duecourse-target-report failed: KeyError: 'id'", retryable=True, code="KeyError")
+
+
+@pytest.mark.parametrize("kind", ["DoNotRetry", "DoNotRetryError", "InvoiceDoNotRetryError", "com.acme.DoNotRetry"])
+def test_a_function_can_forbid_further_attempts_by_the_type_of_its_error(outcome_of, kind):
+    body = orjson.dumps({"errorType": kind, "errorMessage": "no such customer"})
+    outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert isinstance(outcome, Failed)
+    assert outcome.forbidden
+    assert outcome.code == kind
+
+
+def test_function_errors_of_other_kinds_forbid_nothing(outcome_of):
+    body = orjson.dumps({"errorType": "DoNotRetryYet", "errorMessage": "wait"})
+    outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert isinstance(outcome, Failed)
+    assert not outcome.forbidden
+
+
+def test_an_asynchronous_call_is_done_when_lambda_has_the_event(clock):
+    answer, target = answer_of(b"", StatusCode=202), LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
+    service = Service(answer)
+    outcome = LambdaCaller(clock, service.client_for).call(a_call(target, timeout_seconds=30), target)
+    assert outcome == Returned({"status": 202})
+    assert service.asked[0]["InvocationType"] == "Event"
+    assert orjson.loads(service.asked[0]["Payload"])["run_id"] == "nightly.20261121T064700Z"
+    assert service.waits == [10], "nobody waits half a minute for a queue to take an event"
+
+
+def test_the_answer_to_an_asynchronous_call_is_read_to_its_end_which_frees_the_connection_for_the_next(clock):
+    body = io.BytesIO(b"{}")
+    service = Service({"StatusCode": 202, "Payload": StreamingBody(body, 2)})
+    target = LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
+    LambdaCaller(clock, service.client_for).call(a_call(target), target)
+    assert body.tell() == 2
+
+
+def test_a_function_that_answers_with_its_event_does_not_put_the_token_into_the_record(clock):
+    service = Service(answer_of(orjson.dumps({"event": {"callback": {"token": TOKEN}}})))
+    outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)
+    assert TOKEN in service.asked[0]["Payload"].decode()
+    assert outcome == Returned({"status": 200, "body": {"event": {"callback": {"token": "***"}}}})
+
+
+def test_nor_the_beginning_of_it_where_a_large_answer_is_cut(clock):
+    service = Service(answer_of(b"x" * (256 * 1024 - 20) + TOKEN.encode() + b"x" * 100))
+    outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)
+    assert isinstance(outcome, Returned)
+    assert outcome.result["truncated"] is True
+    assert "dc1" not in outcome.result["body"]
+
+
+@pytest.mark.parametrize("before", [0, 1_000])
+def test_a_function_error_does_not_show_the_callback_token(clock, before):
+    body = orjson.dumps({"errorType": "ValueError", "errorMessage": "-" * before + TOKEN})
+    service = Service(answer_of(body, FunctionError="Unhandled"))
+    outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)
+    assert isinstance(outcome, Failed)
+    assert "dc1.acme" not in outcome.error
+
+
+@pytest.mark.parametrize("body", [b"not json", b"[]", b"{}", b'{"errorMessage": null}'])
+def test_an_error_of_any_shape_is_understood(outcome_of, body):
+    outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+
+
+def test_a_long_error_is_cut(outcome_of):
+    body = orjson.dumps({"errorType": "E", "errorMessage": "ü" * 5_000})
+    outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert isinstance(outcome, Failed)
+    assert len(outcome.error.encode()) < 1_100
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("TooManyRequestsException", 429),
+        ("ServiceException", 500),
+        ("EC2ThrottledException", 502),
+        ("ResourceConflictException", 409),
+        ("SnapStartTimeoutException", 408),
+        ("ExpiredTokenException", 403),
+        ("ThrottlingException", 400),
+    ],
+)
+def test_throttling_and_service_errors_are_worth_a_retry(outcome_of, code, status):
+    outcome = outcome_of(Service(refusal(code, status)))
+    assert outcome.error.startswith(f"function duecourse-target-report: {code}: ")
+    assert (outcome.code, outcome.retryable, outcome.detail) == (code, True, "because")
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("ResourceNotFoundException", 404),
+        ("AccessDeniedException", 403),
+        ("InvalidRequestContentException", 400),
+        ("RequestTooLargeException", 413),
+    ],
+)
+def test_what_will_not_change_by_itself_is_not(outcome_of, code, status):
+    outcome = outcome_of(Service(refusal(code, status)))
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
+
+
+def test_a_throttled_call_says_when_to_come_back(outcome_of):
+    outcome = outcome_of(Service(refusal("TooManyRequestsException", 429, **{"retry-after": "7"})))
+    assert isinstance(outcome, Failed)
+    assert outcome.retry_after == 7
+
+
+def test_a_service_that_cannot_be_reached_is_worth_a_retry(outcome_of):
+    outcome = outcome_of(Service(EndpointConnectionError(endpoint_url="https://lambda.test")))
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+    assert outcome.code == "connection"
+
+
+@pytest.mark.parametrize(("timeout_seconds", "seconds"), [(30, 30), (29.2, 30), (0.3, 1)])
+def test_the_client_waits_as_long_as_the_attempt_may_take(outcome_of, timeout_seconds, seconds):
+    service = Service(answer_of(b"null"))
+    outcome_of(service, timeout_seconds=timeout_seconds)
+    assert service.waits == [seconds]
+
+
+def test_without_time_left_the_function_is_not_called(outcome_of):
+    service = Service(answer_of(b"null"))
+    outcome = outcome_of(service, timeout_seconds=0)
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+    assert service.asked == []
+
+
+def test_a_function_that_does_not_answer_in_time_is_asked_only_once(clock, session):
+    with http_target(lambda handler: handler.server.closing.wait()) as endpoint:
+        clients = AwsClients(session, endpoint_url=endpoint.url())
+        caller = LambdaCaller(clock, lambda _: clients.calling("lambda", 0.2))  # type: ignore[arg-type]
+        outcome = caller.call(a_call(TARGET, timeout_seconds=1), TARGET)
+        awaited("the request", lambda: endpoint.seen)  # whose sender may have given up before it was read
+    text = "function duecourse-target-report gave no answer within 1 s; what was asked may still be done"
+    assert outcome == Failed(text, code="timeout")
+    assert len(endpoint.seen) == 1
+
+
+def test_a_service_error_is_not_retried_within_the_attempt(clock, session):
+    with http_target(answering(500, b'{"Message": "oops"}', X_Amzn_ErrorType="ServiceException")) as endpoint:
+        clients = AwsClients(session, endpoint_url=endpoint.url())
+        caller = LambdaCaller(clock, lambda seconds: clients.calling("lambda", seconds))
+        outcome = caller.call(a_call(TARGET), TARGET)
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+    assert len(endpoint.seen) == 1
+
+
+@pytest.fixture
+def sns_caller(mocked, clock):
+    return SnsCaller(clock, partial(mocked.calling, "sns"), ARNS)
+
+
+@pytest.fixture
+def subscribed(mocked):
+    """Makes a topic; gives what a queue that has subscribed to it received."""
+
+    def make(name):
+        sns, sqs, fifo = mocked.get("sns"), mocked.get("sqs"), name.endswith(".fifo")
+        attributes = {"FifoTopic": "true"} if fifo else {}
+        topic = sns.create_topic(Name=name, Attributes=attributes)["TopicArn"]
+        queue = sqs.create_queue(QueueName="q.fifo" if fifo else "q", Attributes={"FifoQueue": "true"} if fifo else {})
+        arn = ARNS.arn("sqs", "q.fifo" if fifo else "q")
+        sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
+        return lambda: receive(sqs, queue["QueueUrl"])
+
+    return make
+
+
+def test_the_topic_is_given_the_run_with_attributes_to_filter_by(sns_caller, subscribed):
+    received = subscribed("duecourse-target-news")
+    target = SnsTarget("duecourse-target-news", subject="Report {{week}}")
+    outcome = sns_caller.call(a_call(target, payload={"n": "{{date}}"}), target)
+    (message,) = received()
+    envelope = orjson.loads(message["Body"])
+    assert outcome == Returned({"message_id": envelope["MessageId"]})
+    event = orjson.loads(envelope["Message"])
+    assert event["run_id"] == "nightly.20261121T064700Z"
+    assert event["payload"] == {"n": "2026-11-21"}
+    assert envelope["Subject"] == "Report 2026-W47"
+    attributes = {name: value["Value"] for name, value in envelope["MessageAttributes"].items()}
+    assert attributes == {"run_id": "nightly.20261121T064700Z", "job_id": "nightly", "tenant": "acme"}
+
+
+def test_a_fifo_topic_drops_the_repeat_of_a_run(sns_caller, subscribed):
+    received = subscribed("news.fifo")
+    target = SnsTarget("news.fifo")
+    assert isinstance(sns_caller.call(a_call(target), target), Returned)
+    assert isinstance(sns_caller.call(a_call(target, attempt=2), target), Returned)
+    assert len(received()) == 1
+
+
+def test_a_fifo_topic_is_given_the_group_of_the_job(clock):
+    target = SnsTarget("news.fifo", group="{{tenant}}-{{date}}")
+    service = Service({"MessageId": "m-1"})
+    SnsCaller(clock, service.client_for, ARNS).call(a_call(target), target)
+    assert service.asked[0]["MessageGroupId"] == "acme-2026-11-21"
+
+
+def test_a_standard_topic_is_given_neither_group_nor_deduplication(clock):
+    service, target = Service({"MessageId": "m-1"}), SnsTarget("news")
+    SnsCaller(clock, service.client_for, ARNS).call(a_call(target), target)
+    assert not {"MessageGroupId", "MessageDeduplicationId", "Subject"} & set(service.asked[0])
+    assert service.asked[0]["TopicArn"] == "arn:aws:sns:eu-west-1:123456789012:news"
+
+
+@pytest.mark.parametrize(
+    ("subject", "sent"),
+    [("a\nb\tc\x07d", "a b c d"), ("x" * 200, "x" * 96 + "..."), ("Übersicht {{job_id}}", "Übersicht nightly")],
+)
+def test_any_subject_is_made_one_that_sns_takes(clock, subject, sent):
+    service, target = Service({"MessageId": "m-1"}), SnsTarget("news", subject=subject)
+    SnsCaller(clock, service.client_for, ARNS).call(a_call(target), target)
+    assert service.asked[0]["Subject"] == sent
+
+
+def test_a_topic_that_does_not_exist_is_not_worth_a_retry(sns_caller):
+    target = SnsTarget("nobody")
+    outcome = sns_caller.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable) == ("NotFound", False)
+
+
+def test_a_subject_that_cannot_be_rendered_is_a_failure(sns_caller):
+    target = SnsTarget("news", subject="{{nonsense}}")
+    outcome = sns_caller.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable) == ("bad_template", False)
+
+
+BUS_TARGET = EventBridgeTarget("duecourse-target-bus", "acme.billing", "Invoice Due")
+
+
+def test_the_bus_accepts_the_event_and_its_id_is_kept(mocked, clock):
+    events = mocked.get("events")
+    arn = events.create_event_bus(Name=BUS_TARGET.bus)["EventBusArn"]
+    events.create_archive(ArchiveName="all", EventSourceArn=arn)
+    outcome = EventBusCaller(clock, partial(mocked.calling, "events")).call(a_call(BUS_TARGET), BUS_TARGET)
+    assert isinstance(outcome, Returned)
+    assert outcome.result["event_id"]
+    assert events.describe_archive(ArchiveName="all")["EventCount"] == 1
+
+
+def test_the_detail_is_the_run(clock):
+    service = Service({"FailedEntryCount": 0, "Entries": [{"EventId": "e-1"}]})
+    outcome = EventBusCaller(clock, service.client_for).call(a_call(BUS_TARGET, payload={"n": 1}), BUS_TARGET)
+    assert outcome == Returned({"event_id": "e-1"})
+    (entry,) = service.asked[0]["Entries"]
+    detail = orjson.loads(entry.pop("Detail"))
+    assert (detail["run_id"], detail["payload"]) == ("nightly.20261121T064700Z", {"n": 1})
+    assert entry == {"EventBusName": "duecourse-target-bus", "Source": "acme.billing", "DetailType": "Invoice Due"}
+
+
+@pytest.mark.parametrize(
+    ("code", "retryable"),
+    [
+        ("InternalFailure", True),
+        ("InternalException", True),
+        ("ThrottlingException", True),
+        ("MalformedDetail", False),
+        ("NotAuthorizedForSource", False),
+    ],
+)
+def test_an_entry_that_is_refused_fails_although_the_request_succeeds(clock, code, retryable):
+    entry = {"ErrorCode": code, "ErrorMessage": "because"}
+    service = Service({"FailedEntryCount": 1, "Entries": [entry]})
+    outcome = EventBusCaller(clock, service.client_for).call(a_call(BUS_TARGET), BUS_TARGET)
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable, outcome.detail) == (code, retryable, "because")
+    assert "because" not in outcome.error
+
+
+ECS_TARGET = EcsTarget("duecourse-target-c", "duecourse-target-report", "main", ("subnet-1", "subnet-2"), ("sg-1",))
+STARTED = {"tasks": [{"taskArn": "arn:aws:ecs:eu-west-1:123456789012:task/c/1"}], "failures": []}
+
+
+def ecs_outcome_of(clock, service, target=ECS_TARGET, **fields):
+    return EcsCaller(clock, service.client_for).call(a_call(target, **fields), target)
+
+
+def test_a_task_is_run_on_fargate_with_the_event_in_its_environment(clock):
+    service = Service(STARTED)
+    assert ecs_outcome_of(clock, service, payload={"n": 1}) == Returned(
+        {"task_arn": "arn:aws:ecs:eu-west-1:123456789012:task/c/1"}
+    )
+    (asked,) = service.asked
+    (container,) = asked.pop("overrides")["containerOverrides"]
+    (variable,) = container["environment"]
+    event = orjson.loads(variable["value"])
+    assert (container["name"], variable["name"]) == ("main", "DUECOURSE_EVENT")
+    assert (event["run_id"], event["payload"]) == ("nightly.20261121T064700Z", {"n": 1})
+    token = asked.pop("clientToken")
+    assert token.startswith("nightly-20261121T064700Z-1-")
+    assert len(token) <= 64
+    network = {"subnets": ["subnet-1", "subnet-2"], "securityGroups": ["sg-1"], "assignPublicIp": "DISABLED"}
+    assert asked == {
+        "cluster": "duecourse-target-c",
+        "taskDefinition": "duecourse-target-report",
+        "launchType": "FARGATE",
+        "count": 1,
+        "networkConfiguration": {"awsvpcConfiguration": network},
+        "startedBy": "duecourse/acme/nightly",
+    }
+
+
+def test_a_public_address_is_given_where_the_target_asks_for_it(clock):
+    service = Service(STARTED)
+    ecs_outcome_of(clock, service, EcsTarget("c", "t", "main", ("subnet-1",), public_ip=True))
+    network = service.asked[0]["networkConfiguration"]["awsvpcConfiguration"]
+    assert network == {"subnets": ["subnet-1"], "securityGroups": [], "assignPublicIp": "ENABLED"}
+
+
+def test_the_request_is_one_that_ecs_understands(mocked, clock):
+    ecs, ec2 = mocked.get("ecs"), mocked.get("ec2")
+    subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
+    ecs.create_cluster(clusterName=ECS_TARGET.cluster)
+    container = {"name": "main", "image": "scratch", "cpu": 256, "memory": 512}
+    ecs.register_task_definition(
+        family=ECS_TARGET.task_definition,
+        containerDefinitions=[container],
+        networkMode="awsvpc",
+        requiresCompatibilities=["FARGATE"],
+        cpu="256",
+        memory="512",
+    )
+    target = EcsTarget(ECS_TARGET.cluster, ECS_TARGET.task_definition, "main", (subnet,))
+    outcome = EcsCaller(clock, partial(mocked.calling, "ecs")).call(a_call(target), target)
+    assert isinstance(outcome, Returned)
+    assert ecs.list_tasks(cluster=ECS_TARGET.cluster, startedBy="duecourse/acme/nightly")["taskArns"] == [
+        outcome.result["task_arn"]
+    ]
+
+
+def test_an_event_too_large_for_ecs_is_refused_before_ecs_is_asked(clock):
+    service = Service(STARTED)
+    outcome = ecs_outcome_of(clock, service, payload="x" * 8_000)
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable) == ("event_too_large", False)
+    assert "8192" in outcome.error
+    assert service.asked == []
+
+
+def test_a_task_that_found_no_place_is_worth_a_retry_and_says_why(clock):
+    failure = {"arn": "arn", "reason": "RESOURCE:CPU", "detail": "no capacity"}
+    assert ecs_outcome_of(clock, Service({"tasks": [], "failures": [failure]})) == Failed(
+        "task duecourse-target-report on cluster duecourse-target-c was not run: RESOURCE:CPU",
+        code="RESOURCE:CPU",
+        detail="no capacity",
+    )
+
+
+def test_an_answer_without_task_and_without_reason_is_a_failure(clock):
+    outcome = ecs_outcome_of(clock, Service({}))
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "retryable"),
+    [("ServerException", 500, True), ("ClusterNotFoundException", 400, False), ("AccessDeniedException", 400, False)],
+)
+def test_what_ecs_refuses_is_judged_as_everywhere(clock, code, status, retryable):
+    outcome = ecs_outcome_of(clock, Service(refusal(code, status)))
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable) == (code, retryable)
+
+
+STATES_TARGET = StepFunctionsTarget("duecourse-target-report")
+DEFINITION = '{"StartAt": "End", "States": {"End": {"Type": "Succeed"}}}'
+
+
+@pytest.fixture
+def machines(mocked):
+    client = mocked.get("stepfunctions")
+    client.create_state_machine(name=STATES_TARGET.machine, definition=DEFINITION, roleArn=ARNS.role_arn("machine"))
+    return client
+
+
+@pytest.fixture
+def states_caller(mocked, clock):
+    return StateMachineCaller(clock, partial(mocked.calling, "stepfunctions"), ARNS)
+
+
+def test_an_execution_is_started_with_the_run_and_named_after_the_attempt(machines, states_caller):
+    outcome = states_caller.call(a_call(STATES_TARGET, payload={"n": 1}, attempt=2), STATES_TARGET)
+    assert isinstance(outcome, Returned)
+    execution = machines.describe_execution(executionArn=outcome.result["execution_arn"])
+    assert execution["name"].startswith("nightly-20261121T064700Z-2-")
+    event = orjson.loads(execution["input"])
+    assert (event["run_id"], event["payload"]) == ("nightly.20261121T064700Z", {"n": 1})
+
+
+def test_the_same_attempt_again_starts_nothing_and_succeeds(machines, states_caller):
+    first = states_caller.call(a_call(STATES_TARGET), STATES_TARGET)
+    assert states_caller.call(a_call(STATES_TARGET), STATES_TARGET) == first
+    arn = ARNS.arn("states", f"stateMachine:{STATES_TARGET.machine}")
+    assert len(machines.list_executions(stateMachineArn=arn)["executions"]) == 1
+
+
+def test_an_execution_that_exists_already_is_this_attempts_own(clock):
+    service = Service(refusal("ExecutionAlreadyExists", 400))
+    outcome = StateMachineCaller(clock, service.client_for, ARNS).call(a_call(STATES_TARGET), STATES_TARGET)
+    assert isinstance(outcome, Returned)
+    name = service.asked[0]["name"]
+    assert outcome.result == {"execution_arn": ARNS.arn("states", f"execution:{STATES_TARGET.machine}:{name}")}
+
+
+def test_a_machine_that_does_not_exist_is_not_worth_a_retry(mocked, states_caller):
+    outcome = states_caller.call(a_call(STATES_TARGET), STATES_TARGET)
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable) == ("StateMachineDoesNotExist", False)
+
+
+def test_too_many_executions_are(clock):
+    service = Service(refusal("ExecutionLimitExceeded", 400))
+    outcome = StateMachineCaller(clock, service.client_for, ARNS).call(a_call(STATES_TARGET), STATES_TARGET)
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable

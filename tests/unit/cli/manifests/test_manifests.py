@@ -1,0 +1,133 @@
+"""Files of jobs: their text, and patience with the API.
+
+- YAML that people write: what is text, and where its parts stand.
+- A tenant's limit is waited for; nothing else is asked twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.cli.manifests.plan import PATIENCE_TRIES, patient
+from duecourse.cli.manifests.yaml_text import NotYamlError, parse, to_yaml
+from duecourse.client import ApiError, ConflictError, TooManyRequestsError
+
+
+def value(text: str) -> Any:
+    (found,) = parse(text)
+    return found.value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["on", "off", "yes", "no", "12:30", "2026-12-01", "2026-12-01T00:00:00Z", "010", "0x1f", "1e3", "1_000", ".5"],
+)
+def test_what_yaml_1_1_would_take_for_something_else_is_text(text: str) -> None:
+    assert value(f"a: {text}") == {"a": text}
+    assert value(f"{text}: a") == {text: "a"}
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("true", True),
+        ("False", False),
+        ("-7", -7),
+        ("2.5", 2.5),
+        ("1.0e+3", 1e3),
+    ],
+)
+def test_null_truth_and_numbers_are_what_json_has(text: str, means: object) -> None:
+    found = value(f"a: {text}")["a"]
+    assert (found, type(found)) == (means, type(means))
+
+
+def test_names_are_text() -> None:
+    assert value("404: x\ntrue: y\n") == {"404": "x", "true": "y"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("a: 1\nb: [\n", 3, "parsing"),
+        ("a:\n  b: 1\n  b: 2\n", 3, "b is named twice"),
+        ("a: !mine x", 1, "!mine is not known"),
+        ("a: " + "9" * 2000, 1, "too large"),
+        ("[1]: x", 1, "a name must be text"),
+        ("a: \x07", 1, "no printable character"),
+        ("a: &x [*x]", 1, "nested too deeply"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_line(text: str, line: int, said: str) -> None:
+    with pytest.raises(NotYamlError) as error:
+        list(parse(text))
+    assert (error.value.line, said in str(error.value)) == (line, True), str(error.value)
+
+
+def nested(levels: int, leaf: str = "x") -> str:
+    """Each line names the one before it ten times."""
+    names = [f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]" for number in range(1, levels)]
+    return "\n".join([f"a0: &a0 {leaf}", *names, ""])
+
+
+@pytest.mark.parametrize("text", [nested(30), "id: y\nb: &b " + "x" * 5_000 + "\nc: [" + "*b, " * 1_000 + "]\n"])
+def test_aliases_that_stand_for_too_much_are_refused(text: str) -> None:
+    with pytest.raises(NotYamlError, match=r"its aliases \(\*name\) repeat more than 1000000 characters and values"):
+        list(parse(text))
+
+
+def test_aliases_repeat_what_they_name() -> None:
+    assert value(nested(3)) == {"a0": "x", "a1": ["x"] * 10, "a2": [["x"] * 10] * 10}
+
+
+def test_a_document_without_aliases_may_be_large() -> None:
+    assert value(f"a: {'x' * 1_500_000}") == {"a": "x" * 1_500_000}
+
+
+def test_parts_are_found_by_their_pointers() -> None:
+    (found,) = parse("id: x\ntarget:\n  url: y\nretry:\n  on:\n  - 5xx\n  - 429\na/b: 1\n")
+    places = {"": 1, "target": 2, "target/url": 3, "retry/on/1": 7, "a~1b": 8, "target/none/deeper": 2}
+    assert {pointer: found.line(pointer) for pointer in places} == places
+
+
+def test_what_is_written_says_nothing_to_a_terminal_and_is_read_again() -> None:
+    document = {"a": "\x1b[31m", "b": "\u202e", "c": ["on", "1", 1, None, True, 1.5, "x: y", "# z"], "5": {}}
+    text = to_yaml([document])
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert value(text) == document
+
+
+def refused(error: ApiError, times: int) -> tuple[list[float], object]:
+    """What is waited for, and what becomes of a request that is refused so often."""
+    waits: list[float] = []
+    answers = iter([error] * times)
+
+    def ask() -> str:
+        found = next(answers, None)
+        if found is not None:
+            raise found
+        return "done"
+
+    try:
+        return waits, patient(ask, waits.append)
+    except ApiError as raised:
+        return waits, raised
+
+
+def test_a_patient_client_waits_as_long_as_the_api_asks_for() -> None:
+    assert refused(TooManyRequestsError(429, {}, 2.5), 2) == ([2.5, 2.5], "done")
+    assert refused(TooManyRequestsError(429, {}), 1) == ([1.0], "done")
+
+
+@pytest.mark.parametrize(
+    ("error", "waits"), [(ConflictError(409, {}), 0), (TooManyRequestsError(429, {}, 1.0), PATIENCE_TRIES)]
+)
+def test_at_last_it_gives_up(error: ApiError, waits: int) -> None:
+    waited, raised = refused(error, PATIENCE_TRIES + 1)
+    assert (len(waited), raised) == (waits, error)

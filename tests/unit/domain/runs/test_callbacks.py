@@ -1,0 +1,158 @@
+"""Callbacks: their tokens and their records.
+
+- The token by which whoever works on a run reports.
+- The record of an attempt whose run will wait for its callback stands before the call is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.jobs.job import Completion, Job
+from duecourse.domain.runs.callbacks import CallbackToken, TokenError, read_token
+from duecourse.domain.runs.decision import Start
+from duecourse.domain.runs.states import Deadlines, Run, Running, RunState
+from duecourse.domain.runs.transitions import decide_start
+from tests.support.jobs import job
+from tests.support.start_requests import DUE, EXPIRES, SECRET, TOKEN, context, run, start_request, waiting_run
+
+TOKENS = st.builds(
+    CallbackToken,
+    st.from_regex(ID_PATTERN, fullmatch=True),
+    st.integers(1, 999_999_999),
+    st.from_regex(r"[A-Za-z0-9_-]{12,64}", fullmatch=True),
+)
+
+
+@given(TOKENS)
+def test_a_token_is_read_as_it_was_written(token: CallbackToken) -> None:
+    assert read_token(str(token)) == token
+
+
+@given(TOKENS, TOKENS)
+def test_a_token_opens_its_own_record_and_no_other(one: CallbackToken, other: CallbackToken) -> None:
+    assert one.opens(one.hash)
+    assert one.opens(other.hash) is (one == other)
+
+
+def test_a_token_names_tenant_and_attempt() -> None:
+    assert str(TOKEN) == f"dc1.default.1.{SECRET}"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        CallbackToken("default", 2, SECRET),
+        CallbackToken("defaulu", 1, SECRET),
+        CallbackToken("default", 1, SECRET + "x"),
+    ],
+    ids=["attempt", "tenant", "secret"],
+)
+def test_a_token_of_another_attempt_tenant_or_secret_opens_nothing(other: CallbackToken) -> None:
+    assert not other.opens(TOKEN.hash)
+
+
+def test_a_record_without_a_hash_is_opened_by_no_token() -> None:
+    assert not TOKEN.opens(None)
+    assert not TOKEN.opens("")
+
+
+def test_a_hash_is_compared_to_its_last_character() -> None:
+    assert not TOKEN.opens(TOKEN.hash[:-1] + ("0" if TOKEN.hash[-1] != "0" else "1"))
+    assert not TOKEN.opens(TOKEN.hash[:-1])
+
+
+def test_what_is_stored_tells_nothing_of_the_secret() -> None:
+    assert SECRET not in TOKEN.hash
+    assert len(TOKEN.hash) == 64
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "dc1",
+        f"dc2.default.1.{SECRET}",
+        f"dc1.default.0.{SECRET}",
+        f"dc1.default.01.{SECRET}",
+        f"dc1.default.-1.{SECRET}",
+        f"dc1.default.1234567890.{SECRET}",
+        f"dc1.default.١.{SECRET}",
+        f"dc1..1.{SECRET}",
+        f"dc1.de#fault.1.{SECRET}",
+        f"dc1.{'d' * 65}.1.{SECRET}",
+        "dc1.default.1.short",
+        f"dc1.default.1.{'s' * 65}",
+        f"dc1.default.1.{SECRET}.more",
+        f"dc1.default.1.{SECRET}\n",
+        f" dc1.default.1.{SECRET}",
+        f"dc1xdefault.1.{SECRET}",
+    ],
+)
+def test_what_is_no_token_is_refused(text: str) -> None:
+    with pytest.raises(TokenError, match="is not a run's token"):
+        read_token(text)
+
+
+NOW = DUE + 12.0
+CALLBACK = job(completion=Completion.CALLBACK, completion_seconds=7200, timeout_seconds=30)
+BEATING = replace(CALLBACK, heartbeat_seconds=60)
+
+
+def begun(of: Job, record: Run | None = None) -> Running:
+    attempt = 1 if record is None else record.attempt + 1
+    decision = decide_start(start_request(attempt=attempt), of, record, context(), now=NOW)
+    assert isinstance(decision, Start)
+    return decision.run
+
+
+def test_a_run_that_ends_with_its_answer_has_neither_token_nor_deadline() -> None:
+    record = begun(job(completion_seconds=7200, heartbeat_seconds=60))
+    assert (record.callback_hash, record.deadlines) == (None, None)
+    assert record.expires_at == EXPIRES
+
+
+def test_the_token_is_that_of_tenant_attempt_and_secret() -> None:
+    assert begun(CALLBACK).callback_hash == TOKEN.hash
+    again = begun(CALLBACK, run(RunState.RETRYING, attempt=2))
+    assert again.callback_hash == CallbackToken("default", 3, SECRET).hash
+
+
+def test_a_callback_is_due_so_long_after_its_attempt_began() -> None:
+    deadlines = begun(CALLBACK).deadlines
+    assert deadlines == Deadlines(NOW + 7200)
+    assert deadlines.next == NOW + 7200
+
+
+def test_the_first_heartbeat_is_given_the_time_of_the_call_besides() -> None:
+    deadlines = begun(BEATING).deadlines
+    assert (deadlines.heartbeat_until, deadlines.next) == (NOW + 30 + 60, NOW + 90)
+
+
+def test_the_record_is_kept_from_the_end_of_its_waiting_on() -> None:
+    assert begun(CALLBACK).expires_at == EXPIRES + 7200
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        waiting_run(RunState.RETRYING),
+        waiting_run(RunState.RUNNING, heartbeat_until=DUE + 5.0, lease_until=DUE + 1.0),
+        waiting_run(RunState.DEAD, message_id="message-0", cancel_requested="replaced"),
+    ],
+    ids=["retried", "taken over", "redriven"],
+)
+def test_nothing_of_an_earlier_attempts_waiting_is_left_in_the_next_one(before: Run) -> None:
+    record = begun(job(), before)
+    assert (record.callback_hash, record.deadlines, record.cancel_requested) == (None,) * 3
+
+
+def test_the_deadline_is_the_earlier_of_heartbeat_and_completion() -> None:
+    assert Deadlines(50.0, 40.0).next == 40.0
+    assert Deadlines(30.0, 40.0).next == 30.0
+    assert Deadlines(30.0).next == 30.0

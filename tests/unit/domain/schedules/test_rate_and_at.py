@@ -1,0 +1,293 @@
+"""One instant, fixed intervals, and no schedule at all.
+
+- One-off times: at(...) and ISO-8601 instants.
+- Intervals in elapsed time: rate(...) and R/start/period.
+- No schedule: what a job has that runs only when it is asked to.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.parsed_input import counted_from
+from duecourse.domain.schedules.preview import preview_schedule
+from tests.support.schedules import instants, local, refusal, schedule, utc
+
+NEW_YORK = "America/New_York"
+NEW_YEAR = "2026-01-01 00:00"
+
+
+class TestAt:
+    def test_is_a_time_on_the_clock_of_the_zone(self):
+        assert instants("at(2026-07-01T09:00:00)", NEW_YORK, after=NEW_YEAR) == ["2026-07-01 13:00"]
+        assert instants("AT(2026-07-01t09:00:00)", after=NEW_YEAR) == ["2026-07-01 09:00"]
+
+    def test_is_over_once_it_has_passed(self):
+        assert instants("at(2026-07-01T09:00:00)", after="2026-07-01 08:59:59") == ["2026-07-01 09:00"]
+        assert instants("at(2026-07-01T09:00:00)", after="2026-07-01 09:00") == []
+
+    def test_in_a_gap_it_follows_the_rule_of_the_job(self):
+        expression = "at(2026-03-08T02:30:00)"
+        assert local(expression, NEW_YORK, after=NEW_YEAR) == ["2026-03-08 03:00"]
+        assert local(expression, NEW_YORK, after=NEW_YEAR, dst_gap="skip") == []
+        assert local("at(2011-12-30T12:00:00)", "Pacific/Apia", after="2011-01-01 00:00") == ["2011-12-31 00:00"]
+
+    def test_in_a_fold_it_follows_the_rule_of_the_job(self):
+        expression = "at(2026-11-01T01:30:00)"
+        assert local(expression, NEW_YORK, after=NEW_YEAR) == ["2026-11-01 01:30"]
+        assert local(expression, NEW_YORK, after=NEW_YEAR, dst_fold="second") == ["2026-11-01 01:30b"]
+        assert local(expression, NEW_YORK, after=NEW_YEAR, dst_fold="both") == ["2026-11-01 01:30", "2026-11-01 01:30b"]
+
+    def test_is_not_recurring_even_when_it_fires_in_both_passes(self):
+        at = schedule("at(2026-11-01T01:30:00)", NEW_YORK, dst_fold="both")
+        assert (at.kind, at.recurring) == ("at", False)
+
+    def test_works_far_ahead(self):
+        assert instants("at(2600-07-01T12:00:00)", NEW_YORK, after=NEW_YEAR) == ["2600-07-01 16:00"]
+
+    @pytest.mark.parametrize(
+        ("expression", "reason"),
+        [
+            ("at(2026-02-30T09:00:00)", "there is no such day"),
+            ("at(2026-13-01T09:00:00)", "there is no such day"),
+            ("at(0000-01-01T09:00:00)", "there is no such day"),
+            ("at(2026-01-01T24:00:00)", "there is no such time of day"),
+            ("at(2026-01-01T09:60:00)", "there is no such time of day"),
+            ("at(2026-12-31T23:59:60)", "there is no such time of day"),
+            ("at(2026-01-01T09:00)", "write at(yyyy-mm-ddThh:mm:ss)"),
+            ("at(2026-01-01)", "write at(yyyy-mm-ddThh:mm:ss)"),
+            ("at(20260101T090000)", "write at(yyyy-mm-ddThh:mm:ss)"),
+            ("at(2026-1-1T9:00:00)", "write at(yyyy-mm-ddThh:mm:ss)"),
+            ("at(2026-01-01 09:00:00)", "write at(yyyy-mm-ddThh:mm:ss)"),
+            ("at()", "write at(yyyy-mm-ddThh:mm:ss)"),
+            ("at(tomorrow)", "write at(yyyy-mm-ddThh:mm:ss)"),
+            ("at(2026-01-01T09:00:00Z)", "for an instant write 2026-01-01T09:00:00Z alone"),
+            ("at(2026-01-01T09:00:00+01:00)", "for an instant write 2026-01-01T09:00:00+01:00 alone"),
+            ("at(2026-01-01T09:00:00.0)", "without a fraction"),
+        ],
+    )
+    def test_anything_else_in_the_brackets_is_refused(self, expression, reason):
+        assert reason in refusal(expression).detail
+
+
+class TestInstant:
+    @pytest.mark.parametrize(
+        "expression",
+        [
+            *("2026-07-01T09:00:00Z", "2026-07-01T09:00Z", "2026-07-01t09:00:00z", "2026-07-01T09:00:00.000Z"),
+            *(
+                "2026-07-01T11:00:00+02:00",
+                "2026-07-01T11:00+02",
+                "2026-07-01T05:00:00-0400",
+                "2026-07-01T09:00:00-00:00",
+            ),
+            *("20260701T090000Z", "20260701T0900Z", "20260701T110000+0200", "2026-07-01T14:45:00+05:45"),
+        ],
+    )
+    def test_with_its_offset_it_does_not_depend_on_the_zone(self, expression):
+        assert instants(expression, "Asia/Tokyo", after=NEW_YEAR) == ["2026-07-01 09:00"]
+        assert schedule(expression, "Asia/Tokyo").canonical == "2026-07-01T09:00:00Z"
+
+    def test_without_an_offset_it_is_a_time_of_the_zone_as_with_at(self):
+        assert instants("2026-07-01T09:00:00", NEW_YORK, after=NEW_YEAR) == ["2026-07-01 13:00"]
+        assert schedule("2026-07-01T09:00").canonical == "at(2026-07-01T09:00:00)"
+        assert local("2026-03-08T02:30:00", NEW_YORK, after=NEW_YEAR) == ["2026-03-08 03:00"]
+
+    @pytest.mark.parametrize(
+        ("expression", "reason"),
+        [
+            ("2026-02-29T00:00:00Z", "there is no such day"),
+            ("2026-01-01T25:00:00Z", "there is no such time of day"),
+            ("2026-01-01T09:00:00.5Z", "times are whole seconds"),
+            ("2026-01-01T09:00:00+24:00", "there is no such offset"),
+            ("2026-01-01T09:00:00+01:60", "there is no such offset"),
+            ("2026-01-01", "has 1 field"),
+            ("2026-01-01T09Z", "has 1 field"),
+            ("2026-W01-1T09:00:00Z", "has 1 field"),
+            ("20260101T09:00:00Z", "has 1 field"),
+            ("2026-01-01 09:00:00", "has 2 fields"),
+            ("1767258000", "has 1 field"),
+        ],
+    )
+    def test_what_is_no_whole_second_of_the_calendar_is_refused(self, expression, reason):
+        assert reason in refusal(expression).detail
+
+
+class TestRate:
+    def test_counts_from_its_anchor_in_both_directions_of_asking(self):
+        anchor = utc("2026-01-01 00:00:20")
+        assert instants("rate(5 minutes)", after=NEW_YEAR, anchor=anchor) == [
+            *("2026-01-01 00:00:20", "2026-01-01 00:05:20", "2026-01-01 00:10:20")
+        ]
+        assert instants("rate(5 minutes)", after="2020-01-01 00:00", anchor=anchor, count=1) == ["2026-01-01 00:00:20"]
+        assert instants("rate(5 minutes)", after="2026-05-01 00:00:20", anchor=anchor, count=1) == [
+            "2026-05-01 00:05:20"
+        ]
+
+    def test_without_an_anchor_it_counts_from_the_start(self):
+        start = utc("2026-01-01 00:01")
+        assert instants("rate(1 hour)", after=NEW_YEAR, start=start, count=2) == [
+            "2026-01-01 00:01",
+            "2026-01-01 01:01",
+        ]
+
+    def test_an_anchor_counts_more_than_the_start(self):
+        assert instants(
+            "rate(1 hour)", after=NEW_YEAR, start=utc("2026-01-01 03:30"), anchor=utc(NEW_YEAR), count=1
+        ) == ["2026-01-01 04:00"]
+
+    def test_without_either_it_is_refused(self):
+        error = refusal("rate(5 minutes)")
+        assert error.field == "anchor"
+
+    def test_is_elapsed_time_whatever_the_clocks_do(self):
+        anchor = utc("2026-03-07 14:00")  # 09:00 in New York
+        assert local("rate(1 day)", NEW_YORK, after="2026-03-07 14:00", anchor=anchor, count=2) == [
+            *("2026-03-08 10:00", "2026-03-09 10:00")
+        ]
+
+    @pytest.mark.parametrize(
+        ("expression", "canonical"),
+        [
+            ("rate(1 second)", "rate(1 second)"),
+            ("rate(30 seconds)", "rate(30 seconds)"),
+            ("rate(1 minute)", "rate(1 minute)"),
+            ("rate(90 minutes)", "rate(90 minutes)"),
+            ("rate(60 minutes)", "rate(1 hour)"),
+            ("rate(1 hour)", "rate(1 hour)"),
+            ("rate(36 hours)", "rate(36 hours)"),
+            ("rate(1 day)", "rate(1 day)"),
+            ("rate(14 days)", "rate(14 days)"),
+            ("RATE( 05  Minutes )", "rate(5 minutes)"),
+        ],
+    )
+    def test_units_go_from_seconds_to_days(self, expression, canonical):
+        assert schedule(expression, anchor=0).canonical == canonical
+
+    @pytest.mark.parametrize(
+        ("expression", "reason"),
+        [
+            ("rate(1 minutes)", "write rate(1 minute)"),
+            ("rate(5 minute)", "write rate(5 minutes)"),
+            ("rate(1 hours)", "write rate(1 hour)"),
+            ("rate(0 minutes)", "at least 1 second"),
+            ("rate(-5 minutes)", "is not a whole number"),
+            ("rate(1.5 hours)", "is not a whole number"),
+            ("rate(five minutes)", "is not a whole number"),
+            ("rate(5 weeks)", "the unit is second(s), minute(s), hour(s) or day(s)"),
+            ("rate(1 month)", "the unit is"),
+            ("rate(5 minutess)", "the unit is"),
+            ("rate(5minutes)", "write a number and a unit"),
+            ("rate(5)", "write a number and a unit"),
+            ("rate()", "write a number and a unit"),
+            ("rate(5 minutes 3 seconds)", "write a number and a unit"),
+            ("rate(99999999999999999999 days)", "longer than the calendar"),
+            (f"rate({'9' * 200} days)", "longer than the calendar"),
+            ("rate 5 minutes", "has 3 fields"),
+        ],
+    )
+    def test_what_eventbridge_refuses_and_what_is_no_interval_is_refused(self, expression, reason):
+        assert reason in refusal(expression, anchor=0).detail
+
+    def test_ends_with_the_calendar(self):
+        assert instants("rate(1000000 days)", after=NEW_YEAR, anchor=0, count=5) == [
+            "4707-11-29 00:00",
+            "7445-10-25 00:00",
+        ]
+
+
+class TestRepeatingInterval:
+    def test_names_its_own_start(self):
+        expression = "R/2026-01-31T09:00:00+01:00/PT90M"
+        assert instants(expression, after=NEW_YEAR, anchor=12_345) == [
+            "2026-01-31 08:00",
+            "2026-01-31 09:30",
+            "2026-01-31 11:00",
+        ]
+        assert schedule(expression).canonical == "R/2026-01-31T08:00:00Z/PT90M"
+
+    def test_its_start_may_be_a_time_of_the_zone(self):
+        expression = "R/2026-01-31T09:00:00/P1D"
+        assert instants(expression, NEW_YORK, after=NEW_YEAR, count=2) == ["2026-01-31 14:00", "2026-02-01 14:00"]
+        assert schedule(expression, NEW_YORK).canonical == expression
+
+    def test_a_number_counts_all_its_occurrences(self):
+        assert instants("R3/2026-01-31T09:00:00Z/P1D", after=NEW_YEAR, count=9) == [
+            *("2026-01-31 09:00", "2026-02-01 09:00", "2026-02-02 09:00")
+        ]
+        assert instants("R1/2026-01-31T09:00:00Z/P1D", after=NEW_YEAR, count=9) == ["2026-01-31 09:00"]
+
+    def test_recurs_unless_it_occurs_once(self):
+        assert schedule("R/2026-01-31T09:00:00Z/P1D").recurring
+        assert schedule("R2/2026-01-31T09:00:00Z/P1D").recurring
+        assert not schedule("R1/2026-01-31T09:00:00Z/P1D").recurring
+        assert schedule("R1/2026-01-31T09:00:00Z/P1D").kind == "rate"
+
+    @pytest.mark.parametrize(
+        ("period", "seconds"),
+        [
+            *(("PT30S", 30), ("PT5M", 300), ("PT1H", 3_600), ("P1D", 86_400), ("P2W", 1_209_600)),
+            *(("PT1H30M", 5_400), ("P1DT12H", 129_600), ("pt36h", 129_600), ("PT0M5S", 5)),
+        ],
+    )
+    def test_periods_are_weeks_days_hours_minutes_and_seconds(self, period, seconds):
+        repeating = schedule(f"R/1970-01-01T00:00:00Z/{period}")
+        assert repeating.next(0) == seconds
+
+    @pytest.mark.parametrize(
+        ("expression", "reason"),
+        [
+            ("R/2026-01-31T09:00:00Z/P1M", "months and years differ in length"),
+            ("R/2026-01-31T09:00:00Z/P1Y", "months and years differ in length"),
+            ("R/2026-01-31T09:00:00Z/P1M2DT3H", "months and years differ in length"),
+            ("R/2026-01-31T09:00:00Z/PT0S", "at least 1 second"),
+            ("R/2026-01-31T09:00:00Z/P", "is not a period"),
+            ("R/2026-01-31T09:00:00Z/PT", "is not a period"),
+            ("R/2026-01-31T09:00:00Z/P1DT", "is not a period"),
+            ("R/2026-01-31T09:00:00Z/PT0.5S", "is not a period"),
+            ("R/2026-01-31T09:00:00Z/-PT5M", "is not a period"),
+            ("R/2026-01-31T09:00:00Z/1H", "is not a period"),
+            ("R/2026-01-31T09:00:00Z/2026-02-01T09:00:00Z", "is not a period"),
+            ("R/2026-01-31T09:00:00Z", "write R/start/period"),
+            ("R//PT5M", "is not a start"),
+            ("R/PT5M/2026-01-31T09:00:00Z", "is not a start"),
+            ("R0/2026-01-31T09:00:00Z/PT5M", "R0 would never fire"),
+            ("R-1/2026-01-31T09:00:00Z/PT5M", "the number of occurrences"),
+            ("RX/2026-01-31T09:00:00Z/PT5M", "the number of occurrences"),
+            ("R/2026-02-31T09:00:00Z/PT5M", "there is no such day"),
+        ],
+    )
+    def test_anything_else_is_refused(self, expression, reason):
+        assert reason in refusal(expression).detail
+
+    def test_a_start_that_is_skipped_is_refused(self):
+        assert (
+            "does not exist in America/New_York"
+            in refusal("R/2026-03-08T02:30:00/PT1H", NEW_YORK, dst_gap="skip").detail
+        )
+        assert local("R/2026-03-08T02:30:00/PT1H", NEW_YORK, after=NEW_YEAR, count=1) == ["2026-03-08 03:00"]
+
+
+def test_no_schedule_names_no_time() -> None:
+    assert instants("", after="0001-01-03 00:00") == []
+    assert schedule("").next(utc("2026-01-01 00:00")) is None
+
+
+def test_no_schedule_lets_a_job_run_again_and_again() -> None:
+    none = schedule("")
+    assert (none.kind, none.recurring, none.canonical, none.words) == ("none", True, "", "only when asked to run")
+
+
+def test_no_schedule_still_needs_a_zone_for_the_dates_of_templates() -> None:
+    assert refusal("", "No/Where").field == "timezone"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t"])
+@pytest.mark.parametrize("anchor", [None, 0])
+def test_empty_text_that_somebody_gives_is_refused_all_the_same(text: str, anchor: int | None) -> None:
+    spec = ScheduleSpec(text, anchor=anchor)
+    with pytest.raises(ScheduleError, match="is empty"):
+        counted_from(spec, 0)
+    with pytest.raises(ScheduleError, match="is empty"):
+        preview_schedule(spec, 0, 1)

@@ -1,0 +1,282 @@
+"""Graphs are checked, their jobs become ready and have results.
+
+- What is wrong with a workflow is said at its place, with a remedy, all at once.
+- When a member of a workflow may start, by the ends of those before it.
+- Payloads that take much, or look as if they did: what a tenant posts must not occupy a worker that others share.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.domain.budget import STEPS, Budget
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.workflows.check import graph_faults, member_faults, time_faults
+from duecourse.domain.workflows.graph import PART_MEMBERS, End, Graph, Member, MemberEnds, Rule
+from duecourse.domain.workflows.results import UpstreamResultError, blanked, filled, result_faults, taken_by
+from duecourse.domain.workflows.state import WorkflowState
+from tests.support.jobs import NOON, job
+from tests.support.workflows import graph_of
+
+
+def said(after: dict[str, tuple[str, ...]], budget: Budget | None = None, **rules: dict[str, Any]) -> dict[str, str]:
+    faults = graph_faults(graph_of(after, **rules).members, budget or Budget())
+    return {"/".join(map(str, fault.path)): fault.detail for fault in faults}
+
+
+def test_a_circle_is_named_by_its_path() -> None:
+    assert said({"extract": (), "load-eu": ("extract", "report"), "report": ("load-eu",)}) == {
+        "jobs/report/after/0": "closes a circle: load-eu -> report -> load-eu"
+    }
+    assert said({"a": ("a",)}) == {"jobs/a/after/0": "closes a circle: a -> a"}
+
+
+def test_a_name_that_is_no_job_of_the_workflow_is_refused_with_the_nearest_one() -> None:
+    assert said({"load-eu": (), "report": ("load-uk", "load-eu", "load-eu")}) == {
+        "jobs/report/after/0": "load-uk is no job of this workflow; did you mean load-eu?",
+        "jobs/report/after/2": "names load-eu a second time",
+    }
+
+
+def test_of_many_unknown_names_the_first_ten_alone_are_guessed() -> None:
+    after: dict[str, tuple[str, ...]] = {f"job-number-{n}": (f"job-numbre-{n}",) for n in range(300)}
+    details = list(said(after).values())
+    assert len(details) == 300
+    assert sum("did you mean" in each for each in details) == 10
+
+
+def test_a_name_with_a_changed_middle_end_or_beginning_is_recognized() -> None:
+    for name in ("load-customers-eu", "load-custmers", "laod-customers", "Xload-customers", "load_customers"):
+        assert said({"load-customers": (), "extract": (), "b": (name,)})["jobs/b/after/0"].endswith(
+            "did you mean load-customers?"
+        )
+    assert "did you mean" not in said({"load-customers": (), "b": ("send-report",)})["jobs/b/after/0"]
+
+
+def test_similar_names_take_no_more_steps_than_the_budget_of_the_request() -> None:
+    names = [f"{'a' * 30}{n:04}{'a' * 30}" for n in range(1024)]
+    budget = Budget()
+    members = graph_of({name: (name.replace("0", "b", 1) + "x",) for name in names}).members
+    assert len(graph_faults(members, budget)) == 1024
+    assert 0 <= budget.steps <= STEPS - 10 * 1024
+
+    assert "did you mean" not in said({"load-eu": (), "b": ("load-uk",)}, budget=Budget(0))["jobs/b/after/0"]
+
+
+def test_rules_of_any_need_something_before_them() -> None:
+    assert said({"a": ()}, a={"when": Rule.ANY_FAILURE}) == {
+        "jobs/a/when": "any_failure needs after: nothing comes before this job"
+    }
+
+
+def test_a_path_that_is_too_long_is_named() -> None:
+    chain = {f"j{n}": (f"j{n - 1}",) if n else () for n in range(112)}
+    begin, end = "j0 -> j1 -> j2 -> j3 -> j4 -> j5", "j106 -> j107 -> j108 -> j109 -> j110 -> j111"
+    assert said(chain) == {"jobs/j111/after": f"path {begin} -> ... -> {end} is 112 jobs long; at most 100 are allowed"}
+
+
+def test_too_many_jobs_or_edges_or_neighbours_are_counted() -> None:
+    assert said({f"j{n}": () for n in range(1100)}) == {"jobs": "names 1,100 jobs; 1 to 1,024 are allowed"}
+    assert said({}) == {"jobs": "names 0 jobs; 1 to 1,024 are allowed"}
+    wide = {f"j{n}": () for n in range(1001)}
+    assert said({**wide, "join": tuple(wide)}) == {"jobs/join/after": "names 1,001 jobs; at most 1,000 are allowed"}
+    fan = {f"j{n}": ("root",) for n in range(1001)}
+    assert said({"root": (), **fan}) == {"jobs/root": "has 1,001 jobs directly after it; at most 1,000 are allowed"}
+    dense = {f"j{n}": tuple(f"i{m}" for m in range(101)) for n in range(100)}
+    assert said({**{f"i{m}": () for m in range(101)}, **dense}) == {
+        "jobs": "has 10,100 edges; at most 10,000 are allowed"
+    }
+
+
+def times(schedule: str, **fields: str) -> list[str]:
+    spec = ScheduleSpec(schedule, "Europe/Berlin")
+    return [fault.detail for fault in time_faults([Member(id="a", **fields)], spec, (), int(NOON), Budget())]
+
+
+def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
+    assert times("0 2 * * *", only="0 2 * * 1", not_before="0 8 * * *") == []
+    assert times("0 2 * * *", only="0 3 * * 1") == ["never meets an occurrence of the workflow's schedule"]
+    assert times("", only="0 3 * * 1") == [], "a workflow that runs when asked meets nothing"
+    assert times("0 2 * * *", not_before="8 o'clock")[0].startswith("is not understood: ")
+    assert times("0 2 * * *", not_before="at(2020-01-01T00:00:00)") == ["names no time that is still to come"]
+
+
+def test_of_many_that_never_meet_the_schedule_ten_are_named() -> None:
+    members = [Member(id=f"j{n}", only=f"{n % 59 + 1} {n // 59} 1 2 *") for n in range(1000)]
+    assert len(time_faults(members, ScheduleSpec("0 0 31 1 *"), (), int(NOON), Budget())) == 10
+
+
+def test_members_that_rarely_meet_the_schedule_take_no_more_steps_than_the_budget_of_the_request() -> None:
+    """The schedule moves on by a minute a day, and each member wants a time some hundred days away."""
+    members = [Member(id=f"j{n}", only=f"{n % 60} {13 + n % 9} * * *") for n in range(1024)]
+    budget = Budget()
+    assert time_faults(members, ScheduleSpec("rate(1441 minutes)", anchor=int(NOON)), (), int(NOON), budget) == []
+    assert budget.steps == 0
+
+
+def jobs(found: dict[str, Job], *names: str, inline: tuple[str, ...] = ()) -> list[tuple[str, bool]]:
+    members = [Member(id=name) for name in names]
+    faults = member_faults("nightly", members, dict.fromkeys(inline), found)
+    return [(fault.detail, fault.conflict) for fault in faults]
+
+
+def test_jobs_must_exist_or_be_defined_and_have_no_schedule_of_their_own() -> None:
+    assert jobs({}, "extract") == [("there is no job extract; create it, or define it here in job", False)]
+    assert jobs({}, "extract", inline=("extract",)) == []
+    assert jobs({"extract": job("")}, "extract") == []
+    assert jobs({"extract": job("0 2 * * *")}, "extract") == [
+        ("has a schedule of its own (0 2 * * *); set it to null first", True)
+    ]
+    assert jobs({"other": job("", target=WorkflowTarget("x"))}, "other") == [
+        ("is a workflow; workflows do not nest", True)
+    ]
+    assert jobs({}, "nightly") == [("is the workflow itself; name the job otherwise", False)]
+
+
+def test_a_payload_takes_results_of_jobs_before_it_alone() -> None:
+    graph = graph_of({"a": (), "b": ("a",), "c": ("b",), "d": ("a",)})
+    payload = {"x": "{{upstream.a.result.rows}}", "y": ["{{upstream.d.result}}"], "z": "{{workflow.payload.day}}"}
+    assert list(result_faults(payload, "c", graph)) == [(("y", 0), "upstream.d does not come before c")]
+    forms = "upstream.JOB.result.PATH, upstream.JOB.state, .run_id, .code or .error, workflow.payload.PATH"
+    assert list(result_faults("{{upstream.a.rows}}", "c", graph)) == [
+        ((), f"{{{{upstream.a.rows}}}} is not understood; known are {forms}")
+    ]
+    assert list(result_faults(r"\{{upstream.d.result}}", "c", graph)) == []
+
+
+def test_placeholders_of_a_thousand_jobs_behind_each_other_are_checked() -> None:
+    after: dict[str, tuple[str, ...]] = {
+        f"j{level}-{n}": tuple(f"j{level - 1}-{m}" for m in range(10)) if level else ()
+        for level in range(100)
+        for n in range(10)
+    }
+    graph = graph_of(after)
+    assert [list(result_faults("{{upstream.j0-0.state}}", name, graph)) for name in after if name[:3] != "j0-"] == (
+        [[]] * 990
+    )
+    assert list(result_faults("{{upstream.j5-0.state}}", "j5-1", graph)) == [
+        ((), "upstream.j5-0 does not come before j5-1")
+    ]
+
+
+OK, F, C, K = End.OK, End.FAILED, End.CUT, End.SKIPPED
+READY, WAITS = Readiness.READY, Readiness.WAITS
+FAILED, SKIPPED, UNNEEDED = Readiness.UPSTREAM_FAILED, Readiness.UPSTREAM_SKIPPED, Readiness.NOT_NEEDED
+
+
+def state(graph: Graph, *ends: End | None, suffix: str = "") -> WorkflowState:
+    """The members in their order have ended so."""
+    known = MemberEnds()
+    for number, end in enumerate(ends):
+        known = known if end is None else known.having(number, end)
+    return WorkflowState(graph, int(NOON), suffix, known)
+
+
+@pytest.mark.parametrize(
+    ("rule", "ends", "expected"),
+    [
+        (Rule.ALL_SUCCESS, (OK, None), WAITS),
+        (Rule.ALL_SUCCESS, (OK, OK), READY),
+        (Rule.ALL_SUCCESS, (F, None), FAILED),
+        (Rule.ALL_SUCCESS, (None, C), FAILED),
+        (Rule.ALL_SUCCESS, (OK, K), SKIPPED),
+        (Rule.ALL_SUCCESS, (None, K), WAITS),
+        (Rule.ALL_DONE, (F, None), WAITS),
+        (Rule.ALL_DONE, (F, C), READY),
+        (Rule.ALL_DONE, (K, K), READY),
+        (Rule.ANY_SUCCESS, (None, None), WAITS),
+        (Rule.ANY_SUCCESS, (None, OK), READY),
+        (Rule.ANY_SUCCESS, (F, None), WAITS),
+        (Rule.ANY_SUCCESS, (F, K), FAILED),
+        (Rule.ANY_SUCCESS, (K, K), SKIPPED),
+        (Rule.ANY_FAILURE, (OK, None), WAITS),
+        (Rule.ANY_FAILURE, (None, F), READY),
+        (Rule.ANY_FAILURE, (C, None), READY),
+        (Rule.ANY_FAILURE, (OK, K), UNNEEDED),
+        (Rule.NONE_FAILED, (OK, None), WAITS),
+        (Rule.NONE_FAILED, (OK, K), READY),
+        (Rule.NONE_FAILED, (K, K), SKIPPED),
+        (Rule.NONE_FAILED, (OK, F), FAILED),
+    ],
+)
+def test_each_rule_looks_at_the_ends_before_it(rule: Rule, ends: tuple[End | None, ...], expected: Readiness) -> None:
+    graph = graph_of({"a": (), "b": (), "c": ("a", "b")}, c={"when": rule})
+    assert state(graph, *ends).readiness(2) is expected
+
+
+@pytest.mark.parametrize("rule", [Rule.ALL_SUCCESS, Rule.ALL_DONE, Rule.NONE_FAILED])
+def test_what_comes_after_nothing_is_ready(rule: Rule) -> None:
+    assert state(graph_of({"a": ()}, a={"when": rule})).readiness(0) is READY
+
+
+def test_a_workflow_is_open_until_all_are_settled_and_fails_by_those_that_may_not() -> None:
+    graph = graph_of({"a": (), "b": (), "c": ("b",)}, b={"may_fail": True})
+    assert state(graph, OK, F).outcome is WorkflowOutcome.OPEN
+    assert state(graph, OK, F, C).outcome is WorkflowOutcome.DONE
+    assert state(graph, F, F, C).outcome is WorkflowOutcome.FAILED
+
+
+def test_a_job_that_was_cut_is_to_start_once_the_one_before_it_has_succeeded_after_all() -> None:
+    graph = graph_of({"a": (), "b": ("a",)})
+    assert state(graph, F, C).to_start() == []
+    assert state(graph, OK, C).to_start() == [1]
+    assert state(graph, OK, C).outcome is WorkflowOutcome.OPEN
+
+
+def test_a_job_is_idle_on_days_that_are_not_its_own_but_not_in_a_run_that_somebody_asked_for() -> None:
+    graph = graph_of({"a": ()}, a={"only": "0 12 * * 1"})  # NOON is a Saturday
+    assert state(graph).readiness(0) is Readiness.NOT_ITS_TIME
+    assert state(graph, suffix=".bx").readiness(0) is Readiness.NOT_ITS_TIME
+    assert state(graph, suffix=".mx").readiness(0) is READY
+
+
+def test_the_time_before_which_a_job_does_not_start_is_the_first_one_from_the_occurrence_on() -> None:
+    graph = graph_of({"a": (), "b": ()}, a={"not_before": "0 12 * * *"}, b={"not_before": "0 8 * * *"})
+    assert graph.not_before(0, int(NOON), "") == NOON
+    assert graph.not_before(1, int(NOON), "") == NOON + 20 * 3600
+    assert graph.not_before(1, int(NOON), ".mx") is None
+
+
+def test_only_the_last_of_a_part_reads_the_other_parts_for_a_join() -> None:
+    wide = {f"part-{number}": () for number in range(2 * PART_MEMBERS)}
+    graph = graph_of({**wide, "join": tuple(wide)})
+    all_but_one = [OK] * (PART_MEMBERS - 1)
+    assert state(graph, *all_but_one).parts_wanted(0) == set()
+    assert state(graph, *all_but_one, OK).parts_wanted(0) == {1, 2}
+    assert state(graph, F).parts_wanted(0) == {2}, "the join is cut at once, unless it was already"
+
+
+def test_what_comes_before_and_after_is_found_at_any_distance() -> None:
+    graph = graph_of({"a": (), "b": ("a",), "c": ("b",), "d": ("a",)})
+    assert graph.before(2) == 0b0011
+    assert graph.after(0b0010) == 0b0110
+
+
+def test_a_placeholder_that_never_ends_is_plain_text() -> None:
+    text = "{{upstream." + " " * 200_000
+    assert taken_by({"text": text}) == []
+    assert blanked(text) == text
+
+
+def test_spaces_belong_to_no_name() -> None:
+    assert [name for _, name, _ in taken_by("{{ upstream.a.state  }}")] == ["upstream.a.state"]
+    assert filled("{{  workflow.payload.day }}", {}, lambda: {"day": 5}).payload == 5
+
+
+def test_three_braces_are_no_placeholder() -> None:
+    """Braces of the value and of the text would make one."""
+    assert blanked("{{{workflow.payload}}}") == "{{{workflow.payload}}}"
+    assert taken_by("{{{workflow.payload}}}") == []
+
+
+@pytest.mark.parametrize("text", ["{{workflow.payload}}", "of {{workflow.payload}}"])
+def test_a_large_result_is_put_in_once_and_not_a_thousand_times(text: str) -> None:
+    large = "x" * 200_000
+    assert filled([text], {}, lambda: large).texts == {"workflow.payload": large}
+    with pytest.raises(UpstreamResultError, match="takes more than 262144 bytes of its workflow"):
+        filled([text] * 1000, {}, lambda: large)
