@@ -1,0 +1,26 @@
+"""The files that pages name exist: in the repository, in the package, or under tests/."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.template import ROOT
+
+PAGES = (
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
+NAMED = re.compile(r"[`( ]((?:[\w.-]+/)+[\w.-]+\.py)\b")
+FOLDERS = (ROOT, ROOT / "layers/duecourse/python/duecourse", ROOT / "tests")
+OF_OTHERS = {"infra/kept_settings.py", "benchmarks/NAME.py"}
+"""A file of an earlier release, and a placeholder."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: os.path.relpath(page, ROOT))
+def test_file_names_in_the_documentation_are_those_of_files(page: Path) -> None:
+    named = set(NAMED.findall(page.read_text(encoding="utf-8"))) - OF_OTHERS
+    assert {name for name in named if not any((folder / name).is_file() for folder in (*FOLDERS, page.parent))} == set()
