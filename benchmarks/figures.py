@@ -209,6 +209,8 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "seats.with": lambda r: short(_slow(r)["quiet_with_seats_seconds"]["p99"]),
     "seats.members.before": lambda r: whole(_members(r)["quiet_before_seconds"]["p99"]),
     "seats.members.with": lambda r: short(_members(r)["quiet_with_seats_seconds"]["p99"]),
+    "seats.live": lambda r: f"{r['slow']['quiet_with_seats_seconds']['p99']:.2f}",
+    "seats.live.members": lambda r: short(r["slow"]["quiet_with_seats_seconds"]["members"]["p99"]),
     "burst.sizing.enqueued": lambda r: whole(-_burst("sizing, overlap skip")(r)["last_enqueued_seconds"]),
     "burst.sizing.started": lambda r: whole(_burst("sizing, overlap skip")(r)["last_started_seconds"]),
     "burst.sizing.p99": _p99("sizing, overlap skip"),

@@ -126,8 +126,9 @@ def _line(line: Document) -> Verdict:
 
 
 def _slow(slow: Document) -> Verdict:
-    late = slow["quiet_with_seats_seconds"]["p99"]
-    return f"p99 {late:.3f} s", late < MAX_QUIET_SECONDS
+    runs = slow["quiet_with_seats_seconds"]
+    late, steps = runs["p99"], runs["members"]["p99"]
+    return f"p99 {late:.3f} s, steps of workflows {steps:.3f} s", max(late, steps) < MAX_QUIET_SECONDS
 
 
 def _console(console: Document) -> Verdict:
@@ -227,7 +228,7 @@ BUDGETS = (
         _wide,
     ),
     Budget("the next run of a line, local stack", "each within 1 s of the end before it", ("line",), _line),
-    Budget("a quiet tenant's starts beside slow targets, local stack", "p99 < 5 s", ("slow",), _slow),
+    Budget("a quiet tenant's starts beside four with slow targets, local stack", "p99 < 5 s", ("slow",), _slow),
     Budget("idle cost of stage prod, all in", "<= 6 USD a month", ("cost",), _idle),
     Budget("cold import of dispatch and execute", "<= 300 ms more than `import boto3`", ("cold",), _cold),
     Budget("one next occurrence", ">= 10 times croniter parsed once; <= 5 ms at worst", ("schedule",), _schedule),

@@ -41,7 +41,7 @@ ABOUT: Mapping[str, str] = {
     "hops": "Workflows on the local stack: from one job to the next, a PUT of many jobs, dying workers",
     "flood": "A flood of requests by one tenant, as another one feels it",
     "seats": "Slow targets of some tenants, as a quiet one feels them: stage prod, simulated",
-    "slow": "Slow targets of one tenant, as a quiet one feels them: the local stack",
+    "slow": "Slow targets of four tenants, and the starts of a quiet one: the local stack",
     "console": "The console's first page and its list of 10,000 jobs, on the local stack",
 }
 """In the order of the sections."""
