@@ -26,7 +26,6 @@ EXTENDED = (
     "tests/infra/functions/test_layer.py",
     "tests/infra/functions/test_least_privilege.py",
     "tests/infra/observability/test_alarms.py",
-    "tests/infra/settings/test_china.py",
     "tests/infra/settings/test_deployment_settings.py",
     "tests/infra/settings/test_throughput.py",
     "tests/integration/",

@@ -1,4 +1,9 @@
-"""The stage's figures, on MiniStack's CloudWatch."""
+"""Alarms, metrics and tasks of a stage.
+
+- The stage's figures, on MiniStack's CloudWatch.
+- The stage's alarms, on MiniStack's CloudWatch.
+- Named targets, on MiniStack's Parameter Store.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,18 @@ from uuid import uuid4
 
 import pytest
 
-from duecourse.adapters.aws.cloudwatch import METRICS_FRESH_SECONDS, CloudWatchMetrics
+from duecourse.adapters.aws.cloudwatch import (
+    ALARMS_FRESH_SECONDS,
+    METRICS_FRESH_SECONDS,
+    CloudWatchAlarms,
+    CloudWatchMetrics,
+)
+from duecourse.adapters.aws.tasks import SsmTasks
 from duecourse.checks.facts import Lateness, Outcomes
 from duecourse.checks.metrics import STEP_SECONDS, STEPS
 from duecourse.domain.jobs.job import Lane
+from duecourse.domain.targets.targets import SqsTarget
+from duecourse.ports import RegisteredTask
 from duecourse.testing.clock import SettableClock
 
 NOW = 1_795_243_620.0
@@ -53,3 +66,38 @@ def test_values_that_the_functions_wrote_are_figures_of_the_stage(clients):
     assert found.outcomes == [Outcomes(EARLIER, 5, 0, 0), Outcomes(STEP, 0, 2, 2)]
     assert found.oldest == {"high": 80.0, "normal": None, "low": None, "long": None}
     assert found.since == STEP - (STEPS - 1) * STEP_SECONDS
+
+
+def test_an_alarm_of_the_stage_is_found_while_it_rings(clients):
+    cloudwatch, clock, stage = clients.get("cloudwatch"), SettableClock(1_795_243_620.0), uuid4().hex
+    alarms = CloudWatchAlarms(cloudwatch, stage, clock)
+    for name in (f"Duecourse/{stage}/runs-dying", f"Duecourse/{stage}-other/runs-dying"):
+        cloudwatch.put_metric_alarm(
+            AlarmName=name,
+            AlarmDescription="Runs die. Runbook: docs/runbooks.md#runs-dying",
+            MetricName="RunsDead",
+            Namespace=stage,
+            Period=60,
+            EvaluationPeriods=1,
+            Threshold=0,
+            ComparisonOperator="GreaterThanThreshold",
+            Statistic="Sum",
+        )
+    quiet = alarms.alarms()
+    assert (quiet.all, list(quiet.ringing)) == (1, [])
+    cloudwatch.set_alarm_state(AlarmName=f"Duecourse/{stage}/runs-dying", StateValue="ALARM", StateReason="a test")
+    clock.advance(ALARMS_FRESH_SECONDS)
+    (ringing,) = alarms.alarms().ringing
+    assert (ringing.name, ringing.runbook) == ("runs-dying", "docs/runbooks.md#runs-dying")
+    assert ringing.since is not None
+
+
+def test_a_task_is_found_from_the_moment_it_is_registered(clients):
+    ssm, clock, stage = clients.get("ssm"), SettableClock(1_795_243_620.0), uuid4().hex
+    tasks = SsmTasks(ssm, stage, clock)
+    assert tasks.get("invoice") is None
+    document = '{"target": {"type": "sqs", "queue": "invoices"}, "defaults": {"timeout_seconds": 60}}'
+    ssm.put_parameter(Name=f"/duecourse/{stage}/tasks/invoice", Value=document, Type="String")
+    clock.advance(5)
+    assert tasks.get("invoice") == RegisteredTask(SqsTarget("invoices"), {"timeout_seconds": 60})
+    assert SsmTasks(ssm, "another", clock).get("invoice") is None

@@ -1,19 +1,36 @@
-"""Notices of deaths, on MiniStack: published to SNS and read from a queue that has subscribed."""
+"""Notices, events, results and archives on AWS.
+
+- Notices of deaths, on MiniStack: published to SNS and read from a queue that has subscribed.
+- The stage's event bus, on MiniStack: a rule hands what comes in to a queue.
+- Large results, on MiniStack: written, and read by their links.
+- The archive in S3, on moto.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
+import boto3
+import httpx
 import orjson
 import pytest
 from botocore.exceptions import ClientError
+from moto import mock_aws
 
+from duecourse.adapters.aws.archive import S3Archive
 from duecourse.adapters.aws.clients import AwsClients
+from duecourse.adapters.aws.event_bus import EventBridgeBus
+from duecourse.adapters.aws.results import S3Results
 from duecourse.adapters.aws.sns import SnsNotices
-from duecourse.ports import Death
+from duecourse.domain.maintenance.archive import Sheet
+from duecourse.ports import Death, OutboundEvent
 from tests.support.calls import a_run
-from tests.support.queues import create_queue, receive
+from tests.support.queues import bodies, create_queue, receive
+from tests.support.waiting import PATIENCE_SECONDS
 
 DIED_AT = 1_795_243_680.25
 
@@ -92,3 +109,106 @@ def test_the_subject_of_the_longest_run_id_fits(sns, sqs, topic_arn, subscribed)
 def test_a_topic_that_is_gone_is_an_error(sns, topic_arn):
     with pytest.raises(ClientError):
         SnsNotices(sns, topic_arn + "-gone").death(Death(a_run(), DIED_AT))
+
+
+AT = 1_795_243_680.0
+
+
+@pytest.fixture
+def bus_name(clients) -> str:
+    name = f"bus-{uuid4().hex[:8]}"
+    clients.get("events").create_event_bus(Name=name)
+    return name
+
+
+@pytest.fixture
+def listening(clients, sqs: Any, bus_name: str) -> str:
+    """The URL of a queue that is given our events."""
+    queue_url = create_queue(sqs)
+    arn = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    events = clients.get("events")
+    events.put_rule(Name="ours", EventBusName=bus_name, EventPattern='{"source": ["duecourse"]}')
+    events.put_targets(Rule="ours", EventBusName=bus_name, Targets=[{"Id": "queue", "Arn": arn}])
+    return queue_url
+
+
+def test_outbound_events_reach_whoever_listens(clients, sqs, bus_name, listening):
+    outbound_events = [
+        OutboundEvent("Run Dead", {"event": f"e-{number}", "run_id": "nightly"}, AT) for number in range(12)
+    ]
+    assert EventBridgeBus(clients.get("events"), bus_name).publish(outbound_events) == 0
+    events = bodies(receive(sqs, listening))
+    assert sorted(event["detail"]["event"] for event in events) == sorted(f"e-{number}" for number in range(12))
+    assert {(event["source"], event["detail-type"]) for event in events} == {("duecourse", "Run Dead")}
+
+
+KEY = "results/acme/nightly/20261121T064700Z/1.json"
+
+
+@pytest.fixture
+def results(clients) -> S3Results:
+    bucket = f"results-{uuid4().hex}"
+    clients.get("s3").create_bucket(Bucket=bucket)
+    return S3Results(clients.get("s3"), bucket)
+
+
+def test_a_result_is_read_by_its_link_without_credentials(results):
+    document = b'{"rows":"' + b"x" * 200_000 + b'"}'
+    results.put(KEY, document)
+    answer = httpx.get(results.link(KEY), timeout=PATIENCE_SECONDS, trust_env=False)
+    assert (answer.status_code, answer.content) == (200, document)
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_a_result_is_replaced_by_a_later_one_of_its_attempt(results):
+    results.put(KEY, b"1")
+    results.put(KEY, b"2")
+    assert httpx.get(results.link(KEY), timeout=PATIENCE_SECONDS, trust_env=False).content == b"2"
+
+
+def test_a_link_to_nothing_finds_nothing(results):
+    assert httpx.get(results.link("results/none"), timeout=PATIENCE_SECONDS, trust_env=False).status_code == 404
+
+
+def test_a_bucket_that_is_gone_is_an_error(clients):
+    with pytest.raises(ClientError):
+        S3Results(clients.get("s3"), f"gone-{uuid4().hex}").put(KEY, b"{}")
+
+
+BUCKET = "history"
+ARCHIVE_KEY = "runs/day=2026-11-21/1-2-0123456789ab.json.gz"
+ROWS = ({"id": "nightly.20261121T120000Z", "result": {"grüße": ["✓", 1.5, None]}}, {"id": "b", "error": "a\nb"})
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    with mock_aws():
+        client = boto3.client("s3", region_name="us-east-1")
+        client.create_bucket(Bucket=BUCKET)
+        client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+        yield client
+
+
+def test_rows_are_lines_of_json_in_gzip(s3: Any) -> None:
+    S3Archive(s3, BUCKET).put(Sheet(ARCHIVE_KEY, ROWS))
+    stored = s3.get_object(Bucket=BUCKET, Key=ARCHIVE_KEY)
+    lines = gzip.decompress(stored["Body"].read()).decode().splitlines()
+    assert [json.loads(line) for line in lines] == list(ROWS)
+    assert stored["ContentType"] == "application/gzip"
+    assert "ContentEncoding" not in stored
+
+
+def test_a_sheet_that_is_written_again_is_the_same_object_byte_for_byte(s3: Any) -> None:
+    archive = S3Archive(s3, BUCKET)
+    archive.put(Sheet(ARCHIVE_KEY, ROWS))
+    archive.put(Sheet(ARCHIVE_KEY, ROWS))
+    assert s3.list_objects_v2(Bucket=BUCKET)["KeyCount"] == 1
+    versions = s3.list_object_versions(Bucket=BUCKET)["Versions"]
+    assert len({version["ETag"] for version in versions}) == 1
+
+
+def test_a_store_that_refuses_is_an_error(s3: Any) -> None:
+    with pytest.raises(ClientError, match="NoSuchBucket"):
+        S3Archive(s3, "gone").put(Sheet(ARCHIVE_KEY, ROWS))

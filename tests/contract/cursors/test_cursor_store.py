@@ -1,13 +1,21 @@
-"""Every adapter of cursors, on every emulator that executes conditions rightly."""
+"""Stores of cursors, shards and ticks.
+
+- Every adapter of cursors, on every emulator that executes conditions rightly.
+- The record of the largest shard count: it only grows, and it is there before anything is written by a count.
+- The tick's sign of life and the shards' watermarks, on every emulator of DynamoDB.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.faults import around, before
+from tests.support.client_faults import READS, WRITES, FaultyClient
 from tests.support.jobs import NOON, cursor, job, moved
-from tests.support.tables import Tables
+from tests.support.tables import Stores, Tables
 
 SLOT = "2026-11-21T12/0000"
 
@@ -160,3 +168,72 @@ def test_pages_of_due_cursors_come_oldest_first_and_whole(any_tables: Tables) ->
         assert store.create(made, cursor(made))
     ordered = [entry.job_id for entry in due(any_tables)]  # type: ignore[attr-defined]
     assert ordered == list(reversed(names))
+
+
+def recorded(tables: Tables) -> int:
+    """What a tick with the smallest count covers."""
+    return tables.cursor_store(SettableClock(NOON)).highest_shards(1)
+
+
+def test_a_count_is_recorded_before_it_is_used_and_a_smaller_one_leaves_the_record(dynamodb_tables: Tables) -> None:
+    assert ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs).covering(4) == 4
+    assert recorded(dynamodb_tables) == 4
+
+    assert ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs).covering(2) == 2
+    assert recorded(dynamodb_tables) == 4
+
+
+def test_the_highest_count_is_that_of_whoever_used_most(dynamodb_tables: Tables) -> None:
+    record = ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs)
+    assert [record.highest(count) for count in (2, 16, 4)] == [2, 16, 16]
+
+
+def test_a_process_asks_once_and_writes_only_where_the_count_was_raised(tables: Tables) -> None:
+    first, second = (FaultyClient(tables.client, kinds=READS | WRITES) for _ in range(2))
+    for client in (first, second):
+        record = ShardRecord(client, tables.jobs)
+        assert [record.covering(4) for _ in range(3)] == [4, 4, 4]
+
+    assert [asked.operation for asked in first.seen] == ["get_item", "update_item"]
+    assert [asked.operation for asked in second.seen] == ["get_item"]
+
+
+def test_a_shard_count_that_is_raised_twice_at_once_is_the_larger_one(tables: Tables) -> None:
+    other = ShardRecord(tables.client, tables.jobs)
+    slow = around(tables.client, update_item=before(lambda: other.covering(16)))
+
+    assert ShardRecord(slow, tables.jobs).covering(4) == 4
+
+    assert recorded(tables) == 16
+
+
+def test_a_job_is_written_into_no_shard_that_the_tick_does_not_cover(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    made = job()
+    assert tables.job_store(clock, 16).create(made, cursor(made))
+    assert recorded(tables) == 16
+
+    assert tables.job_store(clock, 64).change(made, cursor(made), made, cursor(made))
+    assert recorded(tables) == 64
+
+
+NOW = 1_795_262_400.25
+
+
+def test_a_mark_is_there_once_it_was_made_and_the_last_one_counts(any_tables: Stores) -> None:
+    mark = any_tables.tick_mark()
+    assert mark.last() is None
+    mark.mark(NOW)
+    mark.mark(NOW + 60)
+    assert mark.last() == NOW + 60
+
+
+def test_every_shard_ever_used_is_told_with_its_watermark(any_tables: Stores) -> None:
+    mark = any_tables.tick_mark()
+    assert mark.progress().watermarks == {}
+    cursors = any_tables.cursor_store(SettableClock(NOW))
+    cursors.highest_shards(120)
+    cursors.advance_watermark(0, "2026-11-21T09")
+    cursors.advance_watermark(119, "2026-11-21T10")
+    found = mark.progress().watermarks
+    assert (len(found), found[0], found[1], found[119]) == (120, "2026-11-21T09", None, "2026-11-21T10")

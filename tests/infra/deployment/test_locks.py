@@ -1,13 +1,25 @@
-"""The locks: hashed, without the name of any host."""
+"""Locks and the set-up of a checkout.
+
+- The locks: hashed, without the name of any host.
+- `make audit-locks`: what databases answer, and that silence is never taken for a clean bill.
+- Causes and remedies that `make setup` names when a step of it fails.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import re
+import subprocess
 import tomllib
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from scripts.audit_locks import Audit, of_node, of_python, report
+from scripts.failures import accepts_connections, cause_of, cause_of_download, local_cause
+from tests.support.http_target import answering, http_target
 from tests.support.template import ROOT
 
 PYTHON_LOCKS = (
@@ -65,4 +77,143 @@ def test_node_tools_are_pinned_and_have_hashes() -> None:
     console = json.loads((ROOT / "console" / "package.json").read_text())
     assert all(
         re.fullmatch(r"[0-9.]+", each) for kind in ("d", "devD") for each in console[f"{kind}ependencies"].values()
+    )
+
+
+VULNERABLE = {
+    "dependencies": [
+        {"name": "urllib3", "version": "2.0.0", "vulns": []},
+        {"name": "jinja2", "version": "3.0", "vulns": [{"id": "PYSEC-1", "fix_versions": ["3.1.4"], "aliases": []}]},
+        {"name": "ours", "skip_reason": "Dependency not found on PyPI and could not be audited: ours (1)"},
+    ],
+    "fixes": [],
+}
+NODE = {
+    "auditReportVersion": 2,
+    "vulnerabilities": {
+        "braces": {
+            "name": "braces",
+            "severity": "high",
+            "via": [{"title": "Uncontrolled resource consumption", "severity": "high"}],
+            "range": "<3.0.3",
+        },
+        "micromatch": {"name": "micromatch", "severity": "high", "via": ["braces"], "range": "<4.0.6"},
+    },
+    "metadata": {"dependencies": {"total": 40}},
+}
+
+
+def test_a_known_vulnerability_is_named_with_the_version_that_mends_it() -> None:
+    found = of_python(json.dumps(VULNERABLE))
+    assert found == Audit(2, ("jinja2 3.0: PYSEC-1, mended in 3.1.4",), skipped=("ours",))
+
+
+def test_a_vulnerability_of_the_node_tools_is_named_once_where_it_is() -> None:
+    assert of_node(json.dumps(NODE)) == Audit(40, ("braces <3.0.3: Uncontrolled resource consumption (high)",))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "Traceback (most recent call last):",
+        json.dumps({"dependencies": [], "fixes": []}),
+        json.dumps({"dependencies": [{"name": "six", "skip_reason": "not found on PyPI"}], "fixes": []}),
+    ],
+)
+def test_a_database_that_knew_none_of_the_packages_was_not_reached(said: str) -> None:
+    """A mirror without PyPI's database answers so, and pip-audit calls that no known vulnerabilities."""
+    assert of_python(said) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "npm error", json.dumps({"message": "405 Method Not Allowed", "statusCode": 405, "error": {"summary": ""}})],
+)
+def test_a_registry_that_does_not_audit_was_not_reached(said: str) -> None:
+    assert of_node(said) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "line", "status"),
+    [
+        (None, "python locks: no database of vulnerabilities could be reached, skipped", 0),
+        (Audit(15, ()), "python locks: no known vulnerability in 15 packages", 0),
+        (Audit(15, (), ("ours",)), "python locks: no known vulnerability in 15 packages (not looked up: ours)", 0),
+        (Audit(15, ("a 1: X",)), "python locks: known vulnerabilities in 15 packages:\n  a 1: X", 1),
+    ],
+)
+def test_an_audit_of_locks_ends_with_one_line(found: Audit | None, line: str, status: int) -> None:
+    assert report("python locks", found) == (line, status)
+
+
+def test_every_lock_is_audited() -> None:
+    from scripts.audit_locks import PYTHON_LOCKS
+
+    told: Any = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    locks = {name for name in told.splitlines() if re.search(r"(^|/)requirements(/\w+)?\.txt$", name)}
+    assert set(PYTHON_LOCKS) == locks
+
+
+PROXY = {"HTTPS_PROXY": "http://someone:secret@proxy.example:3128/"}
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "the disk is full"),
+        ("npm error code ENOSPC", "the disk is full"),
+        ("error: failed to create directory: Read-only file system (os error 30)", "the file system is read-only"),
+        ("npm error code EACCES", "a file or folder belongs to another user"),
+        ("error: failed to open file: Permission denied (os error 13)", "a file or folder belongs to another user"),
+        ("npm error code SELF_SIGNED_CERT_IN_CHAIN", "a certificate is not trusted"),
+        ("client error (Connect): invalid peer certificate: UnknownIssuer", "a certificate is not trusted"),
+    ],
+)
+def test_causes_on_this_machine_are_found_in_what_tools_print(said: str, cause: str) -> None:
+    for found in (local_cause(said), cause_of_download(said, "npm", PROXY, lambda _: False)):
+        assert found is not None
+        assert found.startswith(cause)
+        assert found.endswith("and run the same command again")
+
+
+def test_a_proxy_that_does_not_answer_is_named_without_its_credentials() -> None:
+    assert cause_of_download("tcp connect error", "uv", PROXY, lambda _: False) == (
+        "the proxy proxy.example:3128 (HTTPS_PROXY) does not answer: correct or unset HTTPS_PROXY, "
+        "and run the same command again"
+    )
+
+
+def test_a_proxy_that_refuses_is_told_from_one_that_does_not_answer() -> None:
+    said = "tunnel error: unsuccessful"
+    assert "(HTTPS_PROXY) refused the connection" in cause_of_download(said, "uv", PROXY, lambda _: True)
+
+
+@pytest.mark.parametrize("environment", [{}, PROXY])
+def test_without_a_network_the_tools_index_is_the_cause(environment: dict[str, str]) -> None:
+    assert cause_of_download("dns error", "npm", environment, lambda _: True) == (
+        "check the network connection, and the package index that npm is configured to use, "
+        "and run the same command again"
+    )
+
+
+def test_a_proxys_address_is_tried() -> None:
+    with http_target(answering(200, b"")) as server:
+        address = server.url("").rstrip("/")
+        assert accepts_connections(address)
+        assert accepts_connections(address.removeprefix("http://"))
+    assert not accepts_connections(address)
+    assert not accepts_connections("http://proxy.example:no-port")
+
+
+def test_a_full_disk_is_the_cause_of_an_error_of_the_system(tmp_path: Path) -> None:
+    error = OSError(errno.ENOSPC, "No space left on device", ".tools/setup.lock")
+    found = cause_of(error, tmp_path)
+    assert found.startswith("No space left on device (.tools/setup.lock): the disk is full: free about 3 GB")
+
+
+def test_a_checkout_that_is_not_writable_is_the_cause_of_an_error_of_the_system(tmp_path: Path) -> None:
+    error = PermissionError(errno.EACCES, "Permission denied", ".tools")
+    assert cause_of(error, tmp_path / "missing") == (
+        "Permission denied (.tools): this checkout is not writable for you: clone it into a folder of your own"
     )

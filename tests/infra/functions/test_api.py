@@ -1,14 +1,28 @@
-"""The HTTP API but for who may call it, the alarm and the outputs."""
+"""The API and who may call it.
+
+- The HTTP API but for who may call it, the alarm and the outputs.
+- Who may call the API: each kind of authentication, as the template has it and as the configuration allows it.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from infra.stages import STAGES
+from duecourse.api.identity import SCOPES
+from duecourse.api.routes.table import OPEN, ROUTES
+from duecourse.cli.accounts import ENDING
+from infra.application import build
+from infra.settings.auth_config import AuthConfig, LimitsConfig
+from infra.settings.config import ConfigError, StageConfig
+from infra.stages import STAGES, from_context
 from tests.infra.conftest import LANE_OUTPUTS, Stack
+from tests.support.template import ROOT, template
 
 OUTPUTS = {
     "AlarmsTopicArn", "PagesTopicArn", "TicketsTopicArn",
@@ -142,3 +156,246 @@ def test_a_template_fits_into_what_cloudformation_takes(stack: Stack) -> None:
     """1 MB and 500 resources; well below, so that one notices in time."""
     assert len(json.dumps(stack.template)) < 500_000
     assert len(stack.template["Resources"]) < 300
+
+
+EVERYTHING_ELSE = "ANY /v1/{proxy+}"
+ISSUER = {"issuer": "https://issuer.example/", "audience": "duecourse, reports"}
+WITHOUT_AUTHORIZER = {
+    "GET /v1/health", "GET /v1/openapi.json", "POST /v1/runs/{run_id}/heartbeat", "POST /v1/runs/{run_id}/complete",
+    "POST /v1/runs/{run_id}/fail",
+}  # fmt: skip
+CONSOLE = {"GET /console", "GET /console/{file+}"}
+
+
+def configured(**context: str) -> StageConfig:
+    return from_context(context.get)
+
+
+def authorization(stack: Stack) -> dict[str, str]:
+    """How each route knows its callers."""
+    return {
+        route["RouteKey"]: route["AuthorizationType"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()
+    }
+
+
+def made(stage: str, **context: str) -> Stack:
+    return Stack(stage, template(stage, **context))
+
+
+def pool(stack: Stack) -> dict[str, Any]:
+    (found,) = stack.resources("AWS::Cognito::UserPool").values()
+    return found
+
+
+def test_outside_local_all_routes_ask_for_a_token_but_callbacks_health_and_the_description(aws_stack: Stack) -> None:
+    assert authorization(aws_stack) == {EVERYTHING_ELSE: "JWT", **dict.fromkeys(WITHOUT_AUTHORIZER | CONSOLE, "NONE")}
+
+
+def test_the_local_api_is_open(local: Stack) -> None:
+    assert set(authorization(local).values()) == {"NONE"}
+    assert local.environment("ApiFunction")["DUECOURSE_AUTH"] == "none"
+
+
+def test_the_function_holds_the_same_routes_for_open_as_the_gateway() -> None:
+    assert {f"{method} {path.replace('<', '{').replace('>', '}')}" for method, path in OPEN} == WITHOUT_AUTHORIZER
+
+
+def test_every_open_route_is_a_route_or_still_to_come() -> None:
+    """None of them is open under a name that something else may get one day."""
+    assert OPEN - {(method, path) for method, path, *_ in ROUTES} <= {("GET", "/v1/openapi.json")}
+
+
+def test_tokens_of_any_issuer_can_stand_in_the_place_of_the_stages_own() -> None:
+    stack = made("prod", tenant_claim="org", **ISSUER)
+    (authorizer,) = stack.resources("AWS::ApiGatewayV2::Authorizer").values()
+    assert authorizer["AuthorizerType"] == "JWT"
+    assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
+    assert authorizer["JwtConfiguration"] == {"Issuer": ISSUER["issuer"], "Audience": ["duecourse", "reports"]}
+    assert authorization(stack) == {EVERYTHING_ELSE: "JWT", **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}
+    told = stack.environment("ApiFunction")
+    assert (told["DUECOURSE_AUTH"], told["DUECOURSE_TENANT_CLAIM"]) == ("jwt", "org")
+    assert stack.resources("AWS::Cognito::UserPool") == {}
+
+
+def test_signatures_can_stand_there_too() -> None:
+    stack = made("dev", auth="iam")
+    assert authorization(stack) == {EVERYTHING_ELSE: "AWS_IAM", **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}
+    assert stack.environment("ApiFunction")["DUECOURSE_AUTH"] == "iam"
+    assert stack.resources("AWS::Cognito::UserPool") == {}
+
+
+def test_a_user_pool_is_the_issuer_where_nobody_names_another(aws_stack: Stack) -> None:
+    (authorizer,) = aws_stack.resources("AWS::ApiGatewayV2::Authorizer").values()
+    users, client = aws_stack.output("UserPoolId"), aws_stack.output("UserPoolClientId")
+    (consoles,) = set(aws_stack.resources("AWS::Cognito::UserPoolClient")) - {client}
+    assert authorizer["JwtConfiguration"] == {
+        "Issuer": {"Fn::GetAtt": [users, "ProviderURL"]},
+        "Audience": [{"Ref": client}, {"Ref": consoles}],
+    }
+    told = aws_stack.environment("ApiFunction")
+    assert (told["DUECOURSE_AUTH"], told["DUECOURSE_TENANT_CLAIM"]) == ("jwt", "tenant")
+
+
+def test_users_do_not_sign_up_by_themselves(aws_stack: Stack) -> None:
+    assert pool(aws_stack)["AdminCreateUserConfig"] == {"AllowAdminCreateUserOnly": True}
+
+
+def test_users_cannot_choose_their_tenant(aws_stack: Stack) -> None:
+    assert [attribute["Name"] for attribute in pool(aws_stack)["Schema"]] == ["tenant"]
+    for client in aws_stack.resources("AWS::Cognito::UserPoolClient").values():
+        assert client["WriteAttributes"] == ["email"], "left out, every attribute could be written"
+        assert "custom:tenant" in client["ReadAttributes"]
+        assert client["GenerateSecret"] is False
+        assert client["PreventUserExistenceErrors"] == "ENABLED"
+    commands = aws_stack.resource(aws_stack.output("UserPoolClientId"))["Properties"]
+    assert commands["AllowedOAuthFlowsUserPoolClient"] is False
+
+
+def test_the_pool_knows_the_apis_scopes_and_a_group_for_each(aws_stack: Stack) -> None:
+    (server,) = aws_stack.resources("AWS::Cognito::UserPoolResourceServer").values()
+    assert server["Identifier"] == "duecourse"
+    assert {scope["ScopeName"] for scope in server["Scopes"]} == SCOPES
+    groups = aws_stack.resources("AWS::Cognito::UserPoolGroup").values()
+    assert {group["GroupName"] for group in groups} == SCOPES
+
+
+def test_the_pool_has_its_access_tokens_shaped(aws_stack: Stack) -> None:
+    assert pool(aws_stack)["LambdaConfig"]["PreTokenGenerationConfig"] == {
+        "LambdaArn": {"Fn::GetAtt": [aws_stack.output("ClaimsFunction"), "Arn"]},
+        "LambdaVersion": "V2_0",
+    }
+    assert pool(aws_stack)["UserPoolTier"] == "ESSENTIALS", "in a smaller one, access tokens cannot be shaped"
+
+
+def test_users_outlive_the_stack_where_data_do(aws_stack: Stack) -> None:
+    kept = STAGES[aws_stack.stage].retain_data
+    resource = aws_stack.resource(aws_stack.output("UserPoolId"))
+    assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == (
+        ("RetainExceptOnCreate", "Retain") if kept else ("Delete", "Delete")
+    )
+    assert pool(aws_stack)["DeletionProtection"] == ("ACTIVE" if kept else "INACTIVE")
+
+
+@pytest.mark.parametrize("stage", sorted(set(STAGES) - {"local"}))
+def test_a_deployed_stage_is_never_open(stage: str) -> None:
+    with pytest.raises(ConfigError, match=r"auth\.kind must not be none outside the local stage"):
+        replace(STAGES[stage], auth=AuthConfig(kind="none"))
+    with pytest.raises(ConfigError, match=r"auth\.kind must not be none outside the local stage"):
+        configured(stage=stage, auth="none")
+    assert STAGES[stage].auth.kind == "cognito"
+
+
+def test_the_open_local_stage_goes_to_no_account_of_aws() -> None:
+    with pytest.raises(ConfigError, match="in account 123456789012 anybody could run jobs"):
+        build(context={"stage": "local"}, environ={"CDK_DEFAULT_ACCOUNT": "123456789012"})
+
+
+@pytest.mark.parametrize(
+    ("context", "problem"),
+    [
+        ({"issuer": "https://issuer.example"}, "auth.audience must name whom the tokens are for"),
+        ({"issuer": "https://issuer.example", "audience": " , "}, "auth.audience must name"),
+        ({"audience": "duecourse"}, "auth.issuer must be the issuer of the tokens"),
+        ({"issuer": "", "audience": "duecourse"}, "auth.issuer must be the issuer of the tokens"),
+        ({"auth": "jwt"}, "auth.issuer must be the issuer of the tokens"),
+        ({"issuer": "http://issuer.example", "audience": "duecourse"}, "auth.issuer must be an https address"),
+        ({"auth": "iam", **ISSUER}, "issuer and audience are for auth=jwt, not auth=iam"),
+        ({"auth": "basic"}, "auth.kind must be one of cognito, jwt, iam, none"),
+        ({"console_client": "web"}, "auth.console_client must be the id of a public client of auth.issuer"),
+        ({"console_client": "", **ISSUER}, "auth.console_client must be the id of a public client of auth.issuer"),
+        ({"console_client": "web", "auth": "iam"}, "auth.console_client must be the id of a public client"),
+        ({"tenant_claim": ""}, "auth.claim must have 1 to 64 characters"),
+        ({"tenant_claim": "c" * 65}, "auth.claim must have 1 to 64 characters"),
+    ],
+)
+def test_half_a_configuration_is_refused_with_the_field(context: dict[str, str], problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        configured(stage="prod", **context)
+    assert problem in str(refused.value)
+
+
+def test_an_issuer_beside_another_kind_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"auth\.issuer and audience are for the kind jwt, not cognito"):
+        replace(STAGES["dev"], auth=AuthConfig(kind="cognito", issuer="https://issuer.example"))
+
+
+def test_the_local_stage_may_have_an_issuer_on_this_machine() -> None:
+    auth = configured(stage="local", issuer="http://127.0.0.1:8080", audience="duecourse").auth
+    assert (auth.kind, auth.issuer, auth.tenant_claim) == ("jwt", "http://127.0.0.1:8080", "tenant")
+
+
+@pytest.mark.parametrize(
+    "limit", ["job_quota", "requests_per_second", "burst", "smallest_interval_seconds", "backfill_limit"]
+)
+def test_a_limit_of_nothing_is_refused(limit: str) -> None:
+    fine = {
+        "job_quota": 5, "requests_per_second": 5, "burst": 5, "smallest_interval_seconds": 5, "backfill_limit": 5,
+    }  # fmt: skip
+    with pytest.raises(ConfigError, match=rf"limits\.{limit} must be at least"):
+        replace(STAGES["dev"], limits=LimitsConfig(**(fine | {limit: 0})))
+
+
+def test_no_tenant_may_use_up_the_gateways_rate_alone() -> None:
+    for stage in set(STAGES) - {"local"}:
+        config = STAGES[stage]
+        assert config.limits.requests_per_second * 2 <= config.api.requests_per_second
+        assert config.limits.burst * 2 <= config.api.burst
+
+
+# --- the function that shapes access tokens
+
+
+def claims(
+    groups: list[str] | None, attributes: dict[str, str], trigger: str = "TokenGeneration_Authentication"
+) -> dict[str, Any]:
+    """What it answers for a user (the event after AWS's example of V2_0, its parts that matter)."""
+    spec = importlib.util.spec_from_file_location("claims_handler", ROOT / "functions" / "token_claims" / "handler.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    event = {
+        "version": "2",
+        "triggerSource": trigger,
+        "request": {
+            "userAttributes": {"sub": "8f7c", "email": "ann@example.com", **attributes},
+            "groupConfiguration": {"groupsToOverride": groups, "iamRolesToOverride": [], "preferredRole": None},
+            "scopes": ["openid", "duecourse/ops"],
+        },
+        "response": {"claimsAndScopeOverrideDetails": None},
+    }
+    answered: dict[str, Any] = module.handler(event, None)
+    assert answered["request"] == event["request"]
+    shaped: dict[str, Any] = answered["response"]["claimsAndScopeOverrideDetails"]["accessTokenGeneration"]
+    return shaped
+
+
+@pytest.mark.parametrize(
+    "trigger", ["TokenGeneration_Authentication", "TokenGeneration_HostedAuth", "TokenGeneration_RefreshTokens"]
+)
+def test_a_users_token_names_the_tenant_and_the_scopes_of_its_groups_and_loses_all_others(trigger: str) -> None:
+    """By password, at the console's login page, where all scopes are asked for, and when it is renewed."""
+    assert claims(["jobs:read", "jobs:write", "accountants"], {"custom:tenant": "acme"}, trigger) == {
+        "claimsToAddOrOverride": {"tenant": "acme"},
+        "scopesToAdd": ["duecourse/jobs:read", "duecourse/jobs:write"],
+        "scopesToSuppress": ["duecourse/ops"],
+    }
+
+
+def test_a_group_may_be_a_scope_that_is_narrowed_to_a_tag() -> None:
+    shaped = claims(["jobs:read:tag=billing", "jobs:write:tag=a/b", "ops:tag=x"], {"custom:tenant": "acme"})
+    assert shaped["scopesToAdd"] == ["duecourse/jobs:read:tag=billing", "duecourse/jobs:write:tag=a/b"]
+    assert len(shaped["scopesToSuppress"]) == len(SCOPES)
+
+
+def test_a_service_account_cannot_change_itself() -> None:
+    address = {"email": f"reports{ENDING}", "custom:tenant": "acme"}
+    assert claims(["ops"], address)["scopesToSuppress"][-1] == "aws.cognito.signin.user.admin"
+    assert "aws.cognito.signin.user.admin" not in claims(["ops"], {"custom:tenant": "acme"})["scopesToSuppress"]
+
+
+@pytest.mark.parametrize("groups", [None, []])
+def test_a_user_without_tenant_or_groups_gets_a_token_without_them(groups: list[str] | None) -> None:
+    shaped = claims(groups, {})
+    assert (shaped["claimsToAddOrOverride"], shaped["scopesToAdd"]) == ({}, [])
+    assert len(shaped["scopesToSuppress"]) == len(SCOPES)

@@ -1,9 +1,14 @@
-"""The dashboards show metrics that there are, of everything that there is, and say what they show."""
+"""Dashboards, and settings of alarms.
+
+- The dashboards show metrics that there are, of everything that there is, and say what they show.
+- Thresholds that cannot be are refused, naming the field.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -11,6 +16,9 @@ import pytest
 
 from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import CallableTarget, TaskTarget
+from infra.settings.alarms_config import AlarmsConfig
+from infra.settings.config import ConfigError
+from infra.stages import STAGES as CONFIG_STAGES
 from tests.support.metric_contract import OURS, problem_of
 from tests.support.source import deployed
 from tests.support.stage_alarms import alarms
@@ -136,3 +144,33 @@ def test_every_type_of_target_has_a_line() -> None:
     shown = [each["properties"].get("metrics", []) for each in dashboard("prod", "business")["widgets"]]
     words = json.dumps(shown)
     assert {each for each in types if f'"{each}"' in words} == types
+
+
+EVERY = {"high": 5, "normal": 5, "low": 5, "long": 5}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("watermark_seconds", 10_800),
+        ("shard_queue_seconds", 300),
+        ("deaths", -1),
+        ("throttled_minutes", 1),
+        ("lateness_seconds", {"high": 5}),
+        ("patience_seconds", EVERY),
+    ],
+)
+def test_a_threshold_that_cannot_be_is_refused_by_its_name(field: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"alarms\.{field}"):
+        replace(CONFIG_STAGES["prod"], alarms=replace(AlarmsConfig(), **{field: value}))
+
+
+def test_what_the_emulator_cannot_deploy_is_refused_on_this_machine() -> None:
+    with pytest.raises(ConfigError, match=r"alarms\.metric_math must be False on this machine"):
+        replace(CONFIG_STAGES["local"], alarms=replace(CONFIG_STAGES["local"].alarms, metric_math=True))
+
+
+def test_a_message_whose_worker_died_is_not_too_old_for_that_alone() -> None:
+    patience = {**AlarmsConfig().patience_seconds, "long": 900}
+    with pytest.raises(ConfigError, match=r"alarms\.patience_seconds\.long must be at least 930"):
+        replace(CONFIG_STAGES["prod"], alarms=AlarmsConfig(patience_seconds=patience))

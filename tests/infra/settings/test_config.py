@@ -1,7 +1,12 @@
-"""The stages' configuration."""
+"""Configuration of a stage, and the limits that the documentation gives.
+
+- The stages' configuration.
+- What docs/api.md says of a tenant's limits is what the stages set.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, replace
 from typing import Any
 
@@ -9,11 +14,13 @@ import pytest
 
 from duecourse.settings import AllowedTargets
 from infra.functions.python_function import LOG_RETENTION
+from infra.settings.auth_config import LimitsConfig
 from infra.settings.config import LOG_RETENTION_DAYS, ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.deployment_settings import DEPLOYMENT_SETTINGS
 from infra.settings.lanes_config import LaneConfig, lanes
 from infra.settings.targets_config import AllowedTargetsConfig
 from infra.stages import STAGES, from_context
+from tests.support.template import ROOT
 
 
 def configured(**context: str) -> StageConfig:
@@ -214,3 +221,32 @@ def test_callbacks_and_the_console_have_throttles_of_their_own_that_cannot_be_cl
         replace(STAGES["prod"], api=replace(api, console_requests_per_second=0))
     with pytest.raises(ConfigError, match=r"api\.console_burst must be at least console_requests_per_second"):
         replace(STAGES["prod"], api=replace(api, console_burst=1))
+
+
+SECTION = re.compile(r"^## Limits\n(.*?)^## ", re.MULTILINE | re.DOTALL)
+
+
+def documented() -> list[list[str]]:
+    """The cells of the table, row by row, without the line under its head."""
+    found = SECTION.search((ROOT / "docs" / "api.md").read_text())
+    assert found is not None
+    rows = [line.strip("|").split("|") for line in found[1].splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows if not row[0].startswith("---")]
+
+
+def figures(limits: LimitsConfig) -> list[str]:
+    """A stage's limits, in the order and the form of the table."""
+    return [
+        f"{limits.requests_per_second} / {limits.burst}",
+        f"{limits.job_quota:,}",
+        f"{limits.smallest_interval_seconds:,}",
+        f"{limits.backfill_limit:,}",
+    ]
+
+
+def test_the_table_of_limits_has_what_the_stages_set() -> None:
+    head, *rows = documented()
+    stages = head[1:-1]
+    assert stages == ["dev", "prod"]
+    for column, stage in enumerate(stages, start=1):
+        assert [row[column] for row in rows] == figures(STAGES[stage].limits)

@@ -1,17 +1,25 @@
-"""What every queue, topic, bucket, table and log group has, whichever construct makes it."""
+"""Tables, buckets and queues.
+
+- What every queue, topic, bucket, table and log group has, whichever construct makes it.
+- The stores.
+- The bucket of results and the event bus.
+- The queues and who reads them.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
+from duecourse.limits import ROUND_MARGIN_SECONDS, ROUND_SECONDS
 from infra.application import build
 from infra.stages import STAGES
-from tests.infra.conftest import Stack
+from tests.infra.conftest import LANE_OUTPUTS, Stack
 from tests.support.policies import as_list
-from tests.support.template import ROOT, template
+from tests.support.template import ROOT, table_definitions, template
 
 PLAIN_HTTP = {"Bool": {"aws:SecureTransport": "false"}}
 GUARDED = {
@@ -137,3 +145,178 @@ def test_access_logs_hold_no_header_and_no_query(aws_stack: Stack) -> None:
         assert "header" not in line.lower()
         assert "querystring" not in line.lower()
         assert "authorizer" not in line.lower()
+
+
+TABLES = ("JobsTable", "RunsTable")
+
+
+def keys(schema: list[dict[str, str]]) -> dict[str, str]:
+    return {each["KeyType"]: each["AttributeName"] for each in schema}
+
+
+def indexes(definition: dict[str, list[dict[str, object]]]) -> dict[str, dict[str, str]]:
+    return {str(each["IndexName"]): keys(each["KeySchema"]) for each in definition["GlobalSecondaryIndexes"]}  # type: ignore[arg-type]
+
+
+def test_the_stores_cost_nothing_when_idle(stack: Stack) -> None:
+    for output in TABLES:
+        assert stack.resource(stack.output(output))["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
+
+
+def test_old_items_expire(stack: Stack) -> None:
+    for output in TABLES:
+        table = stack.resource(stack.output(output))["Properties"]
+        assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
+
+
+def test_what_expires_from_the_runs_can_be_archived(stack: Stack) -> None:
+    runs = stack.resource(stack.output("RunsTable"))["Properties"]
+    assert runs["StreamSpecification"] == {"StreamViewType": "OLD_IMAGE"}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("jobs", {"due": {"HASH": "slot", "RANGE": "due"}, "tenant": {"HASH": "tenant", "RANGE": "job_id"}}),
+        ("runs", {"dead": {"HASH": "dead_key", "RANGE": "died_at"}}),
+    ],
+)
+def test_the_indexes_find_cursors_by_time_jobs_by_tenant_and_what_did_not_go_well(name: str, expected: object) -> None:
+    definition = table_definitions()[name]
+    assert keys(definition["KeySchema"]) == {"HASH": "PK", "RANGE": "SK"}
+    assert indexes(definition) == expected
+
+
+def test_times_are_numbers_and_all_else_is_text() -> None:
+    kinds = {
+        each["AttributeName"]: each["AttributeType"]
+        for definition in table_definitions().values()
+        for each in definition["AttributeDefinitions"]
+    }
+    assert {name for name, kind in kinds.items() if kind == "N"} == {"due", "died_at"}
+
+
+def test_the_tables_are_the_same_in_every_stage() -> None:
+    assert table_definitions("local") == table_definitions("dev") == table_definitions("prod")
+
+
+def bucket(stack: Stack) -> dict[str, Any]:
+    return stack.resource(stack.output("ResultsBucket"))
+
+
+def test_results_outlive_the_records_that_name_them_by_a_month(stack: Stack) -> None:
+    rules = bucket(stack)["Properties"]["LifecycleConfiguration"]["Rules"]
+    (expiry,) = [rule for rule in rules if "ExpirationInDays" in rule]
+    kept = int(stack.environment("ExecuteLongFunction")["DUECOURSE_RUN_RETENTION_DAYS"])
+    assert (expiry["Prefix"], expiry["ExpirationInDays"]) == ("results/", kept + 30)
+    (broken,) = [rule for rule in rules if "AbortIncompleteMultipartUpload" in rule]
+    assert broken["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+
+
+def test_nothing_in_the_stack_needs_a_helper_function_to_be_deployed_or_deleted(stack: Stack) -> None:
+    assert not [each for each in stack.template["Resources"].values() if each["Type"].startswith("Custom::")]
+
+
+def test_events_go_to_a_bus_of_their_own(stack: Stack) -> None:
+    ((name, bus),) = stack.resources("AWS::Events::EventBus").items()
+    assert name == stack.output("BusName")
+    assert bus["Name"].startswith("Duecourse")
+
+
+DAY = 24 * 3600
+
+
+def test_every_lane_redrives_to_the_dead_letter_queue_after_five_receives(stack: Stack) -> None:
+    dead_letters = {"Fn::GetAtt": [stack.output("DeadLetterQueueUrl"), "Arn"]}
+    for output in LANE_OUTPUTS:
+        queue = stack.resource(stack.output(output))["Properties"]
+        assert queue["RedrivePolicy"] == {"deadLetterTargetArn": dead_letters, "maxReceiveCount": 5}
+
+
+def test_the_workers_know_the_receive_limit_of_their_lane(stack: Stack) -> None:
+    for name in ("High", "Normal", "Low", "Long"):
+        queue = stack.resource(stack.output(f"Lane{name}Url"))["Properties"]
+        known = stack.environment(f"Execute{name}Function")["DUECOURSE_MAX_RECEIVE_COUNT"]
+        assert known == str(queue["RedrivePolicy"]["maxReceiveCount"])
+
+
+def test_lanes_and_dead_letters_keep_messages_for_fourteen_days(stack: Stack) -> None:
+    for output in (*LANE_OUTPUTS, "DeadLetterQueueUrl"):
+        assert stack.resource(stack.output(output))["Properties"]["MessageRetentionPeriod"] == 14 * DAY
+
+
+def test_a_lanes_visibility_is_its_functions_timeout_plus_thirty_seconds(stack: Stack) -> None:
+    consumers = stack.consumers()
+    for output in LANE_OUTPUTS:
+        queue = stack.output(output)
+        function = stack.resource(stack.consumer(consumers[queue]))["Properties"]
+        assert stack.resource(queue)["Properties"]["VisibilityTimeout"] == function["Timeout"] + 30
+
+
+def test_short_lanes_run_for_two_minutes_and_the_long_one_for_fifteen(stack: Stack) -> None:
+    timeouts = {name: function["Timeout"] for name, function in stack.functions().items() if "Execute" in name}
+    assert timeouts == {"ExecuteHigh": 120, "ExecuteNormal": 120, "ExecuteLow": 120, "ExecuteLong": 900}
+
+
+def test_every_lane_reports_partial_failures_and_has_a_concurrency_limit(stack: Stack) -> None:
+    consumers = stack.consumers()
+    for output in LANE_OUTPUTS:
+        mapping = consumers[stack.output(output)]
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert mapping["ScalingConfig"]["MaximumConcurrency"] >= 2
+        assert mapping["BatchSize"] == (1 if "Long" in output else 10)
+        assert "MaximumBatchingWindowInSeconds" not in mapping
+
+
+@pytest.mark.parametrize(("of", "known_as"), [("", "DUECOURSE_QUEUE_URL"), ("Bulk", "DUECOURSE_BULK_URL")])
+def test_both_queues_of_a_lane_are_read_by_its_own_function(stack: Stack, of: str, known_as: str) -> None:
+    consumers = stack.consumers()
+    for name in ("High", "Normal", "Low", "Long"):
+        lane = stack.output(f"Lane{name}{of}Url")
+        assert stack.consumer(consumers[lane]) == stack.output(f"Execute{name}Function")
+        assert stack.function(f"Execute{name}Function")["Environment"]["Variables"][known_as] == {"Ref": lane}
+
+
+def test_four_tenants_leave_a_worker_of_a_lane_to_a_fifth_one(prod: Stack) -> None:
+    known = prod.environment("ApiFunction")
+    for name, lane in STAGES[prod.stage].lanes.items():
+        assert 4 * int(known[f"DUECOURSE_SEAT_{name.upper()}"]) < lane.most_concurrent
+
+
+def test_a_tenant_has_seats_for_a_third_of_a_lanes_workers_at_most_and_for_one_at_least(stack: Stack) -> None:
+    known = stack.environment("ApiFunction")
+    for name, lane in STAGES[stack.stage].lanes.items():
+        seats = int(known[f"DUECOURSE_SEAT_{name.upper()}"])
+        assert 1 <= seats <= max(lane.most_concurrent // 3, 1)
+
+
+def test_the_shard_queue_is_a_short_lived_lock_per_shard(stack: Stack) -> None:
+    queue = stack.resource(stack.output("ShardQueueUrl"))["Properties"]
+    assert queue["FifoQueue"]
+    assert not queue["ContentBasedDeduplication"]
+    assert queue["MessageRetentionPeriod"] == 300
+    assert "RedrivePolicy" not in queue
+
+
+def test_a_round_ends_before_its_shard_is_given_to_another(stack: Stack) -> None:
+    queue = stack.output("ShardQueueUrl")
+    mapping = stack.consumers()[queue]
+    assert stack.consumer(mapping) == stack.output("DispatchFunction")
+    assert mapping["BatchSize"] == 1
+    assert stack.function("DispatchFunction")["Timeout"] < stack.resource(queue)["Properties"]["VisibilityTimeout"]
+
+
+def test_a_round_has_its_functions_time_less_what_the_handler_keeps(stack: Stack) -> None:
+    assert stack.function("DispatchFunction")["Timeout"] - ROUND_MARGIN_SECONDS == ROUND_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("infra/settings/alarms_config.py", r"a round takes up to (\d+) s"),
+        ("layers/duecourse/python/duecourse/cli/doctor/surroundings.py", r"A round takes up to (\d+) s"),
+        ("docs/sizing.md", r"a round works (\d+) s of each minute"),
+    ],
+)
+def test_the_length_of_a_round_is_told_as_it_is(file: str, told: str) -> None:
+    assert re.findall(told, (ROOT / file).read_text()) == [str(ROUND_SECONDS)]

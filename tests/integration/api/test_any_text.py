@@ -1,17 +1,28 @@
-"""Half a character or a NUL in any text of any request: an answer that names the place, never a 5xx, nothing done."""
+"""Whatever a caller sends.
+
+- Half a character or a NUL in any text of any request: an answer that names the place, never a 5xx, nothing done.
+- Whatever is posted: never a 5xx, and never a job written by a request that was refused.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.targets.targets import SqsTarget
+from duecourse.ports import RegisteredTask
+from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient
 from tests.support.api_events import api_event, json_event
 from tests.support.callbacks import NAME, callback_job, recorded
+from tests.support.jobs import NOON
 from tests.support.openapi import operation_at, resolved
 from tests.support.runs import TOKEN, run, waiting_run
 from tests.support.tables import Tables
@@ -60,7 +71,7 @@ ALL = sorted({(method, path) for method, path, *_ in ROUTES})
 
 
 @pytest.fixture
-def api(tables: Tables) -> ApiClient:
+def text_api(tables: Tables) -> ApiClient:
     api = ApiClient.over(tables)
     job = callback_job(api)
     recorded(api, waiting_run(job))
@@ -128,30 +139,30 @@ def names(place: str, answer: Answered) -> bool:
 
 @pytest.mark.parametrize("text", [HALF, NUL], ids=["half", "NUL"])
 @pytest.mark.parametrize(("method", "path"), ALL, ids=[" ".join(route) for route in ALL])
-def test_a_body_with_it_is_refused_with_the_place(api: ApiClient, method: str, path: str, text: str) -> None:
+def test_a_body_with_it_is_refused_with_the_place(text_api: ApiClient, method: str, path: str, text: str) -> None:
     for place, body in bodies(method, path, text):
         if text is NUL and place.startswith(HANDED_ON):
             continue
-        answer = send(api, method, path, body)
+        answer = send(text_api, method, path, body)
         assert answer.status in (400, 422), (place, answer.text)
         assert names(place, answer), (place, answer.text)
-    assert api.jobs.get("default", "new") is None
+    assert text_api.jobs.get("default", "new") is None
 
 
 @pytest.mark.parametrize("text", [HALF, NUL], ids=["half", "NUL"])
-def test_in_a_batch_it_costs_its_own_job_alone(api: ApiClient, text: str) -> None:
+def test_in_a_batch_it_costs_its_own_job_alone(text_api: ApiClient, text: str) -> None:
     bad = {**JOB, "id": "bad", "name": text}
-    answer = api.post({"jobs": [bad, JOB]}, "/v1/jobs/batch")
+    answer = text_api.post({"jobs": [bad, JOB]}, "/v1/jobs/batch")
     assert [item["status"] for item in answer.json["items"]] == [422, 201]
     assert [error["pointer"] for error in answer.json["items"][0]["problem"]["errors"]] == ["/jobs/0/name"]
-    assert api.post({"jobs": [], text: 1}, "/v1/jobs/batch").status == 422
-    assert api.post({"jobs": text}, "/v1/jobs/batch").status == 422
+    assert text_api.post({"jobs": [], text: 1}, "/v1/jobs/batch").status == 422
+    assert text_api.post({"jobs": text}, "/v1/jobs/batch").status == 422
 
 
 @pytest.mark.parametrize("text", [HALF, NUL, "\ud800", "\x00"], ids=["late half", "late NUL", "half", "NUL"])
 @pytest.mark.parametrize(("method", "path"), ALL, ids=[" ".join(route) for route in ALL])
 def test_in_a_path_a_query_or_a_header_it_is_no_fault_of_ours(
-    api: ApiClient, method: str, path: str, text: str
+    text_api: ApiClient, method: str, path: str, text: str
 ) -> None:
     body = {"PUT": BODY, "PATCH": {}}.get(method, {**VALID, "/v1/jobs": JOB}.get(path))
     operation = operation_at(method, real(path))
@@ -170,7 +181,7 @@ def test_in_a_path_a_query_or_a_header_it_is_no_fault_of_ours(
             event["queryStringParameters"] = {name: text}
         if body is not None:
             event["body"] = json_event(method, at, body)["body"]
-        answer = api.send(event)
+        answer = text_api.send(event)
         assert answer.status < 500, (where, name, answer.text)
         if where == "query":
             assert (answer.status, list(answer.errors)) == (400, [name]), answer.text
@@ -183,15 +194,149 @@ def test_in_a_path_a_query_or_a_header_it_is_no_fault_of_ours(
 
 
 @pytest.mark.parametrize("token", ["\ud800", "\x00", "a.b\ud800.c"])
-def test_a_token_with_it_is_none(api: ApiClient, token: str) -> None:
+def test_a_token_with_it_is_none(text_api: ApiClient, token: str) -> None:
     for action in ("heartbeat", "complete", "fail"):
-        answer = api.post({}, f"/v1/runs/{NAME}/{action}", token=token)
+        answer = text_api.post({}, f"/v1/runs/{NAME}/{action}", token=token)
         assert (answer.status, answer.json["type"]) == (401, "/problems/bad-token")
 
 
-def test_json_that_is_handed_on_may_have_a_nul_and_no_half(api: ApiClient) -> None:
+def test_json_that_is_handed_on_may_have_a_nul_and_no_half(text_api: ApiClient) -> None:
     for path, field in (("/v1/jobs/<job_id>/run", "payload"), ("/v1/runs/<run_id>/complete", "result")):
-        assert send(api, "POST", path, {field: {NUL: [NUL]}}).status == 202
-        refused = send(api, "POST", path, {field: {HALF: [HALF]}})
+        assert send(text_api, "POST", path, {field: {NUL: [NUL]}}).status == 202
+        refused = send(text_api, "POST", path, {field: {HALF: [HALF]}})
         assert refused.status == 422
         assert f"/{field}" in refused.errors
+
+
+texts = st.text(st.characters(codec=None), max_size=30)
+numbers = st.integers() | st.floats()
+anything = st.recursive(
+    st.none() | st.booleans() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+schedules = st.sampled_from(
+    ["* * * * *", "rate(1 second)", "rate(3 days)", "0 0 29 2 *", "at(2026-11-21T12:00:01)", "at(9999-12-31T23:59:59)",
+     "@daily", "*/7 * * * * *", "R5/2026-11-21T12:00:00Z/PT1M", "cron(0 12 * * ? *)", "at(1969-01-01T00:00:00)"]
+)  # fmt: skip
+targets = st.fixed_dictionaries(
+    {"type": st.just("http"), "url": st.sampled_from(["https://example.com/", "https://8.8.8.8/"]) | texts},
+    optional={"method": st.sampled_from(["GET", "HEAD", "get"]), "headers": st.dictionaries(texts, texts, max_size=2)},
+)
+others = st.fixed_dictionaries(
+    {"type": st.sampled_from(["lambda", "sqs", "sns", "eventbridge", "stepfunctions", "ecs", "aws", "task"]) | texts},
+    optional=dict.fromkeys(
+        ("function", "queue", "topic", "bus", "machine", "cluster", "group", "subject", "parameters", "role", "name"),
+        st.sampled_from(["duecourse-target-x", "duecourse-target-x.fifo", "{{week}}", "{{", "send-mail"]) | anything,
+    ),
+)
+fields: dict[str, st.SearchStrategy[Any]] = {
+    "id": st.text("ab-_", min_size=1, max_size=3) | texts,
+    "name": texts,
+    "schedule": schedules | texts,
+    "timezone": st.sampled_from(["UTC", "Europe/Berlin", "Pacific/Apia", "utc"]) | texts,
+    "dst_gap": st.sampled_from(["next", "skip", "first"]),
+    "dst_fold": st.sampled_from(["first", "second", "both", ""]),
+    "target": targets | others | st.just({"type": "lambda", "function": "duecourse-target-x"}),
+    "task": texts | st.just("send-mail"),
+    "payload": anything,
+    "priority": st.sampled_from(["high", "low", "long"]),
+    "timeout_seconds": numbers | st.sampled_from([1, 840, 30.0]),
+    "estimated_seconds": numbers | st.just(900),
+    "start_deadline_seconds": numbers | st.just(900),
+    "pause_on_failure": numbers | st.just(3),
+    "completion": st.sampled_from(["response", "callback", "x"]),
+    "completion_seconds": numbers | st.just(900),
+    "heartbeat_seconds": numbers | st.just(60),
+    "events": st.lists(st.sampled_from(["deaths", "failures", "late", "all", "x"]), max_size=3),
+    "retry": st.dictionaries(st.sampled_from(["max_attempts", "min_seconds", "max_seconds"]), numbers | st.just(9)),
+    "missed": st.dictionaries(st.sampled_from(["grace_seconds", "max_missed"]), numbers | st.just(9)),
+    "overlap": st.sampled_from(["skip", "allow", "queue", "replace", "x"]),
+    "precision": st.sampled_from(["second", "exact", None]),
+    "delivery": st.sampled_from(["at_least_once", "at_most_once"]),
+    "idempotency_key": texts | st.just("{{week}}"),
+    "tags": st.lists(st.text("abc", max_size=3) | texts, max_size=3),
+}
+plain = st.text(max_size=20).filter(lambda text: "{{" not in text and "}}" not in text)
+good = {
+    "schedule": st.sampled_from(["* * * * *", "rate(1 second)", "0 0 29 2 *", "at(9998-12-31T23:59:59)", "@daily"]),
+    "target": st.sampled_from(
+        [
+            HTTP_TARGET,
+            {"type": "lambda", "function": "duecourse-target-x", "mode": "async"},
+            {"type": "sqs", "queue": "duecourse-target-x.fifo", "group": "{{job_id}}"},
+            {"type": "task", "name": "send-mail"},
+        ]
+    ),
+}
+fine = good | {
+    "name": st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=256),
+    "timezone": st.sampled_from(["UTC", "Europe/Berlin", "Pacific/Apia"]),
+    "payload": st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(-1e308, 1e308) | plain,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+        max_leaves=8,
+    ),
+    "timeout_seconds": st.integers(1, 840),
+    "estimated_seconds": st.none() | st.integers(1, 86_400),
+    "pause_on_failure": st.none() | st.integers(1, 100),
+    "completion": st.sampled_from(["response", "callback"]),
+    "events": st.lists(st.sampled_from(["deaths", "failures", "late", "all"]), unique=True),
+    "overlap": st.sampled_from(["skip", "queue", "replace", "allow"]),
+    "retry": st.fixed_dictionaries({"min_seconds": st.floats(0, 10)}, optional={"max_attempts": st.integers(1, 100)}),
+    "missed": st.fixed_dictionaries({"grace_seconds": st.integers(5, 86_400), "max_missed": st.integers(1, 100)}),
+    "idempotency_key": st.sampled_from(["{{week}}", "fixed", "{{ run_id }}-{{date}}"]),
+    "tags": st.lists(st.text("abc:/", min_size=1, max_size=64), max_size=20, unique=True),
+}
+body_bodies = st.one_of(
+    st.fixed_dictionaries({}, optional=fields),
+    st.fixed_dictionaries(good, optional={name: each for name, each in fields.items() if name not in good}),
+    st.sampled_from(sorted(fields)).flatmap(lambda name: anything.map(lambda value: BODY | {name: value})),
+    anything,
+)
+several = settings(max_examples=100, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture
+def body_api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON)
+    tasks = {"send-mail": RegisteredTask(SqsTarget("duecourse-target-mail"), {"timeout_seconds": 45})}
+    return ApiClient.over(tables, clock, tasks=tasks)
+
+
+def test_any_json_is_a_job_or_a_4xx_that_wrote_nothing(body_api: ApiClient, tables: Tables) -> None:
+    @several
+    @given(body_bodies)
+    def post(body: Any) -> None:
+        before = job_ids(tables)
+        answer = body_api.post_text(json.dumps(body))
+        assert answer.status in (201, 400, 409, 422), answer.text
+        made = {answer.json["id"]} if answer.status == 201 else set()
+        assert job_ids(tables) == before | made
+
+    post()
+
+
+def test_any_good_job_is_created_and_reads_back_as_it_was_posted(body_api: ApiClient) -> None:
+    @several
+    @given(st.fixed_dictionaries(good, optional={name: each for name, each in fine.items() if name not in good}))
+    def post(body: dict[str, Any]) -> None:
+        answer = body_api.post(body)
+        assert answer.status == 201, answer.text
+        job = answer.json
+        for name, value in body.items():
+            if isinstance(value, dict) and name != "payload":  # defaults are filled in
+                assert job[name].items() >= value.items(), name
+            else:
+                assert job[name] == value
+        path = f"/v1/jobs/{job['id']}"
+        assert body_api.get(path).json == job
+        assert body_api.get(f"{path}/runs").status == 200
+        assert body_api.delete(path).status == 204
+
+    post()
+
+
+def job_ids(tables: Tables) -> set[str]:
+    items = tables.client.scan(TableName=tables.jobs)["Items"]
+    return {item["job_id"]["S"] for item in items if item["SK"]["S"] == "JOB"}

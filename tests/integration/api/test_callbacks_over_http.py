@@ -1,8 +1,15 @@
-"""Ends of runs that wait for their callback, by token, over the API."""
+"""Callbacks: tokens, completions and heartbeats.
+
+- Ends of runs that wait for their callback, by token, over the API.
+- Signs of life of runs that wait for their callback, by token, over the API.
+- What a run's token opens: its own attempt, and nothing else.
+"""
 
 from __future__ import annotations
 
 import json
+from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -10,11 +17,15 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, read_run_message
-from tests.support.api import ApiClient
-from tests.support.api_events import json_event
-from tests.support.callbacks import ACTIONS, ENDS, NAME, call, callback_job, recorded, stored
+from duecourse.ports import Conflict
+from duecourse.testing.faults import answering, around, before
+from tests.support.api import Answered, ApiClient
+from tests.support.api_events import api_event, json_event
+from tests.support.callbacks import ACTIONS, BODIES, ENDS, NAME, call, callback_job, recorded, stored
+from tests.support.faulty import CountedStore
 from tests.support.jobs import NOON
-from tests.support.runs import TOKEN, waiting_run
+from tests.support.runs import TOKEN, run, waiting_run
+from tests.support.varied import varied
 
 
 @pytest.fixture
@@ -159,3 +170,204 @@ def test_no_token_comes_into_the_log(api: ApiClient, job: Job) -> None:
         NAME,
         2,
     )
+
+
+def test_a_heartbeat_moves_the_deadline_by_the_jobs_own_measure(api: ApiClient, job: Job) -> None:
+    record = recorded(api, waiting_run(job))
+    api.clock.advance(20)
+    answer = call(api, "heartbeat")
+    assert (answer.status, answer.json) == (
+        200,
+        {
+            "state": "WAITING",
+            "cancel_requested": False,
+            "reason": None,
+            "heartbeat_until": "2026-11-21T12:01:25.000Z",
+            "waiting_until": "2026-11-21T13:00:00.000Z",
+        },
+    )
+    assert stored(api) == varied(record, heartbeat_at=NOON + 20, heartbeat_until=NOON + 85)
+    assert api.wheel.sent == []
+
+
+def test_heartbeats_of_one_run_are_written_once_in_five_seconds_and_each_leaves_a_whole_heartbeat(
+    api: ApiClient, job: Job
+) -> None:
+    recorded(api, waiting_run(job))
+    beats: list[str] = []
+    client = ApiClient(api.jobs, CountedStore(api.runs, beats), api.clock)
+    for _ in range(100):
+        answer = call(client, "heartbeat").json
+        left = datetime.fromisoformat(answer["heartbeat_until"]).timestamp() - api.clock.now()
+        assert 60 <= left <= 65
+        api.clock.advance(0.2)
+
+    assert beats.count("heartbeat") == 4
+
+
+def test_a_heartbeat_needs_no_body(api: ApiClient, job: Job) -> None:
+    recorded(api, waiting_run(job))
+    assert api.ask(f"/v1/runs/{NAME}/heartbeat", token=str(TOKEN)).status == 200
+
+
+def test_a_heartbeat_never_brings_the_deadline_nearer(api: ApiClient, job: Job) -> None:
+    record = recorded(api, waiting_run(job, RunState.RUNNING, heartbeat_until=NOON + 90))
+    assert call(api, "heartbeat").json["heartbeat_until"] == "2026-11-21T12:01:30.000Z"
+    assert stored(api) == record
+
+
+def test_a_heartbeat_where_none_is_wanted_changes_nothing(api: ApiClient, job: Job) -> None:
+    record = recorded(api, waiting_run(job, heartbeat_until=None))
+    answer = call(api, "heartbeat")
+    assert (answer.status, answer.json["heartbeat_until"]) == (200, None)
+    assert stored(api) == record
+
+
+def test_a_heartbeat_learns_of_a_cancellation(api: ApiClient, job: Job) -> None:
+    recorded(api, waiting_run(job, cancel_requested="replaced"))
+    answer = call(api, "heartbeat").json
+    assert (answer["state"], answer["cancel_requested"], answer["reason"]) == ("WAITING", True, "replaced")
+
+
+def test_a_heartbeat_for_a_deleted_job_learns_of_it_and_gains_no_time(api: ApiClient, job: Job) -> None:
+    record = recorded(api, waiting_run(job))
+    api.jobs.delete(job, deleted_at=NOON)
+    answer = call(api, "heartbeat").json
+    assert (answer["cancel_requested"], answer["reason"]) == (True, "deleted")
+    assert answer["heartbeat_until"] == "2026-11-21T12:00:30.000Z"
+    assert stored(api) == record
+
+
+@pytest.mark.parametrize(
+    ("became", "status", "kind"),
+    [
+        ({"state": RunState.CANCELLED}, 409, "run-ended"),
+        ({"state": RunState.RETRYING}, 409, "attempt-over"),
+        ({"attempt": 3, "callback_hash": CallbackToken("default", 3, "n" * 16).hash}, 401, "bad-token"),
+        ({"callback_hash": None}, 401, "bad-token"),
+    ],
+)
+def test_a_heartbeat_that_was_overtaken_hears_of_it(
+    api: ApiClient, job: Job, became: dict[str, Any], status: int, kind: str
+) -> None:
+    record = recorded(api, waiting_run(job))
+    meanwhile = varied(record, token="another", **became)
+    between = around(api.runs, heartbeat=before(lambda: api.runs.write(meanwhile, record)))
+    overtaken = ApiClient(api.jobs, between, api.clock)
+    answer = call(overtaken, "heartbeat")
+    assert (answer.status, answer.json["type"]) == (status, f"/problems/{kind}")
+    assert stored(api) == meanwhile
+
+
+def test_a_heartbeat_for_a_record_that_expires_at_that_moment_opens_nothing(api: ApiClient, job: Job) -> None:
+    recorded(api, waiting_run(job))
+    gone = around(api.runs, heartbeat=answering(Conflict(None)))
+    assert call(ApiClient(api.jobs, gone, api.clock), "heartbeat").status == 401
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize(
+    ("token", "run_id"),
+    [
+        ("", NAME),
+        ("dc1", NAME),
+        (str(TOKEN) + " ", "steady.20261121T120010Z"),
+        (CallbackToken("default", 2, "another-secret-here"), NAME),
+        (CallbackToken("default", 3, TOKEN.secret), NAME),
+        (CallbackToken("other", 2, TOKEN.secret), NAME),
+        (TOKEN, "nobody.20261121T120000Z"),
+        (TOKEN, "steady.20261121T120010Z"),
+        (TOKEN, "steady.20261121T120000Z.m1"),
+        (TOKEN, "steady"),
+    ],
+)
+def test_a_token_that_does_not_open_the_run_is_refused_without_telling_why(
+    api: ApiClient, job: Job, action: str, token: object, run_id: str
+) -> None:
+    record = recorded(api, waiting_run(job))
+    answer = call(api, action, token=token, run_id=run_id)
+    assert (answer.status, answer.json["type"]) == (401, "/problems/bad-token")
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert answer.text == call(api, action, token="nonsense", run_id="no-run-at-all").text
+    assert (stored(api), api.wheel.sent) == (record, [])
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("authorization", [None, "", str(TOKEN), f"Basic {TOKEN}", "Bearer"])
+def test_the_token_is_a_bearers(api: ApiClient, job: Job, action: str, authorization: str | None) -> None:
+    record = recorded(api, waiting_run(job))
+    headers = {} if authorization is None else {"Authorization": authorization}
+    answer = api.send(json_event("POST", f"/v1/runs/{NAME}/{action}", BODIES[action], headers=headers))
+    assert answer.status == 401
+    assert (stored(api), api.wheel.sent) == (record, [])
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_run_without_a_callback_is_opened_by_no_token(api: ApiClient, job: Job, action: str) -> None:
+    record = recorded(api, run(job, RunState.RUNNING))
+    assert call(api, action).status == 401
+    assert call(api, action, token=CallbackToken("default", 1, "s" * 16)).status == 401
+    assert (stored(api), api.wheel.sent) == (record, [])
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_the_token_of_an_attempt_that_was_given_up_is_fenced_off(api: ApiClient, job: Job, action: str) -> None:
+    record = recorded(api, waiting_run(job, callback_hash=CallbackToken("default", 3, "n" * 16).hash, attempt=3))
+    answer = call(api, action)
+    assert (answer.status, answer.json["type"]) == (401, "/problems/bad-token")  # it could as well be forged
+    assert (stored(api), api.wheel.sent) == (record, [])
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_the_token_of_an_attempt_that_has_failed_learns_of_it(api: ApiClient, job: Job, action: str) -> None:
+    record = recorded(api, waiting_run(job, RunState.RETRYING))
+    answer = call(api, action)
+    assert (answer.status, answer.json["type"], answer.json["state"]) == (409, "/problems/attempt-over", "RETRYING")
+    assert (stored(api), api.wheel.sent) == (record, [])
+
+
+@pytest.mark.parametrize(
+    ("action", "state"),
+    [
+        *((action, state) for action in ACTIONS for state in (RunState.DEAD, RunState.CANCELLED, RunState.SKIPPED)),
+        ("heartbeat", RunState.SUCCEEDED),
+        ("fail", RunState.SUCCEEDED),
+    ],
+)
+def test_a_run_that_has_ended_says_so(api: ApiClient, job: Job, action: str, state: RunState) -> None:
+    record = recorded(api, waiting_run(job, state))
+    answer = call(api, action)
+    assert (answer.status, answer.json["type"], answer.json["state"]) == (409, "/problems/run-ended", state)
+    assert (stored(api), api.wheel.sent) == (record, [])
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize(
+    "token", ["dc1.default.2.never-given-out", "dc1.other.1.never-given-out", "dc1.default.1.never-given-out"]
+)
+@pytest.mark.parametrize("body", ["{", '{"unknown": 1}', '"' + "x" * 600_000 + '"', "[" * 100_000])
+def test_callback_bodies_are_read_only_with_the_token_of_the_run(
+    api: ApiClient, job: Job, action: str, token: str, body: str
+) -> None:
+    recorded(api, waiting_run(job))
+    event = api_event("POST", f"/v1/runs/{NAME}/{action}", body=body, headers={"authorization": f"Bearer {token}"})
+    answer = api.send(event)
+    assert (answer.status, answer.json["type"]) == (401, "/problems/bad-token")
+
+
+@pytest.mark.parametrize(("action", "most"), [("heartbeat", 4_096), ("fail", 32_768), ("complete", 262_144)])
+def test_callback_bodies_have_a_limit_of_their_own(api: ApiClient, job: Job, action: str, most: int) -> None:
+    recorded(api, waiting_run(job))
+
+    def padded(size: int) -> str:
+        text = json.dumps(BODIES[action])
+        return text + " " * (size - len(text))
+
+    def post(body: str) -> Answered:
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        return api.send(api_event("POST", f"/v1/runs/{NAME}/{action}", body=body, headers=headers))
+
+    refused = post(padded(most + 1))
+    assert (refused.status, refused.json["type"]) == (413, "/problems/body-too-large")
+    assert f"at most {most} bytes" in refused.json["detail"]
+    assert post(padded(most)).status in (200, 202)

@@ -1,14 +1,20 @@
-"""A cursor, a record or an hour that holds a round up costs nobody else anything."""
+"""Rounds and timers in trouble.
+
+- A cursor, a record or an hour that holds a round up costs nobody else anything.
+- Timers that the table does not let be cleared.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.job import MissedMode, MissedPolicy
+from duecourse.domain.jobs.job import Backoff, MissedMode, MissedPolicy, RetryPolicy
 from duecourse.domain.runs.states import RunState
-from duecourse.ports import StoreBusyError
+from duecourse.domain.targets.targets import Failed, Returned
+from duecourse.ports import Claimed, ClaimResult, StoreBusyError
+from duecourse.testing.faults import around
 from tests.support.faulty import FailingStore
-from tests.support.jobs import NOON, job
+from tests.support.jobs import NOON, cursor, job
 from tests.support.world import World
 
 
@@ -148,3 +154,21 @@ def test_the_claims_of_other_jobs_are_made_where_the_records_of_one_cannot_be_re
     assert skipped() == [0, 1, 1]
     world.dispatch()
     assert skipped() == [1, 1, 1]
+
+
+def test_a_timer_that_the_table_refuses_to_clear_is_told_and_delays_nobody(world: World) -> None:
+    hours = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
+    world.caller.answer = lambda call: Failed("no") if (call.job.id, call.run.attempt) == ("waits", 1) else Returned()
+    world.add(job("at(2026-11-21T12:01:00)", id="waits", retry=hours))
+    world.until(NOON + 120)
+    of = job("0 14 * * *", id="others")
+    world.jobs.create(of, cursor(of))
+    refused = Claimed(ClaimResult.REFUSED, "ValidationError: no")
+    world.cursors = around(world.cursors, clear=lambda _, timers: [refused for _ in timers])
+    world.until(NOON + 7500)
+    assert [(run.state, run.attempt) for run in world.runs("waits")] == [(RunState.SUCCEEDED, 2)]
+    assert [(run.occurrence - NOON, run.attempt) for run in world.runs("others")] == [(7200, 1)]
+    assert world.count("ClaimsFailed") == 0
+    assert world.count("ClaimsRefused") > 1
+    told = [event for report in world.reports for event in report.events if event.action == "claims_refused"]
+    assert {(event.alarming, event.facts["error"]) for event in told} == {(True, "ValidationError: no")}

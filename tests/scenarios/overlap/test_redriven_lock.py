@@ -1,4 +1,8 @@
-"""The lock of a redriven run is not released by a message about the attempt before."""
+"""Redriven locks, and the watch over a line.
+
+- The lock of a redriven run is not released by a message about the attempt before.
+- Whoever sets up the watch of a line may die or get no answer: the watch that is noted has its message.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,12 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import after, around
+from tests.support.client_faults import Fault, FaultyClient, Request
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, fail, hand_over, receive, the_run
+from tests.support.tables import Tables
 from tests.support.wheel import Held
-from tests.support.world import World
+from tests.support.world import Killed, World
 
 
 @dataclass
@@ -147,3 +153,32 @@ def test_a_lock_of_a_deleted_jobs_run_does_not_block_a_run_of_the_same_name(worl
     assert world.run_store.lock("default", "tick-tock", left_behind, None) is None
     world.until(NOON + 65)
     assert world.states("tick-tock") == [(60, RunState.SUCCEEDED)]
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_a_watch_that_is_noted_has_a_message_whatever_becomes_of_the_note(tables: Tables, fault: Fault) -> None:
+    client = FaultyClient(tables.client)
+    world = World(replace(tables, client=client))
+    world.add(job("* * * * *", max_runs=2, overlap=Overlap.QUEUE, completion=Completion.CALLBACK))
+    world.until(NOON + 119)
+    met: list[Request] = []
+
+    def once(request: Request) -> Fault | None:
+        hit = request.asked.get("Item", {}).get("SK", {}).get("S") == "WATCH" and not met
+        met.extend([request] * hit)
+        return fault if hit else None
+
+    client.fault_of = once
+    world.clock.set(NOON + 120)
+    held = receive(world)
+    try:
+        left = hand_over(world, held)
+    except Killed:
+        left = ("its worker died",)
+    if left:
+        world.wheel.put_back(held)
+    world.until(NOON + 300)
+    noted = world.lines.watch("default", "tick-tock")
+    assert met
+    assert noted is not None
+    assert noted.nonce in [each.message.watch for each in world.wheel._held]

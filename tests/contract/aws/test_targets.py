@@ -1,0 +1,195 @@
+"""Targets on AWS.
+
+- Lambda functions as targets, on MiniStack.
+- SQS queues as targets, on MiniStack.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+
+from duecourse.adapters.aws.clients import AwsClients
+from duecourse.adapters.targets.aws.lambda_function import LambdaCaller
+from duecourse.adapters.targets.aws.message_targets import SqsCaller
+from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Returned, SqsTarget
+from duecourse.testing.clock import SettableClock
+from tests.support.aws_targets import TOKEN, a_waiting_call
+from tests.support.calls import a_call
+from tests.support.queues import create_queue, receive
+from tests.support.varied import varied
+from tests.support.waiting import PATIENCE_SECONDS
+
+CODE = b"""
+def handler(event, context):
+    order = event["payload"]
+    if order == "raise":
+        raise KeyError("id")
+    return {"received": event}
+"""
+
+
+@pytest.fixture(scope="module")
+def function(clients: AwsClients) -> str:
+    """The name of a deployed function."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as bundle:
+        bundle.writestr("index.py", CODE)
+    name = f"target-{uuid4().hex[:8]}"
+    lambda_client: Any = clients.get("lambda")
+    lambda_client.create_function(
+        FunctionName=name,
+        Runtime="python3.13",
+        Handler="index.handler",
+        Role="arn:aws:iam::000000000000:role/target",
+        Code={"ZipFile": archive.getvalue()},
+        Timeout=PATIENCE_SECONDS,
+    )
+    return name
+
+
+@pytest.fixture
+def lambda_caller(clients: AwsClients) -> LambdaCaller:
+    return LambdaCaller(SettableClock(0), partial(clients.calling, "lambda"))
+
+
+def test_the_function_is_given_the_run_and_its_answer_is_kept(lambda_caller, function):
+    target = LambdaTarget(function)
+    outcome = lambda_caller.call(a_call(target, payload={"n": [1, "zwei"]}), target)
+    assert isinstance(outcome, Returned)
+    assert outcome.result["body"]["received"]["run_id"] == "nightly.20261121T064700Z"
+    assert outcome.result["body"]["received"]["payload"] == {"n": [1, "zwei"]}
+
+
+def test_what_the_function_raises_is_the_error(lambda_caller, function):
+    target = LambdaTarget(function)
+    outcome = lambda_caller.call(a_call(target, payload="raise"), target)
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+    assert outcome.error.startswith(f"function {function} failed: ")
+    assert outcome.error.endswith(": 'id'")
+    assert outcome.code == "Runtime.HandlerError"  # MiniStack's word for all; Lambda says KeyError, see the unit tests
+
+
+def test_an_asynchronous_call_does_not_wait_for_what_the_function_makes_of_it(lambda_caller, function):
+    target = LambdaTarget(function, LambdaMode.ASYNC)
+    assert lambda_caller.call(a_call(target, payload="raise"), target) == Returned({"status": 202})
+
+
+def test_a_function_that_does_not_exist_is_not_worth_a_retry(lambda_caller):
+    target = LambdaTarget("nobody")
+    outcome = lambda_caller.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
+    assert "ResourceNotFoundException" in outcome.error
+
+
+@pytest.fixture
+def sqs_caller(clients: AwsClients) -> SqsCaller:
+    return SqsCaller(SettableClock(0), partial(clients.calling, "sqs"))
+
+
+@pytest.fixture
+def queue_url(sqs: Any) -> str:
+    return create_queue(sqs)
+
+
+@pytest.fixture
+def fifo_url(sqs: Any) -> str:
+    return create_queue(sqs, fifo=True)
+
+
+def name_of(queue_url: str) -> str:
+    return queue_url.rsplit("/", 1)[1]
+
+
+def read(sqs: Any, queue_url: str) -> list[dict[str, Any]]:
+    answer = sqs.receive_message(
+        QueueUrl=queue_url,
+        MaxNumberOfMessages=10,
+        MessageAttributeNames=["All"],
+        MessageSystemAttributeNames=["All"],
+    )
+    return answer.get("Messages", [])
+
+
+def test_the_queue_is_given_the_run_with_attributes_to_filter_by(sqs_caller, sqs, queue_url):
+    target = SqsTarget(name_of(queue_url))
+    outcome = sqs_caller.call(a_call(target, payload={"day": "{{date}}", "n": 1}), target)
+    (message,) = read(sqs, queue_url)
+    assert outcome == Returned({"message_id": message["MessageId"]})
+    event = orjson.loads(message["Body"])
+    assert event["run_id"] == "nightly.20261121T064700Z"
+    assert event["payload"] == {"day": "2026-11-21", "n": 1}
+    attributes = {name: value["StringValue"] for name, value in message["MessageAttributes"].items()}
+    assert attributes == {"run_id": "nightly.20261121T064700Z", "job_id": "nightly", "tenant": "acme"}
+
+
+def test_a_run_that_waits_sends_its_token_along(sqs_caller, sqs, queue_url):
+    target = SqsTarget(name_of(queue_url))
+    outcome = sqs_caller.call(a_waiting_call(target), target)
+    (message,) = read(sqs, queue_url)
+    assert orjson.loads(message["Body"])["callback"] == {"token": TOKEN, "run": "nightly.20261121T064700Z"}
+    assert TOKEN not in str(outcome)
+
+
+def test_in_a_fifo_queue_a_job_is_a_group_unless_it_says_otherwise(sqs_caller, sqs, fifo_url):
+    plain = SqsTarget(name_of(fifo_url))
+    grouped = SqsTarget(name_of(fifo_url), group="{{tenant}}-{{month}}")
+    sqs_caller.call(a_call(plain, idempotency_key="one"), plain)
+    sqs_caller.call(a_call(grouped, idempotency_key="two"), grouped)
+    groups = [message["Attributes"]["MessageGroupId"] for message in receive(sqs, fifo_url)]
+    assert groups == ["nightly", "acme-2026-11"]
+
+
+def test_a_fifo_queue_drops_the_repeat_of_a_run_whose_answer_was_lost(sqs_caller, sqs, fifo_url):
+    target = SqsTarget(name_of(fifo_url))
+    assert isinstance(sqs_caller.call(a_call(target), target), Returned)
+    assert isinstance(sqs_caller.call(a_call(target, attempt=2), target), Returned)
+    (message,) = receive(sqs, fifo_url)
+    assert orjson.loads(message["Body"])["attempt"] == 1
+
+
+def test_but_brings_each_attempt_through_that_waits_for_its_own_token(sqs_caller, sqs, fifo_url):
+    target = SqsTarget(name_of(fifo_url), group="{{run_id}}-{{attempt}}")
+    for attempt in (1, 2):
+        call = a_waiting_call(target, attempt=attempt, token=TOKEN.replace(".1.", f".{attempt}."))
+        assert isinstance(sqs_caller.call(call, target), Returned)
+    events = [orjson.loads(message["Body"]) for message in receive(sqs, fifo_url)]
+    assert [event["callback"]["token"] for event in events] == [TOKEN, TOKEN.replace(".1.", ".2.")]
+
+
+def test_tenants_with_equal_keys_do_not_drop_each_others_messages(sqs_caller, sqs, fifo_url):
+    target = SqsTarget(name_of(fifo_url), group="{{tenant}}")
+    call = a_call(target, idempotency_key="report")
+    sqs_caller.call(call, target)
+    sqs_caller.call(replace(call, run=varied(call.run, tenant="other")), target)
+    assert len(receive(sqs, fifo_url)) == 2
+
+
+def test_a_queue_is_looked_up_once(clients, queue_url):
+    asked = []
+    client = clients.calling("sqs", PATIENCE_SECONDS)
+    caller = SqsCaller(SettableClock(0), lambda _: client)  # which the factory would make anew after ten seconds
+    client.meta.events.register("before-call.sqs.*", lambda model, **_: asked.append(model.name), unique_id="count")
+    target = SqsTarget(name_of(queue_url))
+    for _ in range(3):
+        caller.call(a_call(target), target)
+    client.meta.events.unregister("before-call.sqs.*", unique_id="count")
+    assert asked == ["GetQueueUrl", "SendMessage", "SendMessage", "SendMessage"]
+
+
+def test_a_queue_that_does_not_exist_is_not_worth_a_retry(sqs_caller):
+    target = SqsTarget("nobody")
+    outcome = sqs_caller.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
+    assert outcome.code.endswith(("NonExistentQueue", "QueueDoesNotExist"))
+    assert outcome.error.startswith("queue nobody: ")
