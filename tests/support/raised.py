@@ -68,7 +68,7 @@ class RaisedWorld(World):
         self.ticked.append(queue.shards)
         for shard in self.chance.sample(queue.shards, len(queue.shards)):
             count = self._count("dispatch")
-            self.rules = replace(self.rules, shards=count)
+            self.settings = replace(self.settings, shards=count)
             self.jobs = self._store("dispatch", count)
             self.dispatch(shard=shard)
 

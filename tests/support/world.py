@@ -141,7 +141,7 @@ class World(Stage):
 
     def tick(self, minute: int) -> None:
         """A round for each shard."""
-        for shard in range(self.rules.shards):
+        for shard in range(self.settings.shards):
             self.dispatch(shard=shard)
 
     def next_tick(self) -> int:

@@ -119,7 +119,7 @@ def test_a_catch_up_that_is_cut_off_goes_on_though_the_count_was_raised_meanwhil
         world.cursors.advance_watermark(shard, bucket_of(world.clock.now() - 2 * BUCKET_SECONDS))
     for function in FUNCTIONS:
         world.running[function] = (16,)
-    world.rules = replace(world.rules, shards=16)
+    world.settings = replace(world.settings, shards=16)
     with pytest.raises(Killed):
         world.dispatch(Dying(world.cursors, after=True))  # a hundred claimed of three hundred
     end = world.clock.now() + 3 * 60

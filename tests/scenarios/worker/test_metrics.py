@@ -11,12 +11,8 @@ from duecourse.domain.jobs.job import Backoff, Completion, MissedMode, MissedPol
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import answering, around
-from duecourse.usecases.dispatch.claim import Claiming, Skipping
-from duecourse.usecases.dispatch.round import Dispatch
-from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
 from tests.support.jobs import NOON, job
-from tests.support.tables import Tables
 from tests.support.world import FUNCTION_SECONDS, Killed, World
 
 TWICE = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=30, max_seconds=30)
@@ -113,10 +109,6 @@ def test_a_run_that_waited_for_its_turn_caught_nothing_up(world: World) -> None:
     assert world.count("CaughtUp") == 0
 
 
-def claiming(world: World) -> Claiming:
-    return Claiming(world.jobs, Skipping(world.run_store, world.clock, 90), world.clock)
-
-
 def test_a_job_that_is_changed_meanwhile_each_time_is_counted_as_not_paused(world: World) -> None:
     world.caller.answer = lambda _: FAILED
     world.add(job("0 * * * *", retry=RetryPolicy(max_attempts=1), pause_on_failure=1))
@@ -125,28 +117,22 @@ def test_a_job_that_is_changed_meanwhile_each_time_is_counted_as_not_paused(worl
     assert counted(world, "RunsDead", "JobsPaused", "PausesFailed") == (1, 0, world.wheel.max_receive_count)
 
 
-def round_of(world: World) -> Report:
-    return world.dispatch()
-
-
 def test_a_round_says_what_it_read_and_how_far_back_it_began_where_that_is_further_than_usual(world: World) -> None:
-    report = round_of(world)
+    report = world.dispatch()
     assert (report.ages, report.counts["SlotsRead"]) == ({}, 3)
     world.clock.advance(5 * 3600)
-    assert round_of(world).ages == {"WatermarkAge": 7 * 3600.0}
-    assert round_of(world).ages == {}
+    assert world.dispatch().ages == {"WatermarkAge": 7 * 3600.0}
+    assert world.dispatch().ages == {}
 
 
-def test_a_shard_that_has_no_watermark_yet_is_not_behind(tables: Tables) -> None:
-    world = World(tables)
+def test_a_shard_that_has_no_watermark_yet_is_not_behind(world: World) -> None:
     world.clock.advance(5 * 3600)
-    assert round_of(world).ages
+    assert world.dispatch().ages
     assert world.dispatch(shard=7).ages == {}
 
 
 def test_a_round_that_stops_early_is_counted(world: World) -> None:
-    assert round_of(world).counts["RoundsUnfinished"] == 0
-    round_ = Dispatch(world.cursors, world.wheel, world.clock, world.randomness, claiming(world), world.rules)
-    stopped = round_(0, world.clock.now())
+    assert world.dispatch().counts["RoundsUnfinished"] == 0
+    stopped = world.round_of_dispatch()(0, world.clock.now())
     assert stopped.counts["RoundsUnfinished"] == 1
     assert [event.action for event in stopped.events] == ["round_stopped", "dispatched"]

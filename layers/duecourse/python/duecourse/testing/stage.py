@@ -35,7 +35,7 @@ from duecourse.testing.memory.tables import MemoryTables
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.testing.targets import Targets
 from duecourse.testing.wheel import Held, Wheel
-from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
+from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS, Dispatch
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.work_item import Disposition, WorkerRules
@@ -161,7 +161,6 @@ class Stage:
         wheel: the lanes.
         jobs, cursors, run_store, lines, timers, inputs, workflows, counters, mark: stores.
         notices, bus, results: what leaves the stage besides calls.
-        rules: those of rounds of dispatch.
 
     """
 
@@ -172,7 +171,6 @@ class Stage:
         self.clock = clock
         self.caller = caller
         self.settings = settings
-        self.rules = DispatchRules(settings.shards, settings.lookahead_seconds, settings.horizon_seconds)
         self.wheel = Wheel(clock)
         self.randomness = Numbered()
         self.notices = Announced()
@@ -250,11 +248,11 @@ class Stage:
         if self._items is None:
             return minute
         first = self._items.index.first
-        return None if first is None else max(minute, -(-(first - self.rules.lookahead) // MINUTE) * MINUTE)
+        return None if first is None else max(minute, -(-(first - self.settings.lookahead_seconds) // MINUTE) * MINUTE)
 
     def tick(self, minute: int) -> None:
         """A round of dispatch for each shard."""
-        for shard in range(self.rules.shards):
+        for shard in range(self.settings.shards):
             self.note(self.round_of_dispatch()(shard, minute + DISPATCH_SECONDS))
 
     def work(self) -> None:
