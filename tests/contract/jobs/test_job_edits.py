@@ -21,17 +21,14 @@ from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import Claim, ClaimResult, CreationTerms, JobFilter, JobQuotaError, JobStore, KeyUsedError, UsedKey
-from duecourse.testing.clock import Numbered, SettableClock
+from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
-from duecourse.usecases.dispatch.claim import Skipping
-from duecourse.usecases.jobs.change import Draft, Edited, EditJobs, Jobs
+from duecourse.usecases.jobs.change import Draft, Edited, EditJobs
 from duecourse.usecases.jobs.job_errors import JobChangedError, JobReachError, JobVersionError, Precondition
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
-from tests.support.tasks import Registered
 from tests.support.waiting import PATIENCE_SECONDS
-from tests.support.wheel import Wheel
-from tests.support.workflows import no_members
+from tests.support.world import World
 
 KEY = UsedKey("digest", "request", "tick-tock", int(NOON) + 100)
 
@@ -238,10 +235,9 @@ def due(cursors: Any, standing: Cursor) -> list[Any]:
 
 
 def editing(tables: Tables, store: JobStore | None = None) -> EditJobs:
-    clock = SettableClock(NOON + 30)
-    stored = tables.job_store(SystemClock()) if store is None else store
-    jobs = Jobs(stored, Wheel(clock), clock, Numbered(), 840, Registered(), no_members(stored))
-    return EditJobs(jobs, stored, Skipping(tables.run_store(), clock, 90), clock)
+    world = World(tables, at=NOON + 30)
+    world.jobs = tables.job_store(SystemClock()) if store is None else store
+    return world.api.editing
 
 
 def with_changes(**changes: Any) -> Callable[[Job], Draft]:

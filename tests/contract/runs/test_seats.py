@@ -12,16 +12,11 @@ from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job, Lane, Overlap
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import CreationTerms, SeatsChangedError
-from duecourse.testing.clock import Numbered, SettableClock
-from duecourse.usecases.dispatch.claim import Skipping
-from duecourse.usecases.jobs.change import Draft, EditJobs, JobLimits, Jobs
+from duecourse.testing.clock import SettableClock
+from duecourse.usecases.jobs.change import Draft
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
-from tests.support.tasks import Registered
-from tests.support.wheel import Wheel
-from tests.support.workflows import no_members
-
-TWO = JobLimits(seats=dict.fromkeys(Lane, 2))
+from tests.support.world import World
 
 
 def _draft(of: Job, **changes: Any) -> Draft:
@@ -32,19 +27,12 @@ class Desk:
     """Jobs are created, edited and deleted here, two seats in each lane."""
 
     def __init__(self, tables: Tables, clock: Any = None) -> None:
-        self.clock = SettableClock(NOON) if clock is None else clock
-        self.store = tables.job_store(self.clock)
-        self.jobs = Jobs(
-            self.store,
-            Wheel(SettableClock(NOON)),
-            self.clock,
-            Numbered(),
-            840,
-            Registered(),
-            no_members(self.store),
-            TWO,
-        )
-        self.editing = EditJobs(self.jobs, self.store, Skipping(tables.run_store(), self.clock, 90), self.clock)
+        world = World(tables)
+        world.settings = replace(world.settings, seats=dict.fromkeys(Lane, 2))
+        self.clock = world.clock
+        self.store = world.jobs = tables.job_store(clock or world.clock)
+        api = world.api_at(clock or world.clock)
+        self.jobs, self.editing = api.jobs, api.editing
 
     def create(self, job_id: str, expression: str = "0 0 1 1 *", **changes: Any) -> Job:
         return self.jobs.create(_draft(job(expression), id=job_id, **changes)).view.job

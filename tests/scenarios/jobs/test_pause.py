@@ -15,21 +15,16 @@ from duecourse.domain.jobs.job import Backoff, JobState, MissedMode, MissedPolic
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import RunStore
-from duecourse.usecases.dispatch.claim import Skipping
-from duecourse.usecases.jobs.change import Jobs
 from duecourse.usecases.jobs.pausing import Pausing
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, fail, the_run
-from tests.support.tasks import Registered
-from tests.support.workflows import no_members
 from tests.support.world import World
 
 
 @pytest.fixture
 def pausing(world: World) -> Pausing:
-    jobs = Jobs(world.jobs, world.wheel, world.clock, world.randomness, 840, Registered(), no_members(world.jobs))
-    return Pausing(jobs, world.jobs, Skipping(world.run_store, world.clock, 90), world.lines, world.clock)
+    return world.api.pausing
 
 
 def test_a_paused_job_does_not_fire_though_fourteen_minutes_of_it_are_enqueued(world: World, pausing: Pausing) -> None:
