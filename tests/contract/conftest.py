@@ -8,6 +8,7 @@ import pytest
 
 from duecourse.adapters.aws.clients import AwsClients
 from tests.support import emulators
+from tests.support.queues import create_queue
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +21,9 @@ def clients(ministack: str) -> AwsClients:
 def sqs(clients: AwsClients) -> Any:
     """A client of SQS."""
     return clients.get("sqs")
+
+
+@pytest.fixture
+def queue_url(sqs: Any) -> str:
+    """A fresh queue."""
+    return create_queue(sqs)

@@ -97,11 +97,6 @@ def sqs_caller(clients: AwsClients) -> SqsCaller:
 
 
 @pytest.fixture
-def queue_url(sqs: Any) -> str:
-    return create_queue(sqs)
-
-
-@pytest.fixture
 def fifo_url(sqs: Any) -> str:
     return create_queue(sqs, fifo=True)
 

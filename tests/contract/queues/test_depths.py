@@ -11,12 +11,6 @@ from duecourse.adapters.sqs.depths import FRESH_SECONDS, SqsDepths
 from duecourse.domain.jobs.job import Lane
 from duecourse.ports import Depth
 from duecourse.testing.clock import SettableClock
-from tests.support.queues import create_queue
-
-
-@pytest.fixture
-def queue_url(sqs: Any) -> str:
-    return create_queue(sqs)
 
 
 def test_what_waits_what_is_worked_on_and_what_is_held_back_are_told_apart(sqs: Any, queue_url: str) -> None:

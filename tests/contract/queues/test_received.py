@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.sqs.received import SqsReceived
-from tests.support.queues import create_queue, receive
-
-
-@pytest.fixture
-def queue_url(sqs: Any) -> str:
-    return create_queue(sqs)
+from tests.support.queues import receive
 
 
 @pytest.fixture

@@ -15,11 +15,6 @@ from tests.support.worker import EVENT, Api, worker
 
 
 @pytest.fixture
-def queue_url(sqs):
-    return create_queue(sqs)
-
-
-@pytest.fixture
 def api() -> Api:
     return Api()
 

@@ -13,6 +13,7 @@ from duecourse.messages import MessageKind
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from tests.support.api import ApiClient
+from tests.support.callbacks import recorded
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.runs import run
@@ -56,11 +57,6 @@ def created(api: ApiClient, name: str, **changes: Any) -> Job:
     made = made_job("0 0 1 1 *", id=name, **changes)
     assert api.jobs.create(made, cursor(made))
     return made
-
-
-def recorded(api: ApiClient, record: Run) -> Run:
-    assert api.runs.write(record, None) is None
-    return record
 
 
 def names(runs: list[Run]) -> list[str]:

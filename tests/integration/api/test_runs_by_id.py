@@ -11,6 +11,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import MessageKind
 from tests.support.api import BODY, ApiClient
+from tests.support.callbacks import recorded
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.runs import run, waiting_run
@@ -26,11 +27,6 @@ def job(api: ApiClient) -> Job:
     made = made_job("0 0 1 1 *", id="steady")
     assert api.jobs.create(made, cursor(made))
     return made
-
-
-def recorded(api: ApiClient, record: Run) -> Run:
-    assert api.runs.write(record, None) is None
-    return record
 
 
 def stored(api: ApiClient, record: Run) -> Run | None:

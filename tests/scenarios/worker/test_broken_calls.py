@@ -6,10 +6,11 @@ import pytest
 
 from duecourse.domain.jobs.job import Backoff, Delivery, RetryPolicy
 from duecourse.domain.runs.document import run_document
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
+from tests.support.one_run import the_run
 from tests.support.tables import Tables
 from tests.support.world import World
 
@@ -27,11 +28,6 @@ def world(tables: Tables) -> World:
 
 def broken(_: Call) -> Outcome:
     raise ValueError(f"not a header: Bearer {SECRET}")
-
-
-def the_run(world: World) -> Run:
-    (run,) = world.runs("tick-tock")
-    return run
 
 
 def test_a_call_that_breaks_inside_is_a_failed_attempt_that_is_made_again(world: World) -> None:

@@ -15,6 +15,7 @@ from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing, RunStore
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
+from tests.support.one_run import the_run
 from tests.support.world import World
 
 SOON = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
@@ -23,11 +24,6 @@ SOON = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_sec
 def waiting_job(**changes: object) -> Job:
     values: dict[str, object] = {"completion": Completion.CALLBACK, "completion_seconds": 7200, "retry": SOON}
     return job("at(2026-11-21T12:02:00)", **(values | changes))
-
-
-def the_run(world: World) -> Run:
-    (run,) = world.runs("tick-tock")
-    return run
 
 
 def beat(world: World, seconds: float = 60) -> None:

@@ -15,6 +15,7 @@ from duecourse.messages import MessageKind
 from duecourse.ports import Conflict
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
+from tests.support.one_run import the_run
 from tests.support.world import FUNCTION_SECONDS, World
 
 AT = "at(2026-11-21T12:02:00)"
@@ -48,11 +49,6 @@ class Silent:
             raise OSError("InternalServerError")
         found: Run | None = self.store.get(*whose)
         return found
-
-
-def the_run(world: World) -> Run:
-    (run,) = world.runs("tick-tock")
-    return run
 
 
 def jobs_refused(world: World, times: int) -> None:
