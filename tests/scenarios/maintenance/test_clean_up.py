@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -14,34 +14,29 @@ from duecourse.domain.jobs.job import Gone, Job, JobState, Reservation
 from duecourse.domain.maintenance.index import CompletedJob
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import IndexPage
-from duecourse.testing.clock import SettableClock
 from duecourse.usecases.maintenance.clean_up import CleanUp
 from duecourse.usecases.maintenance.index_repair import IndexRepair
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run
 from tests.support.tables import Tables
+from tests.support.world import World
 
 DAY = 86_400
 LATER = NOON + 90 * DAY + 1
 
 
-@dataclass
-class Stage:
-    """Tables on a clock, with index repair over them."""
-
-    tables: Tables
-    clock: SettableClock = field(default_factory=lambda: SettableClock(NOON))
+class Stage(World):
+    """A world with completed jobs."""
 
     def completed(self, job_id: str, **changes: Any) -> Job:
         made = job(id=job_id, at=self.clock.now(), **changes)
-        store = self.tables.job_store(self.clock)
-        assert store.create(made, cursor(made))
-        assert store.complete(made, at=self.clock.now())
+        assert self.jobs.create(made, cursor(made))
+        assert self.jobs.complete(made, at=self.clock.now())
         return made
 
     def stored(self, job_id: str) -> Job | None:
-        return self.tables.job_store(self.clock).get("default", job_id)
+        return self.jobs.get("default", job_id)
 
     def items(self) -> list[tuple[str, str]]:
         found = self.tables.client.scan(TableName=self.tables.jobs, ConsistentRead=True)["Items"]
@@ -50,9 +45,9 @@ class Stage:
     def count(self) -> int:
         return total(self.tables.client, self.tables.jobs, "default")
 
-    def repair(self, **changes: Any) -> Report:
+    def clean_up(self, **changes: Any) -> Report:
         """A pass of index repair with the clean-up as its check, which has other parts where `changes` has them."""
-        clean_up = CleanUp(self.tables.job_store(self.clock), self.tables.run_store(), self.clock, 90)
+        clean_up = CleanUp(self.jobs, self.run_store, self.clock, 90)
         store = DynamoRepairStore(self.tables.client, self.tables.jobs)
         made = IndexRepair(store, (replace(clean_up, **changes),), self.clock, every_seconds=0)
         return made(self.clock.now() + 600)
@@ -60,7 +55,7 @@ class Stage:
     def day(self) -> Counter[str]:
         """What a day's pass does."""
         self.clock.advance(DAY)
-        return self.repair().counts
+        return self.clean_up().counts
 
 
 @pytest.fixture
@@ -79,10 +74,8 @@ def test_a_completed_job_goes_with_its_cursor_payload_markers_and_place_in_the_q
     assert stage.stored("newer") is not None
     left = [each for each in stage.items() if "report" in each[0] or "report" in each[1]]
     assert [sort.partition("#")[0] for _, sort in left] == ["CHANGE", "GONE"]  # who removed it stays on record
-    assert stage.tables.job_store(stage.clock).history("default", "report", limit=9, before=None).items[
-        0
-    ].principal == ("duecourse")
-    assert isinstance(stage.tables.job_store(stage.clock).snapshot("default", "report"), Gone)
+    assert stage.jobs.history("default", "report", limit=9, before=None).items[0].principal == ("duecourse")
+    assert isinstance(stage.jobs.snapshot("default", "report"), Gone)
     assert stage.count() == 1
 
 
@@ -98,7 +91,7 @@ def test_a_second_clean_up_takes_nothing_twice(stage: Stage) -> None:
 def test_a_job_stays_until_its_last_record_has_expired(stage: Stage) -> None:
     made = stage.completed("report")
     record = run(made, RunState.SUCCEEDED)
-    stage.tables.run_store().write(record, None)
+    stage.run_store.write(record, None)
     stage.clock.set(LATER)
     stage.day()
     assert stage.stored("report") is not None
@@ -110,7 +103,7 @@ def test_a_job_stays_until_its_last_record_has_expired(stage: Stage) -> None:
 
 def test_a_job_that_was_edited_back_to_life_stays(stage: Stage) -> None:
     made = stage.completed("report")
-    store = stage.tables.job_store(stage.clock)
+    store = stage.jobs
     done, standing = store.get_both("default", made.id)
     assert done is not None
     assert standing is not None
@@ -137,14 +130,14 @@ def test_a_job_that_comes_back_to_life_while_it_is_looked_at_stays(stage: Stage)
     stage.clock.set(LATER)
 
     def revive() -> None:
-        store = stage.tables.job_store(stage.clock)
+        store = stage.jobs
         done, standing = store.get_both("default", "report")
         assert done is not None
         assert standing is not None
         alive = replace(done, state=JobState.ACTIVE, generation=done.generation + 1, revision=done.revision + 1)
         assert store.change(done, standing, alive, replace(standing, generation=alive.generation))
 
-    report = stage.repair(runs=Late(revive))
+    report = stage.clean_up(runs=Late(revive))
     assert report.counts["JobsCleanedUp"] == 0
     stored = stage.stored("report")
     assert stored is not None
@@ -162,7 +155,7 @@ def test_a_job_that_cannot_be_looked_at_is_told_and_keeps_no_other(stage: Stage)
         raise ConnectionError("the table is busy")
 
     traces = Late(refuse)
-    report = stage.repair(runs=traces)
+    report = stage.clean_up(runs=traces)
     assert (report.counts["CleanUpsFailed"], report.counts["JobsCleanedUp"]) == (1, 1)
     (failed,) = [event for event in report.events if event.alarming]
     (left,) = [job_id for job_id in ("first", "second") if stage.stored(job_id) is not None]
@@ -171,7 +164,7 @@ def test_a_job_that_cannot_be_looked_at_is_told_and_keeps_no_other(stage: Stage)
 
 
 def test_a_job_that_was_removed_since_its_page_was_read_is_no_failure(stage: Stage) -> None:
-    clean_up, report = CleanUp(stage.tables.job_store(stage.clock), Late(print), stage.clock, 90), Report()
+    clean_up, report = CleanUp(stage.jobs, Late(print), stage.clock, 90), Report()
     stage.clock.set(LATER)
     clean_up(IndexPage([], None, [CompletedJob("default", "nobody", NOON)]), report)
     assert report.counts == {}
@@ -180,7 +173,7 @@ def test_a_job_that_was_removed_since_its_page_was_read_is_no_failure(stage: Sta
 def test_a_completed_job_that_a_request_has_reserved_stays(stage: Stage) -> None:
     report = stage.completed("report")
     stage.clock.set(LATER)
-    read, store = stage.stored("report"), stage.tables.job_store(stage.clock)
+    read, store = stage.stored("report"), stage.jobs
     assert store.reserve("default", report.id, read, Reservation("a", LATER + DAY + 60))
     assert stage.day()["JobsCleanedUp"] == 0
     assert stage.day()["JobsCleanedUp"] == 1
