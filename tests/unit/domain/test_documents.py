@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.documents import from_document, part_of, read_fields, to_document
+from duecourse.domain.documents import from_document, part_of, read_fields, to_document, without_defaults
 
 
 class Colour(StrEnum):
@@ -56,6 +56,13 @@ def test_some_of_the_fields_can_be_asked_for() -> None:
 
 def test_what_an_earlier_release_left_out_has_its_default_and_what_a_later_one_adds_is_ignored() -> None:
     assert from_document(Outer, {"colour": "red", "inner": {}, "later": 1}) == Outer(Colour.RED, Inner())
+
+
+def test_documents_without_defaults_have_the_other_fields_at_every_depth() -> None:
+    assert without_defaults(Outer(Colour.RED, Inner())) == {"colour": "red", "inner": {}}
+    assert without_defaults(WHOLE) == DOCUMENT
+    assert without_defaults(WHOLE, ("inner", "number")) == {"inner": {"words": ["a", "b"]}, "number": 3}
+    assert from_document(Outer, without_defaults(WHOLE)) == WHOLE
 
 
 def test_null_stays_null() -> None:

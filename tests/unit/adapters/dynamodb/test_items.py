@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -13,11 +14,11 @@ import pytest
 from benchmarks.wire.capacity import item_bytes, write_units
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.job import Lane, Overlap, RetryPolicy
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
 from duecourse.domain.targets.kinds import type_of
-from duecourse.domain.targets.targets import Target
+from duecourse.domain.targets.targets import HttpTarget, Target
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, job
 from tests.support.runs import run
@@ -32,6 +33,34 @@ def test_a_job_with_any_target_comes_back_from_its_item(target: Target) -> None:
     item, payload = job_item.to_item(made)
     assert payload is None
     assert job_item.from_item(item) == made
+
+
+def test_a_job_item_leaves_out_fields_that_have_their_default() -> None:
+    item, _ = job_item.to_item(job("0 3 * * *", target=HttpTarget("https://example.com/r")))
+    assert json.loads(item["definition"]["S"]) == {
+        "schedule": {"expression": "0 3 * * *", "anchor": int(NOON)},
+        "target": {"type": "http", "url": "https://example.com/r"},
+    }
+
+
+def test_a_job_item_is_a_write_of_one_unit_for_a_typical_job() -> None:
+    typical = job(
+        "0 3 * * *",
+        id="nightly-report",
+        timezone="Europe/Berlin",
+        name="Nightly report",
+        owner="billing",
+        description="Rebuilds the report of the day before.",
+        target=HttpTarget("https://example.com/report/rebuild", headers=(("X-Team", "billing"),)),
+        payload={"day": "{{date}}"},
+        retry=RetryPolicy(max_attempts=3, never=("404",)),
+        overlap=Overlap.QUEUE,
+        tags=("billing", "reports"),
+    )
+    item, _ = job_item.to_item(typical)
+    assert item_bytes(item) <= 700
+    assert write_units(item) == 1
+    assert job_item.from_item(item) == typical
 
 
 def test_a_run_that_never_waited_has_no_attribute_of_those_that_do() -> None:

@@ -6,7 +6,7 @@ Checks of values that were read from JSON, one for each kind, with the words tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
 from types import NoneType, UnionType
@@ -81,6 +81,20 @@ def part_of(value: Any, names: Iterable[str]) -> dict[str, Any]:
     return document
 
 
+def without_defaults(value: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
+    """The (named) fields of a dataclass that do not have their default, as by `part_of`; likewise those of dataclasses
+    in them. `read_fields` and `from_document` fill in the others, so a default of a stored dataclass must never change.
+    """
+    defaults = _defaults(value.__class__)
+    document: dict[str, Any] = {}
+    for name in _fields(value.__class__) if names is None else names:
+        found = getattr(value, name)
+        if name in defaults and found == defaults[name]:
+            continue
+        document |= {name: without_defaults(found)} if is_dataclass(found) else part_of(value, (name,))
+    return document
+
+
 def from_document(kind: type[T], document: Mapping[str, Any]) -> T:
     """The inverse. Raises as `read_fields`, and TypeError where a field without a default is missing."""
     return kind(**read_fields(kind, document))
@@ -104,6 +118,16 @@ def _fields(kind: type[Any]) -> Mapping[str, tuple[Convert | None, Convert | Non
     """By field: the conversions from JSON and to JSON; None if the value is the same in both."""
     types = get_type_hints(kind)
     return {field.name: _converts(types[field.name]) for field in fields(kind)}
+
+
+@cache
+def _defaults(kind: type[Any]) -> Mapping[str, Any]:
+    """The defaults of the fields that have one."""
+    return {
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(kind)
+        if field.default is not MISSING or field.default_factory is not MISSING
+    }
 
 
 def _converts(kind: Any) -> tuple[Convert | None, Convert | None]:

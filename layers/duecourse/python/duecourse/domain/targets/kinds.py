@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Literal
 
+from duecourse.domain.documents import without_defaults
 from duecourse.domain.targets.targets import (
     AwsTarget,
     EcsTarget,
@@ -411,6 +412,12 @@ def target_document(target: Target) -> Document:
     """`{"type": "http", "url": …, "headers": {…}}` and so on: the type and the fields of the target."""
     word = type_of(target)
     return {"type": word} | TARGETS[word].document(target)
+
+
+def stored_target(target: Target) -> Document:
+    """The same without fields that have their default."""
+    kept, names = without_defaults(target), {field.name for field in fields(target)}
+    return {name: value for name, value in target_document(target).items() if name in kept or name not in names}
 
 
 def target_of(document: Mapping[str, Any]) -> Target:

@@ -3,7 +3,8 @@
 Small items beside jobs: markers, one a job and tag, so that the jobs of a tag are found without reading the others,
 and the keys by which callers name their requests.
 
-The item of a job: what conditions look at are attributes of their own, the rest is one document.
+The item of a job: what conditions look at are attributes of their own, the rest is one document without the fields that
+have their default.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from duecourse.adapters.dynamodb.keys import (
     marker_key,
     tenant_key,
 )
-from duecourse.domain.documents import part_of, read_fields
-from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Overlap, Reservation
+from duecourse.domain.documents import read_fields, without_defaults
+from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Reservation
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.targets.kinds import target_document, target_of
+from duecourse.domain.targets.kinds import stored_target, target_of
 from duecourse.ports import UsedKey
 
 
@@ -102,12 +103,12 @@ PAYLOAD_READS = 3
 
 
 def to_item(job: Job) -> tuple[Item, str | None]:
-    """The job's item, and the payload's JSON when that belongs into an item of its own."""
+    """The job's item, and the payload's JSON when that belongs into an item of its own. Fields that have their default
+    are left out: a typical item is about 550 bytes.
+    """
     payload = values.document(job.payload)
     inline = len(payload.encode()) <= INLINE_PAYLOAD_BYTES
-    definition = part_of(job, _DEFINITION) | {
-        "target": target_document(job.target),
-    }
+    definition = without_defaults(job, _DEFINITION) | {"target": stored_target(job.target)}
     item = job_key(job.tenant, job.id, JOB) | values.pack(
         {
             "tenant": job.tenant,
@@ -184,7 +185,6 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         definition,
         schedule=ScheduleSpec(**definition["schedule"]),
         target=target_of(definition["target"]),
-        overlap=Overlap(definition["overlap"]),
         payload=None if stored is None else values.parse(stored),
     )
     return Job(
