@@ -20,6 +20,9 @@ SLACK = 0.01
 LATE_REQUEST_SECONDS = 90
 """Within which a worker may still make a call that it had decided on: its requests may be slow, and are repeated."""
 
+LEASE_SECONDS = 60
+"""More than any retry of a plan waits, and less than passes before the attempt of a dead worker is repeated."""
+
 LOOKS_SECONDS = 10
 """A run that waits is the subject of a message in so many seconds at most, on average."""
 
@@ -164,7 +167,9 @@ class Promises:
             if len(calls) > most:
                 yield "attempts are bounded", f"{run} was called {len(calls)} times, at most {most} were allowed"
             answered = any(name == run for name, _, _ in self.result.operator.callbacks)  # a program may be faster
-            for call in calls[:-1]:
+            for call, following in pairwise(calls):
+                if following.began - call.until > LEASE_SECONDS and self.plan.faults:
+                    continue  # its worker died before it could record the end of the attempt
                 if call.outcome in ("refuses", "forbids") and not self.redrives(run) and not answered:
                     yield "a refusal is final", f"{told(call)}, then {told(calls[-1])}"
             yield from self._pauses_between(run, calls, definitions)
