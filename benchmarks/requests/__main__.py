@@ -5,7 +5,7 @@
 The API runs in this process over tables in this process; the CPU time of the tables is not counted. A case is measured
 twice for its CPU time, of which the least counts, and once more for its memory (tracemalloc). Tokens are those
 that the request takes from its tenant's bucket. Budgets: 250 ms and 100 MB per token. `--table` prints the table of
-benchmarks/README.md, which `make numbers` writes. The status is 1 if a budget is missed.
+docs/security.md, which `make numbers` writes. The status is 1 if a budget is missed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
     """Measure and print; 1 if a budget is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.requests", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--table", action="store_true", help="print the table of benchmarks/README.md")
+    parser.add_argument("--table", action="store_true", help="print the table of docs/security.md")
     given = parser.parse_args(arguments)
     costs, answered = measure()
     kept = {f"{each.route}, {each.worst}: {MAX_MS} ms and {MAX_MB} MB per token": each.kept for each in costs}

@@ -37,7 +37,7 @@ class Cost:
 
 
 def table(costs: Iterable[Cost]) -> str:
-    """The table of benchmarks/README.md."""
+    """The table of docs/security.md."""
     rows = ["| route | worst request | tokens | CPU | memory | per token |", "|---|---|---|---|---|---|"]
     for each in costs:
         milliseconds, megabytes = each.per_token

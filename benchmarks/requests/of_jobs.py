@@ -44,7 +44,7 @@ def of_jobs() -> Iterator[Case]:
     yield get("GET /v1/jobs/{job_id}/history", "100 changes", "/v1/jobs/changed/history", limit="100")
     yield Case("POST /v1/jobs/{job_id}/pause", "a payload of 200 KB", _pause)
     yield Case("POST /v1/jobs/{job_id}/resume", "a payload of 200 KB", _resume)
-    yield Case("POST /v1/jobs/{job_id}/pause", "a workflow of 300 jobs of 40 KB, with narrowed scopes", _narrowed)
+    yield Case("POST /v1/jobs/{job_id}/pause", "a workflow of 300 jobs of 40 KB, with tag-scoped permission", _narrowed)
     yield Case("POST /v1/jobs/pause", "100 jobs of 40 KB", _pause_many)
     yield Case("POST /v1/jobs/resume", "100 jobs of 40 KB", _resume_many)
     yield send(

@@ -43,7 +43,7 @@ def of_runs() -> Iterator[Case]:
     yield get("GET /v1/runs/{run_id}", "20 attempts", f"/v1/runs/dying.{AT}")
     payload = "GET /v1/runs/{run_id}/payload"
     yield get(payload, "a payload of 200 KB", f"/v1/runs/large-000.{AT}/payload")
-    yield get(payload, "the results of 20 jobs before it", f"/v1/runs/m0999.{AT}/payload")
+    yield get(payload, "the results of 20 upstream steps", f"/v1/runs/m0999.{AT}/payload")
     yield get("POST /v1/runs/{run_id}/cancel", "a run that waits", f"/v1/runs/waiting.{AT}/cancel", 202)
     yield get("POST /v1/runs/{run_id}/redrive", "20 attempts", f"/v1/runs/dying.{AT}/redrive", 202)
     yield from _callbacks()
