@@ -44,7 +44,7 @@ def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_on
     store, runs, cursors = tables.job_store(clock), tables.run_store(), tables.cursor_store(clock)
     now = int(clock.now())
     due = to_iso(now - 5).removesuffix("Z")
-    jobs = [job(f"at({due})", id=f"job-{number:04}", at=float(now - 60)) for number in range(many)]
+    jobs = [job(f"at({due})", id=f"job-{number:04}", at=float(now - 60), seated=False) for number in range(many)]
     together(16, lambda share: [store.create(of, cursor(of)) for of in jobs[share::16]])
 
     def dispatch(_: int) -> Any:

@@ -43,6 +43,12 @@ def test_a_job_item_leaves_out_fields_that_have_their_default() -> None:
     }
 
 
+def test_a_job_item_keeps_a_number_as_it_was_posted() -> None:
+    for seconds in (2, 2.0):
+        item, _ = job_item.to_item(job(retry=RetryPolicy(min_seconds=seconds)))
+        assert repr(job_item.from_item(item).retry.min_seconds) == repr(seconds)
+
+
 def test_a_job_item_is_a_write_of_one_unit_for_a_typical_job() -> None:
     typical = job(
         "0 3 * * *",

@@ -89,9 +89,10 @@ def without_defaults(value: Any, names: Iterable[str] | None = None) -> dict[str
     document: dict[str, Any] = {}
     for name in _fields(value.__class__) if names is None else names:
         found = getattr(value, name)
-        if name in defaults and found == defaults[name]:
-            continue
-        document |= {name: without_defaults(found)} if is_dataclass(found) else part_of(value, (name,))
+        inner = without_defaults(found) if is_dataclass(found) else None
+        if name in defaults and found == defaults[name] and type(found) is type(defaults[name]) and not inner:
+            continue  # 2.0 is no default of 2: it is shown as it was posted
+        document |= part_of(value, (name,)) if inner is None else {name: inner}
     return document
 
 

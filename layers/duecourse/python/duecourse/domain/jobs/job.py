@@ -157,7 +157,7 @@ class RetryPolicy:
     max_attempts: int = 4
     backoff: Backoff = Backoff.EXPONENTIAL
     min_seconds: float = 2
-    max_seconds: float = 3600
+    max_seconds: float = 3600.0
     on: tuple[str, ...] | None = None
     never: tuple[str, ...] = ()
     max_age_seconds: int | None = None
