@@ -20,7 +20,7 @@ from infra.stores.tasks import TaskParameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class SharedResources:
     """What functions read, write and send to; each construct grants its own function what that one uses."""
 
     config: StageConfig
@@ -63,13 +63,13 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
+class Monitored:
     """`functions` by the first part of their outputs' names; `archive_source`: the id of the event source by which the
     archive reads the stream; `letters`: queues of failures beside the lanes' dead letters, by who could not do its
     work.
     """
 
-    parts: Parts
+    parts: SharedResources
     functions: Mapping[str, PythonFunction]
     archive_source: str
     api_id: str

@@ -12,7 +12,7 @@ from infra.functions.live_alias import Release
 from infra.functions.python_function import PythonRuntime
 from infra.functions.scheduled import audit, patrol, sweep, tick
 from infra.observability import Observability
-from infra.parts import Parts, Watched
+from infra.parts import Monitored, SharedResources
 from infra.queues.event_bus import EventBus
 from infra.queues.notices import NoticeTopics
 from infra.queues.queues import DeadLettersQueue, LaneQueues, ShardFifoQueue
@@ -44,7 +44,7 @@ class DuecourseStack(Stack):
         jobs = JobsTable(self, "Jobs", config=config, encryption=encryption)
         runs = RunsTable(self, "Runs", config=config, encryption=encryption)
         letters = DeadLettersQueue(self, "DeadLetters", config=config, encryption=encryption)
-        parts = Parts(
+        parts = SharedResources(
             config=config,
             jobs=jobs,
             runs=runs,
@@ -83,7 +83,7 @@ class DuecourseStack(Stack):
             **({} if console is None else {"Console": console}),
         }
 
-        watched = Watched(
+        watched = Monitored(
             parts=parts,
             functions=functions,
             archive_source=archive.source,

@@ -15,7 +15,7 @@ from infra.functions.auth import Auth
 from infra.functions.callbacks import callbacks
 from infra.functions.python_function import PythonFunction, log_group
 from infra.nag import acknowledge, acknowledge_wildcards
-from infra.parts import Parts
+from infra.parts import SharedResources
 from infra.settings.auth_config import OPEN_TO_READ
 from infra.stores.tables import DEAD_INDEX, TENANT_INDEX
 
@@ -75,7 +75,7 @@ class HttpApi(Construct):
     token of the run that called them. Health and the API's own description say nothing of any tenant.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, parts: Parts) -> None:
+    def __init__(self, scope: Construct, construct_id: str, parts: SharedResources) -> None:
         """Its routes come with `open`: the address stands in clients of the authorizer that they have."""
         super().__init__(scope, construct_id)
         self._parts = parts

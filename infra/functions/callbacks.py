@@ -5,10 +5,10 @@ runs depend on it. Neither kind of request can take the other's concurrency.
 from constructs import Construct
 
 from infra.functions.python_function import PythonFunction
-from infra.parts import Parts
+from infra.parts import SharedResources
 
 
-def callbacks(scope: Construct, parts: Parts) -> PythonFunction:
+def callbacks(scope: Construct, parts: SharedResources) -> PythonFunction:
     """It reads a run and its job, writes heartbeats, and sends the others into the run's lane."""
     jobs, runs, lanes = parts.jobs, parts.runs, parts.lanes
     function = PythonFunction(

@@ -11,7 +11,7 @@ from duecourse.version import VERSION
 from infra.console_files import console_code
 from infra.functions.auth import Auth
 from infra.functions.python_function import PythonFunction
-from infra.parts import Parts
+from infra.parts import SharedResources
 
 
 class Console(Construct):
@@ -21,7 +21,13 @@ class Console(Construct):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, parts: Parts, auth: Auth, *, logs: dict[str, str | list[str]]
+        self,
+        scope: Construct,
+        construct_id: str,
+        parts: SharedResources,
+        auth: Auth,
+        *,
+        logs: dict[str, str | list[str]],
     ) -> None:
         super().__init__(scope, construct_id)
         config, login = parts.config, auth.login

@@ -6,14 +6,14 @@ from constructs import Construct
 from duecourse.limits import DISPATCH_SECONDS
 from infra.functions.live_alias import LiveAlias, Release
 from infra.functions.python_function import PythonFunction
-from infra.parts import Parts
+from infra.parts import SharedResources
 from infra.stores.tables import DUE_INDEX
 
 
 class DispatchFunction(Construct):
     """The function behind the shard queue. A shard's lock is its message group, whichever version has it."""
 
-    def __init__(self, scope: Construct, construct_id: str, parts: Parts, release: Release | None) -> None:
+    def __init__(self, scope: Construct, construct_id: str, parts: SharedResources, release: Release | None) -> None:
         """`release`: None where new code takes over at once."""
         super().__init__(scope, construct_id)
         config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes

@@ -12,7 +12,7 @@ from duecourse.domain.targets.kinds import TARGETS
 from infra.functions.live_alias import LiveAlias, Release
 from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge_wildcards
-from infra.parts import Parts
+from infra.parts import SharedResources
 from infra.settings.targets_config import AllowedTargetsConfig
 
 
@@ -51,7 +51,7 @@ def _arns(stack: Stack, pattern: str, kind: str, allowed: AllowedTargetsConfig) 
 class Execute(Construct):
     """The workers of all lanes."""
 
-    def __init__(self, scope: Construct, construct_id: str, parts: Parts, release: Release | None) -> None:
+    def __init__(self, scope: Construct, construct_id: str, parts: SharedResources, release: Release | None) -> None:
         """`release`: None where new code takes over at once."""
         super().__init__(scope, construct_id)
         self._parts = parts

@@ -6,7 +6,7 @@ from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
 from infra.functions.python_function import PythonFunction
-from infra.parts import Parts
+from infra.parts import SharedResources
 
 QUARTER = Duration.minutes(15)
 """Index repair and audit are started more often than they have work: so one that ran out of time goes on.
@@ -21,7 +21,7 @@ class Scheduled(Construct):
         self,
         scope: Construct,
         construct_id: str,
-        parts: Parts,
+        parts: SharedResources,
         *,
         source: str,
         description: str,
@@ -56,7 +56,7 @@ class Scheduled(Construct):
         )
 
 
-def tick(scope: Construct, parts: Parts) -> PythonFunction:
+def tick(scope: Construct, parts: SharedResources) -> PythonFunction:
     """The system's clock: once a minute, one message for each shard. A missed or late one delays nothing within the
     lookahead.
     """
@@ -78,7 +78,7 @@ def tick(scope: Construct, parts: Parts) -> PythonFunction:
     return function
 
 
-def sweep(scope: Construct, parts: Parts) -> PythonFunction:
+def sweep(scope: Construct, parts: SharedResources) -> PythonFunction:
     """The dead-letter reconciler: a worker that died at a message's last delivery left no record of it. It ends such a
     run as a worker would: record, lock, notice, event, the job's completion or pause, the next message.
     """
@@ -109,7 +109,7 @@ def sweep(scope: Construct, parts: Parts) -> PythonFunction:
     return function
 
 
-def patrol(scope: Construct, parts: Parts) -> PythonFunction:
+def patrol(scope: Construct, parts: SharedResources) -> PythonFunction:
     """The index repair: once a day, everything that stands in the jobs table is looked at, and what is wrong is put
     right; and the clean-up of completed jobs.
     """
@@ -131,7 +131,7 @@ def patrol(scope: Construct, parts: Parts) -> PythonFunction:
     return function
 
 
-def audit(scope: Construct, parts: Parts) -> PythonFunction:
+def audit(scope: Construct, parts: SharedResources) -> PythonFunction:
     """The completeness audit: each hour, the occurrences of a closed window are compared with their records."""
     function = Scheduled(
         scope,

@@ -15,13 +15,13 @@ from infra.observability.business import business_rows
 from infra.observability.pages import pages
 from infra.observability.technical import technical_rows
 from infra.observability.tickets import tickets
-from infra.parts import Watched
+from infra.parts import Monitored
 from infra.queues.notices import NoticeTopics
 from infra.settings.config import StageConfig
 
 
 def make_dashboards(
-    scope: Construct, config: StageConfig, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]
+    scope: Construct, config: StageConfig, watched: Monitored, alarms: Sequence[cloudwatch.IAlarm]
 ) -> None:
     """Both, named after stage and region: a dashboard's name is taken in all regions of an account at once, and a stage
     may stand in two. `alarms` are shown with their states.
@@ -43,7 +43,7 @@ class Observability(Construct):
     """The alarms are of what users feel, and of what nothing else shows; causes are on the dashboards."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, config: StageConfig, watched: Watched, notices: NoticeTopics
+        self, scope: Construct, construct_id: str, *, config: StageConfig, watched: Monitored, notices: NoticeTopics
     ) -> None:
         super().__init__(scope, construct_id)
         specs = (*pages(config, watched), *tickets(config, watched))

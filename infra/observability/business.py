@@ -10,7 +10,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from duecourse.domain.targets.kinds import TARGETS
 from infra.observability.charts import Row, chart, heading, numbers
 from infra.observability.metrics import FIVE_MINUTES, by_target, counted, of_queue, ours
-from infra.parts import Watched
+from infra.parts import Monitored
 from infra.settings.config import StageConfig
 
 _POSTED = [word for word, kind in TARGETS.items() if kind.postable]
@@ -18,7 +18,7 @@ _POSTED = [word for word, kind in TARGETS.items() if kind.postable]
 ENDS = {"RunsSucceeded": "succeeded", "RunsDead": "dead", "RunsSkipped": "skipped", "RunsCancelled": "cancelled"}
 
 
-def business_rows(config: StageConfig, watched: Watched) -> Iterator[Row]:
+def business_rows(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     """From the whole to its parts."""
     yield heading(
         f"# Duecourse {config.stage}: jobs and runs\n"
@@ -87,7 +87,7 @@ def _failure_rate(config: StageConfig) -> cloudwatch.MathExpression:
     )
 
 
-def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
+def _by_lane(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     yield heading(
         "## By lane\nLateness is the time from when a run was due to its start. p50 is the middle one, p99 the latest "
         "hundredth; the line is where the alarm goes off. Waiting messages are due and have no worker yet."

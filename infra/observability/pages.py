@@ -10,7 +10,7 @@ from aws_cdk import aws_sqs as sqs
 from duecourse.limits import MAX_DELAY_SECONDS, ROUND_SECONDS
 from infra.observability.alarms import AlarmSpec, Severity, WatchedMetric
 from infra.observability.metrics import FIVE_MINUTES, failures, of_api, of_function, of_queue, ours
-from infra.parts import Watched
+from infra.parts import Monitored
 from infra.settings.config import StageConfig
 
 MINUTE = 60
@@ -18,7 +18,7 @@ MINUTE = 60
 page = partial(AlarmSpec, severity=Severity.PAGE)
 
 
-def pages(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+def pages(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     """In the order of the flow."""
     yield from _firing(config, watched)
     yield from _starting(config, watched)
@@ -44,7 +44,7 @@ def pages(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     )
 
 
-def _firing(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+def _firing(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     limits = config.alarms
     # CloudWatch looks a little further back than three periods for numbers that it can use, so the alarm comes three to
     # five minutes after the last tick (Amazon CloudWatch User Guide, "Configuring how CloudWatch alarms treat missing
@@ -98,7 +98,7 @@ def _firing(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     )
 
 
-def _starting(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+def _starting(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     limits = config.alarms
     yield page(
         name="runs-late",
@@ -137,7 +137,7 @@ def _starting(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     )
 
 
-def _lanes(config: StageConfig, watched: Watched) -> Iterator[tuple[str, WatchedMetric]]:
+def _lanes(config: StageConfig, watched: Monitored) -> Iterator[tuple[str, WatchedMetric]]:
     """Whether each queue is worked on. A message is in its queue from up to 15 minutes before its time on, and until
     the worker has finished with it. SQS leaves what was received three times or more out of the age.
     """

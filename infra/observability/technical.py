@@ -9,14 +9,14 @@ from aws_cdk import aws_sqs as sqs
 
 from infra.observability.charts import Row, chart, heading, states, weighted
 from infra.observability.metrics import FIVE_MINUTES, counted, of_function, of_queue, of_table, ours
-from infra.parts import Watched
+from infra.parts import Monitored
 from infra.settings.config import StageConfig
 from infra.stores.tables import DEAD_INDEX, DUE_INDEX, TENANT_INDEX
 
 UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
 
 
-def technical_rows(config: StageConfig, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
+def technical_rows(config: StageConfig, watched: Monitored, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
     """In the order of the flow, then the costs."""
     yield heading(
         "# Duecourse: the machinery\n"
@@ -62,7 +62,7 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
     ]
 
 
-def _queues(watched: Watched) -> Iterator[Row]:
+def _queues(watched: Monitored) -> Iterator[Row]:
     lanes = watched.parts.lanes.every
     others = {"shards": watched.parts.shard_queue.queue, "dead letters": watched.parts.dead_letters.queue}
     every: dict[str, sqs.IQueue] = {**lanes, **others}
@@ -81,7 +81,7 @@ def _queues(watched: Watched) -> Iterator[Row]:
     ]
 
 
-def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
+def _functions(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     yield heading(
         "## Functions\nErrors are invocations that raised, or ran out of time or memory. Throttles are invocations "
         "for which there was no concurrency."
@@ -122,7 +122,7 @@ def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
     ]
 
 
-def _tables(watched: Watched) -> Iterator[Row]:
+def _tables(watched: Monitored) -> Iterator[Row]:
     yield heading(
         "## Tables\nConsumed units are sums of five minutes: divided by 300 they are the units per second that warm "
         "throughput is about."
@@ -143,7 +143,7 @@ def _tables(watched: Watched) -> Iterator[Row]:
     ]
 
 
-def _costs(watched: Watched) -> Iterator[Row]:
+def _costs(watched: Monitored) -> Iterator[Row]:
     """What is paid by use; docs/sizing.md has the prices' arithmetic."""
     stores = _stores(watched)
     functions = list(watched.functions.values())
@@ -185,7 +185,7 @@ def _costs(watched: Watched) -> Iterator[Row]:
     ]
 
 
-def _stores(watched: Watched) -> list[tuple[str, str, str | None]]:
+def _stores(watched: Monitored) -> list[tuple[str, str, str | None]]:
     """Label, table, index."""
     jobs, runs = watched.parts.jobs.name, watched.parts.runs.name
     return [

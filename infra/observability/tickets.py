@@ -19,7 +19,7 @@ from infra.observability.metrics import (
     of_table,
     ours,
 )
-from infra.parts import Watched
+from infra.parts import Monitored
 from infra.settings.config import StageConfig
 
 MINUTE, HOUR = 60, 3600
@@ -33,7 +33,7 @@ SILENT_ARCHIVE_HOURS = 3
 ticket = partial(AlarmSpec, severity=Severity.TICKET)
 
 
-def tickets(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     """Single jobs and runs first."""
     yield from _jobs(config, watched)
     yield from _load(config)
@@ -41,7 +41,7 @@ def tickets(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     yield from _archive(config, watched)
 
 
-def _jobs(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+def _jobs(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     """What one job's owner has to do something about."""
     yield ticket(
         name="dead-letters-waiting",
@@ -101,7 +101,7 @@ def _load(config: StageConfig) -> Iterator[AlarmSpec]:
     )
 
 
-def _maintenance(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+def _maintenance(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     yield ticket(
         name="maintenance-failing",
         means="dead letters could not be looked at or make no sense, the index repair, the audit or the clean-up "
@@ -129,7 +129,7 @@ def _maintenance(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     )
 
 
-def _succeeding(watched: Watched) -> cloudwatch.MathExpression:
+def _succeeding(watched: Monitored) -> cloudwatch.MathExpression:
     """Invocations without an error in an hour, of the function that has fewest. Two hours are looked at, as the latest
     may be filled before its data are there.
     """
@@ -147,7 +147,7 @@ def _succeeding(watched: Watched) -> cloudwatch.MathExpression:
     )
 
 
-def _archive(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+def _archive(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     """What expires must have been written before the stream forgets it, a day later."""
     late = config.archive.give_up_after_hours * HOUR // 2
     age = of_function(watched.functions["Archive"].function, "IteratorAge", statistic="Maximum")
@@ -172,7 +172,7 @@ def _archive(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         )
 
 
-def _unread(watched: Watched) -> cloudwatch.MathExpression:
+def _unread(watched: Monitored) -> cloudwatch.MathExpression:
     """1 from an hour on in which something was written and nothing read of the stream, 0 from one on in which something
     was read. What expires is no measure: with a record go locks and requests, which the archive is not invoked for.
 

@@ -10,7 +10,7 @@ from constructs import Construct
 
 from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge, acknowledge_wildcards
-from infra.parts import Parts
+from infra.parts import SharedResources
 from infra.settings.config import StageConfig
 from infra.settings.stores_config import ArchiveConfig
 from infra.stores.archive_table import PREFIX, ArchiveTable
@@ -35,7 +35,13 @@ class ArchiveStore(Construct):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, parts: Parts, *, encryption: Encryption, logs: AccessLogs | None
+        self,
+        scope: Construct,
+        construct_id: str,
+        parts: SharedResources,
+        *,
+        encryption: Encryption,
+        logs: AccessLogs | None,
     ) -> None:
         super().__init__(scope, construct_id)
         config, runs = parts.config, parts.runs

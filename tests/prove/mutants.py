@@ -80,8 +80,8 @@ MUTANTS = (
     Mutant("a pause is ignored", 'return Drop("the schedule changed before this was due")', "return None", "plain"),
     Mutant(
         "an alive holder loses the lock",
-        "if isinstance(holder, Final):\n        return TakeOver",
-        "if True:\n        return TakeOver",
+        "if isinstance(holder, Final):\n        return StealLock",
+        "if True:\n        return StealLock",
         "line",
     ),
     Mutant("a starting holder loses the lock", "if starting and not begun:", "if False:", "busy"),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.job import Job, JobSnapshot, Tombstone
 from duecourse.domain.runs.decision import (
     AttemptContext,
     DeadLettered,
@@ -170,7 +170,7 @@ class World:
 
     def delete_job(self) -> None:
         """The job is deleted."""
-        self.job = Gone(self.time)
+        self.job = Tombstone(self.time)
 
     def change_job(self) -> None:
         """The job's schedule is edited: nothing to a run that has begun."""
@@ -181,7 +181,7 @@ class World:
 
     def recreate_job(self, job: Job) -> None:
         """Another job takes the id of the deleted one."""
-        if isinstance(self.job, Gone):
+        if isinstance(self.job, Tombstone):
             born = int(self.time * 1000) + 1
             self.job = replace(
                 job, generation=born, created_generation=born, created_at=self.time, changed_at=self.time

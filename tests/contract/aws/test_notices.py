@@ -25,9 +25,9 @@ from duecourse.adapters.aws.archive import S3Archive
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.aws.event_bus import EventBridgeBus
 from duecourse.adapters.aws.results import S3Results
-from duecourse.adapters.aws.sns import SnsNotices
+from duecourse.adapters.aws.sns import SnsNotifier
 from duecourse.domain.maintenance.archive import Sheet
-from duecourse.ports import Death, OutboundEvent
+from duecourse.ports import FailureNotification, OutboundEvent
 from tests.support.calls import a_run
 from tests.support.queues import bodies, create_queue, receive
 from tests.support.waiting import PATIENCE_SECONDS
@@ -57,7 +57,7 @@ def subscribed(sns: Any, sqs: Any, topic_arn: str) -> str:
 
 def test_a_death_says_which_run_died_of_what(sns, sqs, topic_arn, subscribed):
     dead = a_run(attempt=4, error="POST https://example.test answered 503 Service Unavailable")
-    SnsNotices(sns, topic_arn).death(Death(dead, DIED_AT))
+    SnsNotifier(sns, topic_arn).death(FailureNotification(dead, DIED_AT))
     (message,) = receive(sqs, subscribed)
     envelope = orjson.loads(message["Body"])
     assert envelope["Subject"] == "Duecourse: run nightly.20261121T064700Z is dead"
@@ -78,7 +78,7 @@ def test_a_death_says_which_run_died_of_what(sns, sqs, topic_arn, subscribed):
 
 def test_a_notice_names_owner_and_runbook(sns, sqs, topic_arn, subscribed):
     runbook = "https://wiki.example.com/runbooks/report"
-    SnsNotices(sns, topic_arn).death(Death(a_run(attempt=4), DIED_AT, "billing", runbook))
+    SnsNotifier(sns, topic_arn).death(FailureNotification(a_run(attempt=4), DIED_AT, "billing", runbook))
     (message,) = receive(sqs, subscribed)
     envelope = orjson.loads(message["Body"])
     notice = orjson.loads(envelope["Message"])
@@ -89,9 +89,9 @@ def test_a_notice_names_owner_and_runbook(sns, sqs, topic_arn, subscribed):
 def test_a_notice_that_comes_twice_is_known_by_its_run_and_attempt_and_a_later_death_is_another(
     sns, sqs, topic_arn, subscribed
 ):
-    notices = SnsNotices(sns, topic_arn)
+    notices = SnsNotifier(sns, topic_arn)
     for attempt in (4, 4, 8):  # told again after a lost answer; then dead again, after a redrive
-        notices.death(Death(a_run(attempt=attempt), DIED_AT))
+        notices.death(FailureNotification(a_run(attempt=attempt), DIED_AT))
     told = [orjson.loads(message["Body"])["MessageAttributes"] for message in receive(sqs, subscribed)]
     assert sorted(attributes["deduplication_id"]["Value"] for attributes in told) == [
         "acme/nightly.20261121T064700Z/4", "acme/nightly.20261121T064700Z/4", "acme/nightly.20261121T064700Z/8"
@@ -99,7 +99,7 @@ def test_a_notice_that_comes_twice_is_known_by_its_run_and_attempt_and_a_later_d
 
 
 def test_the_subject_of_the_longest_run_id_fits(sns, sqs, topic_arn, subscribed):
-    SnsNotices(sns, topic_arn).death(Death(a_run(job_id="j" * 64, suffix=".b" + "s" * 32), DIED_AT))
+    SnsNotifier(sns, topic_arn).death(FailureNotification(a_run(job_id="j" * 64, suffix=".b" + "s" * 32), DIED_AT))
     (message,) = receive(sqs, subscribed)
     subject = orjson.loads(message["Body"])["Subject"]
     assert len(subject) == 99
@@ -108,7 +108,7 @@ def test_the_subject_of_the_longest_run_id_fits(sns, sqs, topic_arn, subscribed)
 
 def test_a_topic_that_is_gone_is_an_error(sns, topic_arn):
     with pytest.raises(ClientError):
-        SnsNotices(sns, topic_arn + "-gone").death(Death(a_run(), DIED_AT))
+        SnsNotifier(sns, topic_arn + "-gone").death(FailureNotification(a_run(), DIED_AT))
 
 
 AT = 1_795_243_680.0

@@ -15,13 +15,13 @@ from duecourse.domain.jobs.document import KEPT_DAYS, ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import (
     Completion,
     EventKind,
-    Gone,
     JobState,
     Lane,
     MissedMode,
     MissedPolicy,
     Overlap,
     RetryPolicy,
+    Tombstone,
 )
 from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import HttpTarget
@@ -121,7 +121,7 @@ def test_a_deleted_job_leaves_the_moment_of_its_deletion(any_tables: Tables) -> 
     store.create(made, cursor(made))
     assert store.snapshot("default", made.id) == made
     assert store.delete(made, deleted_at=NOON + 5)
-    assert store.snapshot("default", made.id) == Gone(NOON + 5, made.generation)
+    assert store.snapshot("default", made.id) == Tombstone(NOON + 5, made.generation)
     assert store.get_cursor("default", made.id) is None
     assert store.snapshot("default", "unknown") is None
 
@@ -133,7 +133,7 @@ def test_a_job_created_anew_comes_after_the_very_deletion_that_it_was_told_of(an
     store.create(made, cursor(made))
     store.delete(made, deleted_at=NOON + 5)
     gone = store.gone("default", made.id)
-    assert gone == Gone(NOON + 5, made.generation)
+    assert gone == Tombstone(NOON + 5, made.generation)
     store.create(made, cursor(made), CreationTerms(after=gone))
     store.delete(made, deleted_at=NOON + 6)
     with pytest.raises(StoreBusyError):

@@ -282,11 +282,11 @@ def test_a_change_is_refused_where_the_same_request_reserved_the_job_anew(desk: 
 def test_a_request_is_answered_though_its_reservation_cannot_be_ended(
     dynamodb_desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Gone:
+    class Tombstone:
         def __getattr__(self, name: str) -> Any:
             raise EndpointConnectionError(endpoint_url="http://127.0.0.1:9")
 
-    store = DynamoJobStore(Gone(), "jobs", shards=1, clock=dynamodb_desk.world.clock)
+    store = DynamoJobStore(Tombstone(), "jobs", shards=1, clock=dynamodb_desk.world.clock)
     store.release("default", "nightly", Reservation("a", NOON))
     assert [(each.levelname, each.getMessage()) for each in caplog.records] == [("WARNING", "reservation_left")]
 

@@ -44,7 +44,7 @@ def lane_of(failure: str) -> str:
     return next((lane.lower() for lane in LANES if failure.removesuffix("Bulk").endswith(lane)), "normal")
 
 
-def judged(observed: Observed, stage: str = "prod") -> Judge:
+def validate_draft(observed: Observed, stage: str = "prod") -> Judge:
     """What goes off from noon to now."""
     return Judge(stage, observed.data, NOON, observed.world.clock.now())
 
@@ -54,7 +54,7 @@ def test_an_alarm_goes_off_when_a_failure_happens(name: str, tables: Tables) -> 
     failure, alarm = CASES[name]
     observed = Observed(tables, lane=lane_of(name), bulk=name.endswith("Bulk"))
     failure(observed)
-    assert judged(observed).goes_off(alarm)
+    assert validate_draft(observed).goes_off(alarm)
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -129,7 +129,7 @@ def test_nothing_goes_off_while_jobs_fire_in_time_and_little_goes_wrong_once(lan
     observed.of_table("JobsTable", "WriteThrottleEvents", 10)
     observed.minutes(10)
     assert len(observed.world.caller.calls) > 80
-    assert judged(observed).all_that_tell() == set()
+    assert validate_draft(observed).all_that_tell() == set()
 
 
 def fails_at_first(call: Call) -> Outcome:
@@ -150,7 +150,7 @@ def test_nothing_goes_off_while_runs_wait_for_one_another_as_their_job_wants_it(
 
     observed.minutes(24, each=complete)
     assert max(run.lateness for run in observed.world.runs("line") if run.lateness is not None) > 300
-    assert judged(observed).all_that_tell() == set()
+    assert validate_draft(observed).all_that_tell() == set()
 
 
 def test_an_alarm_stays_silent_at_one_failure_of_three(tables: Tables) -> None:
@@ -159,7 +159,7 @@ def test_an_alarm_stays_silent_at_one_failure_of_three(tables: Tables) -> None:
     for name in ("ill", "well", "fine"):
         observed.world.add(job("rate(60 seconds)", id=name))
     observed.minutes(16)
-    assert not judged(observed).goes_off("runs-dying")
+    assert not validate_draft(observed).goes_off("runs-dying")
 
 
 def test_a_tick_that_stops_is_noticed_before_a_run_can_be_late(tables: Tables) -> None:
@@ -191,7 +191,7 @@ def test_a_new_stream_that_the_old_event_source_does_not_read_is_noticed(tables:
     """A table that was restored under its name has a new one, and of the old one nothing comes any more."""
     observed = Observed(tables)
     maintenance.hours_of_the_stream(observed, 4, read=False)
-    assert judged(observed).goes_off("archive-silent")
+    assert validate_draft(observed).goes_off("archive-silent")
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["polls in vain", "is off"])
@@ -201,7 +201,7 @@ def test_what_was_written_in_one_hour_of_a_day_and_not_read_is_noticed(tables: T
     maintenance.quiet_hours_of_the_stream(observed, 11, told=told)
     maintenance.hours_of_the_stream(observed, 1, read=False, told=told)
     maintenance.quiet_hours_of_the_stream(observed, 12, told=told)
-    assert judged(observed).goes_off("archive-silent")
+    assert validate_draft(observed).goes_off("archive-silent")
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["empty polls count 0", "empty polls count nothing"])
@@ -213,7 +213,7 @@ def test_an_archive_of_nightly_jobs_wakes_nobody(tables: Tables, told: bool) -> 
         maintenance.hours_of_the_stream(observed, 1, read=False, told=told)
         observed.of_event_source("Archive", "PolledEventCount", 80)
         maintenance.quiet_hours_of_the_stream(observed, 12, told=told)
-    assert not judged(observed).goes_off("archive-silent")
+    assert not validate_draft(observed).goes_off("archive-silent")
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["empty polls count 0", "empty polls count nothing"])
@@ -226,7 +226,7 @@ def test_an_archive_that_reads_or_has_nothing_to_read_wakes_nobody(tables: Table
     maintenance.hours_of_the_stream(observed, 3, read=True)
     observed.of_function("Archive", "IteratorAge", 1000 * 3600)
     maintenance.quiet_hours_of_the_stream(observed, 6, told=told)
-    assert not any(map(judged(observed).goes_off, ("archive-silent", "archive-behind")))
+    assert not any(map(validate_draft(observed).goes_off, ("archive-silent", "archive-behind")))
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -251,4 +251,4 @@ def test_only_what_is_started_by_a_rule_is_alarming_where_nothing_is_told(stage:
 def test_nothing_goes_off_while_there_is_nothing_to_do(tables: Tables) -> None:
     observed = Observed(tables)
     observed.minutes(30)
-    assert judged(observed).all_that_tell() == set()
+    assert validate_draft(observed).all_that_tell() == set()

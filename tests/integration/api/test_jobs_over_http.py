@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Precision
+from duecourse.domain.jobs.job import Precision, Tombstone
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from duecourse.testing.clock import SettableClock
@@ -221,7 +221,7 @@ def test_a_deleted_job_is_gone_with_all_its_items_but_the_note(
     assert (answer.status, answer.text) == (204, "")
     assert [api.get("/v1/jobs/nightly").status, api.delete("/v1/jobs/nightly").status] == [404, 404]
     assert api.get("/v1/jobs").json["items"] == []
-    assert tables.job_store(clock).snapshot("default", "nightly") == Gone(NOON, int(NOON * 1000))
+    assert tables.job_store(clock).snapshot("default", "nightly") == Tombstone(NOON, int(NOON * 1000))
     items = tables.client.scan(TableName=tables.jobs)["Items"]
     left = {item["SK"]["S"].partition("#")[0] for item in items}
     assert left == {"CHANGE", "GONE", "LIMITS", "SEATS", "HIGHEST"}

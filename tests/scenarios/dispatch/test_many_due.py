@@ -179,12 +179,12 @@ def test_groups_grow_while_claims_go_well_and_shrink_while_the_table_is_busy() -
     size = GroupSize()
     grown = []
     for _ in range(5):
-        size.went(well=True)
+        size.record_outcome(well=True)
         grown.append(size.cursors)
     assert grown == [200, 400, 800, MAX_GROUP, MAX_GROUP]
     shrunk = []
     for _ in range(5):
-        size.went(well=False)
+        size.record_outcome(well=False)
         shrunk.append(size.cursors)
     assert shrunk == [500, 250, 125, MIN_GROUP, MIN_GROUP]
 

@@ -10,7 +10,7 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs.tenants import total
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
-from duecourse.domain.jobs.job import Gone, Job, JobState, Reservation
+from duecourse.domain.jobs.job import Job, JobState, Reservation, Tombstone
 from duecourse.domain.maintenance.index import CompletedJob
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import IndexPage
@@ -75,7 +75,7 @@ def test_a_completed_job_goes_with_its_cursor_payload_markers_and_place_in_the_q
     left = [each for each in stage.items() if "report" in each[0] or "report" in each[1]]
     assert [sort.partition("#")[0] for _, sort in left] == ["CHANGE", "GONE"]  # who removed it stays on record
     assert stage.jobs.history("default", "report", limit=9, before=None).items[0].principal == ("duecourse")
-    assert isinstance(stage.jobs.snapshot("default", "report"), Gone)
+    assert isinstance(stage.jobs.snapshot("default", "report"), Tombstone)
     assert stage.count() == 1
 
 

@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
-from duecourse.ports import Death
+from duecourse.ports import FailureNotification
 from tests.support.faulty import FaultyRuns
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, SOON, fail, hand_over, receive, the_run
@@ -37,9 +37,9 @@ def test_the_reconciler_keeps_the_message_of_a_run_whose_next_attempt_it_could_n
 def test_a_death_that_could_not_be_announced_by_its_worker_is_announced_by_the_reconciler(world: World) -> None:
     @dataclass
     class Refusing:
-        deaths: tuple[Death, ...] = ()
+        deaths: tuple[FailureNotification, ...] = ()
 
-        def death(self, death: Death) -> None:
+        def death(self, death: FailureNotification) -> None:
             raise OSError(f"no notice of {death.run.name}")
 
     told = world.notices

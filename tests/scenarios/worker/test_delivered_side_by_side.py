@@ -19,7 +19,7 @@ from tests.support.world import FUNCTION_SECONDS, World
 
 
 @dataclass
-class Watched:
+class Monitored:
     """ports.RunStore that says when a write has met another one's record."""
 
     store: RunStore
@@ -38,7 +38,7 @@ class Watched:
 @pytest.mark.parametrize("delivery", Delivery)
 def test_a_message_that_comes_twice_in_one_batch_is_called_once(tables: Tables, delivery: Delivery) -> None:
     world = World(tables)
-    watched = Watched(world.run_store)
+    watched = Monitored(world.run_store)
     world.run_store = watched  # type: ignore[assignment]
 
     def wait_for_the_other(_: Call) -> Outcome:

@@ -18,7 +18,7 @@ from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned
-from duecourse.ports import Death
+from duecourse.ports import FailureNotification
 from tests.support.faulty import FaultyRuns, Judge, Skewed, ThrottledClient
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, begins, ends, hand_over, receive, the_run
@@ -308,7 +308,7 @@ def test_runs_of_a_job_that_cannot_be_read_do_not_circle_for_ever(world: World) 
 
 def test_a_dead_run_whose_notice_is_refused_again_and_again_still_reaches_the_dead_letters(world: World) -> None:
     class Refusing:
-        def death(self, death: Death) -> None:
+        def death(self, death: FailureNotification) -> None:
             raise OSError(f"no notice of {death.run.name}")
 
     world.caller.answer = lambda _: Failed("HTTP 500")

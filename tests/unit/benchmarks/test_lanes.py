@@ -127,17 +127,17 @@ HIGH = [a_start("high", due=second) for second in range(5, 5 + PRESSED)]
 NORMAL = [a_start("normal", due=second) for second in range(5, 5 + PRESSED)]
 
 
-def judged(starts: Sequence[Start], expected: dict[str, int] | None = None) -> Report:
+def validate_draft(starts: Sequence[Start], expected: dict[str, int] | None = None) -> Report:
     return report(starts, expected or {"high": PRESSED, "normal": PRESSED, "low": 60, "long": 2}, SLOW, {})
 
 
 def broken(starts: Sequence[Start]) -> list[str]:
-    return [check.name for check in judged(starts).checks if not check.kept]
+    return [check.name for check in validate_draft(starts).checks if not check.kept]
 
 
 def test_the_promise_is_kept_when_every_run_of_high_and_normal_starts_in_time_beside_a_backlog() -> None:
     assert broken([*LOW, *LONG, *HIGH, *NORMAL]) == []
-    assert judged([*LOW, *LONG, *HIGH, *NORMAL]).kept
+    assert validate_draft([*LOW, *LONG, *HIGH, *NORMAL]).kept
 
 
 def test_a_report_is_broken_by_one_run_that_starts_after_two_seconds() -> None:
@@ -183,11 +183,11 @@ def test_a_run_that_is_late_while_long_ones_are_at_work_is_laid_to_them() -> Non
 
 
 def test_nothing_at_all_keeps_no_promise() -> None:
-    assert not judged([]).kept
+    assert not validate_draft([]).kept
 
 
 def test_a_benchmark_without_long_runs_says_nothing_of_them() -> None:
-    made = judged([*LOW, *HIGH, *NORMAL], {"high": PRESSED, "normal": PRESSED, "low": 60, "long": 0})
+    made = validate_draft([*LOW, *HIGH, *NORMAL], {"high": PRESSED, "normal": PRESSED, "low": 60, "long": 0})
     assert made.kept
     assert not any("long" in check.name for check in made.checks)
 

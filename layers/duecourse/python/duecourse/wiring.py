@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         JobStore,
         Lanes,
         Lines,
-        Notices,
+        Notifier,
         Randomness,
         Received,
         RepairStore,
@@ -273,11 +273,11 @@ class Wiring(Generic[S_co]):
         return SqsDepths(self._client("sqs"), settings.queue_urls, self.clock, bulk_urls=settings.bulk_urls)
 
     @cached_property
-    def notices(self: Wiring[ExecuteSettings | ReconcilerSettings]) -> Notices:
+    def notices(self: Wiring[ExecuteSettings | ReconcilerSettings]) -> Notifier:
         """Notices of dead runs."""
-        from duecourse.adapters.aws.sns import SnsNotices
+        from duecourse.adapters.aws.sns import SnsNotifier
 
-        return SnsNotices(self._client("sns"), self.settings.deaths_topic_arn)
+        return SnsNotifier(self._client("sns"), self.settings.deaths_topic_arn)
 
     @cached_property
     def bus(self: Wiring[DispatchSettings | ExecuteSettings | ReconcilerSettings]) -> Bus:

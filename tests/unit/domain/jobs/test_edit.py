@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.edit import edit, meant
+from duecourse.domain.jobs.edit import edit, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
 from duecourse.domain.jobs.plan import SkippedRange
@@ -197,11 +197,11 @@ def test_an_edit_mends_a_cursor_that_was_quarantined() -> None:
 def test_a_rate_goes_on_counting_from_where_the_same_rate_does() -> None:
     rated = job("rate(10 minutes)")
     again, other = ScheduleSpec("rate(10 minutes)"), ScheduleSpec("rate(7 minutes)")
-    assert meant(again, rated, NOON + 95.5).anchor == T0
-    assert meant(again, None, NOON + 95.5).anchor == T0 + 95
-    assert meant(other, rated, NOON + 95.5).anchor == T0 + 95
-    assert meant(ScheduleSpec("rate(10 minutes)", start=T0 + 5), rated, NOON).anchor is None
-    assert meant(ScheduleSpec("0 9 * * 1"), rated, NOON).anchor is None
+    assert resolve_anchor(again, rated, NOON + 95.5).anchor == T0
+    assert resolve_anchor(again, None, NOON + 95.5).anchor == T0 + 95
+    assert resolve_anchor(other, rated, NOON + 95.5).anchor == T0 + 95
+    assert resolve_anchor(ScheduleSpec("rate(10 minutes)", start=T0 + 5), rated, NOON).anchor is None
+    assert resolve_anchor(ScheduleSpec("0 9 * * 1"), rated, NOON).anchor is None
 
 
 def test_occurrences_whose_jitter_lies_ahead_are_due_by_the_new_schedule() -> None:
@@ -259,7 +259,7 @@ def test_a_schedule_can_be_taken_away_and_given_in_a_pause() -> None:
 
 
 def test_no_schedule_counts_from_nowhere() -> None:
-    assert meant(NONE, job("rate(10 minutes)"), NOON) == NONE
+    assert resolve_anchor(NONE, job("rate(10 minutes)"), NOON) == NONE
 
 
 def through(standing: Cursor, paused: float, resumed: float, *, catch_up: bool = False) -> PauseChange:

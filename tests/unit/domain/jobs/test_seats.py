@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, Gone, Job, JobSnapshot, JobState, Lane, Overlap
+from duecourse.domain.jobs.job import Completion, Job, JobSnapshot, JobState, Lane, Overlap, Tombstone
 from duecourse.domain.tenants.rate import (
     MAX_DEBT_SECONDS,
     MAX_TAKEN,
@@ -169,7 +169,7 @@ def test_a_job_that_joins_a_workflow_keeps_its_seat_and_so_does_one_with_a_lock_
     ("holder", "left_at_once", "left_later"),
     [
         (None, True, True),
-        (Gone(NOON), False, True),  # a call of it may still be under way
+        (Tombstone(NOON), False, True),  # a call of it may still be under way
         (RECURRING, False, False),
         (replace(RECURRING, state=JobState.PAUSED), False, False),
         (replace(RECURRING, state=JobState.COMPLETED), True, True),
@@ -185,8 +185,8 @@ def test_a_seat_is_free_once_no_call_of_its_job_can_be_under_way(
 
 
 def test_a_call_in_long_may_go_on_for_a_quarter_of_an_hour() -> None:
-    assert not has_left(Lane.LONG, Gone(NOON), now=NOON + 900)
-    assert has_left(Lane.LONG, Gone(NOON), now=NOON + 911)
+    assert not has_left(Lane.LONG, Tombstone(NOON), now=NOON + 900)
+    assert has_left(Lane.LONG, Tombstone(NOON), now=NOON + 911)
 
 
 def test_a_seat_of_a_job_that_cannot_be_read_is_kept() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, Delivery, Gone, Job, JobSnapshot, JobState, Lane, RetryPolicy
+from duecourse.domain.jobs.job import Completion, Delivery, Job, JobSnapshot, JobState, Lane, RetryPolicy, Tombstone
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,
@@ -36,7 +36,7 @@ NOW = DUE + 30.0
 BELIEVED = DUE + 120.0 + LEASE_MARGIN_SECONDS
 RETRY = RetryPolicy(max_attempts=4, min_seconds=2, max_seconds=60)
 OF = job(retry=RETRY, completion=Completion.CALLBACK)
-GONE = Gone(deleted_at=DUE + 5.0)
+GONE = Tombstone(deleted_at=DUE + 5.0)
 ANEW = job(at=DUE + 20.0)
 """A re-created job, created after the run's job was deleted."""
 

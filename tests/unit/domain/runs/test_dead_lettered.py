@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone, JobSnapshot, JobState, MissedMode, MissedPolicy
+from duecourse.domain.jobs.job import JobSnapshot, JobState, MissedMode, MissedPolicy, Tombstone
 from duecourse.domain.runs.decision import (
     AttemptContext,
     DeadLettered,
@@ -29,7 +29,7 @@ from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run,
 NOW = DUE + 30.0
 BELIEVED = DUE + 120.0 + LEASE_MARGIN_SECONDS
 ERROR = "its message was received too often without an end: by crashes or throttling, see the workers' log"
-GONE = Gone(deleted_at=DUE + 5.0)
+GONE = Tombstone(deleted_at=DUE + 5.0)
 LATER = context("message-2")
 ENDED = [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED]
 
@@ -243,7 +243,7 @@ def test_a_run_that_its_job_no_longer_wants_is_not_dead_but_skipped_or_dropped()
     edited = job(generation=GENERATION + 30_000, changed_at=DUE - 1.0)
     assert decide(None, None, edited) == Drop("the schedule changed before this was due")
     assert decide(None, None, job(at=DUE + 20.0)) == Drop("the job was deleted and created anew")
-    assert decide(None, None, Gone(DUE - 1.0)) == Drop("the job is gone")
+    assert decide(None, None, Tombstone(DUE - 1.0)) == Drop("the job is gone")
     assert decide_event(DeadLettered(start_request(), True), None, None, context(), now=NOW) == Drop("the job is gone")
     paused = replace(edited, state=JobState.PAUSED, changed_at=DUE + 1.0)
     for of, reason in ((paused, "paused"), (GONE, "deleted")):

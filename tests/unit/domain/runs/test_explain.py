@@ -10,7 +10,7 @@ import pytest
 
 from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobState
+from duecourse.domain.jobs.job import Job, JobState, Tombstone
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.runs.explain import ExplainContext, Explanation, Verdict, before, explain
 from duecourse.domain.runs.states import Run, RunState
@@ -33,7 +33,7 @@ def at(text: str) -> int:
 
 def asked(
     when: int,
-    of: Job | Gone | None,
+    of: Job | Tombstone | None,
     standing: Cursor | None = None,
     record: Run | None = None,
     *,
@@ -200,7 +200,7 @@ class TestWithoutARecord:
         assert (found.before, found.after) == (None, at(when) + 3600)
 
     def test_a_deleted_job_says_when_it_was_deleted(self) -> None:
-        gone = Gone(NOON)
+        gone = Tombstone(NOON)
         after, earlier = asked(int(NOON) + 60, gone, now=NOON + 90), asked(int(NOON) - 60, gone, now=NOON + 90)
         assert (after.verdict, earlier.verdict) == (Verdict.DELETED, Verdict.DELETED)
         assert after.sentence == "The job was deleted at 2026-11-21T12:00:00Z, before that."

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
-from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Gone, Job, JobSnapshot, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, JobSnapshot, RetryPolicy, Tombstone
 from duecourse.domain.runs.decision import Transition
 from duecourse.domain.runs.explain import Explanation, Verdict, pause_over, with_pause
 from duecourse.domain.runs.states import STATES, Record, Run, RunState, deaths_in_a_row
@@ -147,7 +147,7 @@ def test_the_maximum_age_counts_anew_from_a_redrive(at: float, state: RunState) 
     assert finish.run.state is state
 
 
-@pytest.mark.parametrize("of", [Gone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
+@pytest.mark.parametrize("of", [Tombstone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
 def test_a_failure_of_a_job_that_is_gone_is_not_tried_again_and_no_death(of: JobSnapshot) -> None:
     finish = decide_finish(run(), of, Failed("HTTP 500", code="http.500"), now=NOW, draw=0.5)
     assert (finish.run.state, finish.run.reason) == (RunState.CANCELLED, "deleted")
@@ -209,7 +209,7 @@ def test_what_a_waiting_run_is_told_ends_it_though_its_job_waits_for_callbacks()
     assert (done.state, done.result, done.finished_at) == (RunState.SUCCEEDED, {"rows": 3}, NOW)
 
 
-@pytest.mark.parametrize("of", [Gone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
+@pytest.mark.parametrize("of", [Tombstone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
 def test_the_callback_of_a_job_that_is_gone_is_not_waited_for(of: JobSnapshot) -> None:
     assert returned(Returned(), of).run.state is RunState.SUCCEEDED
 

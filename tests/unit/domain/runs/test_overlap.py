@@ -9,17 +9,17 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.jobs.job import Overlap
+from duecourse.domain.runs.decision import RetryLater
 from duecourse.domain.runs.overlap import (
     LOST_SECONDS,
     ORPHAN_SECONDS,
-    Await,
     LinePosition,
     Lock,
     LockDecision,
     LockRequest,
-    TakeOver,
+    Skip,
+    StealLock,
     Wait,
-    Yield,
     decide_lock,
     decide_turn,
     last_rank_before,
@@ -41,72 +41,72 @@ def decide(holder: Run | None, *, now: float, lock: Lock = LOCK, asks: LockReque
 
 
 def test_a_holder_that_runs_keeps_the_lock() -> None:
-    assert decide(run(), now=DUE + 60.0) == Yield("overlap", "tick-tock.20261121T120100Z is RUNNING")
+    assert decide(run(), now=DUE + 60.0) == Skip("overlap", "tick-tock.20261121T120100Z is RUNNING")
 
 
 @pytest.mark.parametrize("after", [-1e4, 0.0, LOST_SECONDS])
 def test_a_holder_that_waits_for_its_next_attempt_keeps_the_lock_for_an_hour_after_it_was_due(after: float) -> None:
     waiting = run(RunState.RETRYING, not_before=DUE + 1e5)
-    assert isinstance(decide(waiting, now=DUE + 1e5 + after), Yield)
+    assert isinstance(decide(waiting, now=DUE + 1e5 + after), Skip)
 
 
 def test_a_holder_whose_next_attempt_never_came_loses_the_lock() -> None:
     waiting = run(RunState.RETRYING, not_before=DUE + 1e5)
     late = DUE + 1e5 + LOST_SECONDS + 1
-    assert decide(waiting, now=late) == TakeOver(LOCK, "its holder's next attempt never came")
+    assert decide(waiting, now=late) == StealLock(LOCK, "its holder's next attempt never came")
     taken_again = Lock(LOCK.holder, late + 100)  # by its next attempt, which is about to start
-    assert isinstance(decide(waiting, now=late, lock=taken_again), Yield)
+    assert isinstance(decide(waiting, now=late, lock=taken_again), Skip)
 
 
 @pytest.mark.parametrize("state", [state for state in RunState if state.final and state is not RunState.DEAD])
 def test_a_holder_that_has_ended_loses_the_lock_at_once(state: RunState) -> None:
-    assert decide(run(state), now=DUE + 1.0) == TakeOver(LOCK, f"its holder is {state}")
+    assert decide(run(state), now=DUE + 1.0) == StealLock(LOCK, f"its holder is {state}")
 
 
 def test_a_dead_holder_may_be_about_to_start_again_so_long_as_the_invocation_that_took_the_lock_may_live() -> None:
     dead = run(RunState.DEAD)
-    assert decide(dead, now=DUE + 5.0) == Await(DUE + 7.0, "its holder is about to start")
-    assert decide(dead, now=BELIEVED) == TakeOver(LOCK, "its holder is DEAD")
+    assert decide(dead, now=DUE + 5.0) == RetryLater(DUE + 7.0, "its holder is about to start")
+    assert decide(dead, now=BELIEVED) == StealLock(LOCK, "its holder is DEAD")
 
 
 def test_a_holder_whose_lease_ended_is_given_the_time_in_which_its_message_comes_back() -> None:
-    assert isinstance(decide(run(), now=DUE + 121.0), Yield)
-    assert isinstance(decide(run(), now=ORPHANED), Yield)
+    assert isinstance(decide(run(), now=DUE + 121.0), Skip)
+    assert isinstance(decide(run(), now=ORPHANED), Skip)
 
 
 def test_a_holder_that_does_not_come_back_after_its_lease_loses_the_lock() -> None:
-    assert decide(run(), now=ORPHANED + 0.001) == TakeOver(LOCK, "its holder's worker vanished")
+    assert decide(run(), now=ORPHANED + 0.001) == StealLock(LOCK, "its holder's worker vanished")
 
 
 def test_a_lock_lasts_for_the_holders_own_lease_not_that_of_the_invocation_that_took_it() -> None:
     taken_over = run(attempt=2, lease_until=DUE + 1000.0)
-    assert isinstance(decide(taken_over, now=ORPHANED + 1), Yield)
+    assert isinstance(decide(taken_over, now=ORPHANED + 1), Skip)
 
 
 def test_a_holder_without_a_record_is_about_to_start_so_long_as_its_invocation_may_live() -> None:
-    assert decide(None, now=DUE + 5.0) == Await(DUE + 7.0, "its holder is about to start")
-    assert decide(None, now=BELIEVED - 0.5) == Await(BELIEVED, "its holder is about to start")
+    assert decide(None, now=DUE + 5.0) == RetryLater(DUE + 7.0, "its holder is about to start")
+    assert decide(None, now=BELIEVED - 0.5) == RetryLater(BELIEVED, "its holder is about to start")
 
 
 def test_a_run_that_has_waited_for_a_holder_to_begin_does_not_ask_again_while_it_may_still() -> None:
     again = LockRequest("20261121T120200Z", again=True)
-    assert decide(None, now=DUE + 5.0, asks=again) == Await(BELIEVED, "its holder is about to start")
+    assert decide(None, now=DUE + 5.0, asks=again) == RetryLater(BELIEVED, "its holder is about to start")
 
 
 def test_a_holder_that_stood_in_line_is_about_to_start_so_long_as_its_invocation_may_live() -> None:
     called = run(RunState.QUEUED)
-    assert decide(called, now=DUE + 5.0) == Await(DUE + 7.0, "its holder is about to start")
-    assert decide(called, now=BELIEVED) == TakeOver(LOCK, "its holder never started")
+    assert decide(called, now=DUE + 5.0) == RetryLater(DUE + 7.0, "its holder is about to start")
+    assert decide(called, now=BELIEVED) == StealLock(LOCK, "its holder never started")
 
 
 def test_a_holder_that_never_started_loses_the_lock_when_its_invocation_is_over() -> None:
-    assert decide(None, now=BELIEVED) == TakeOver(LOCK, "its holder never started")
+    assert decide(None, now=BELIEVED) == StealLock(LOCK, "its holder never started")
 
 
 def test_the_lock_is_taken_from_exactly_the_holder_that_was_judged() -> None:
     other = Lock("20261121T120200Z", DUE + 500.0)
     decision = decide(run(RunState.SUCCEEDED), now=DUE + 1.0, lock=other)
-    assert isinstance(decision, TakeOver)
+    assert isinstance(decision, StealLock)
     assert decision.previous == other
 
 
@@ -154,7 +154,7 @@ def line_decide(
 
 
 def test_a_run_that_may_not_overlap_yields() -> None:
-    assert line_decide(Overlap.SKIP, run()) == Yield("overlap", ALIVE)
+    assert line_decide(Overlap.SKIP, run()) == Skip("overlap", ALIVE)
 
 
 @pytest.mark.parametrize("policy", [Overlap.QUEUE, Overlap.NEWEST])
@@ -173,7 +173,7 @@ def test_a_holder_that_was_asked_to_end_is_not_asked_again() -> None:
 
 
 def test_an_older_run_does_not_replace_a_newer_one_but_gives_way() -> None:
-    assert line_decide(Overlap.REPLACE, run(), mine=OLDER) == Yield("replaced", ALIVE)
+    assert line_decide(Overlap.REPLACE, run(), mine=OLDER) == Skip("replaced", ALIVE)
 
 
 def test_a_run_is_not_replaced_by_itself() -> None:
@@ -194,20 +194,20 @@ def test_a_run_that_may_wait_does_so_while_the_holder_is_about_to_start(policy: 
 @pytest.mark.parametrize("policy", WAITING)
 @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED])
 def test_a_holder_that_has_ended_is_not_waited_for(policy: Overlap, state: RunState) -> None:
-    assert line_decide(policy, run(state)) == TakeOver(LINE_LOCK, f"its holder is {state}")
+    assert line_decide(policy, run(state)) == StealLock(LINE_LOCK, f"its holder is {state}")
 
 
 def test_a_holder_that_waits_for_its_callback_keeps_the_lock_until_an_hour_after_its_deadline() -> None:
     last = WAITS_UNTIL + LOST_SECONDS
-    assert line_decide(Overlap.SKIP, waiting_run(), now=last) == Yield("overlap", f"tick-tock.{HOLDER} is WAITING")
+    assert line_decide(Overlap.SKIP, waiting_run(), now=last) == Skip("overlap", f"tick-tock.{HOLDER} is WAITING")
     late = line_decide(Overlap.SKIP, waiting_run(), now=last + 0.001)
-    assert late == TakeOver(LINE_LOCK, "its holder's callback never came")
+    assert late == StealLock(LINE_LOCK, "its holder's callback never came")
 
 
 def test_the_lock_of_a_holder_with_heartbeats_lasts_until_the_next_one_is_due() -> None:
     beating = waiting_run(heartbeat_until=DUE + 100.0)
-    assert isinstance(line_decide(Overlap.SKIP, beating, now=DUE + 100.0 + LOST_SECONDS), Yield)
-    assert isinstance(line_decide(Overlap.SKIP, beating, now=DUE + 100.5 + LOST_SECONDS), TakeOver)
+    assert isinstance(line_decide(Overlap.SKIP, beating, now=DUE + 100.0 + LOST_SECONDS), Skip)
+    assert isinstance(line_decide(Overlap.SKIP, beating, now=DUE + 100.5 + LOST_SECONDS), StealLock)
 
 
 def test_a_waiting_holder_is_believed_in_so_long_as_the_invocation_that_took_the_lock_may_live() -> None:
@@ -222,9 +222,7 @@ def test_a_waiting_holder_is_believed_in_so_long_as_the_invocation_that_took_the
 FIRST, MINE, LAST = LinePosition(DUE - 60, OLDER), LinePosition(DUE, HOLDER), LinePosition(DUE + 60, NEWER)
 
 
-def turn(
-    policy: Overlap, *, first: LinePosition | None = None, last: LinePosition | None = None
-) -> Wait | Yield | None:
+def turn(policy: Overlap, *, first: LinePosition | None = None, last: LinePosition | None = None) -> Wait | Skip | None:
     return decide_turn(job(overlap=policy), MINE, first=first, last=last)
 
 
@@ -250,7 +248,7 @@ def test_of_two_that_are_due_at_once_the_names_decide() -> None:
 
 @pytest.mark.parametrize("policy", [Overlap.NEWEST, Overlap.REPLACE])
 def test_where_only_the_newest_runs_an_older_one_gives_way(policy: Overlap) -> None:
-    assert turn(policy, last=LAST) == Yield("replaced", f"{NEWER} takes its place")
+    assert turn(policy, last=LAST) == Skip("replaced", f"{NEWER} takes its place")
     assert turn(policy, last=FIRST) is None
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Delivery, Gone, JobSnapshot, JobState, RetryPolicy
+from duecourse.domain.jobs.job import Delivery, JobSnapshot, JobState, RetryPolicy, Tombstone
 from duecourse.domain.runs.decision import (
     AttemptContext,
     Decision,
@@ -27,7 +27,7 @@ from tests.support.varied import varied
 
 LEASE = DUE + 120.0
 BELIEVED = LEASE + LEASE_MARGIN_SECONDS
-GONE = Gone(deleted_at=DUE + 5.0)
+GONE = Tombstone(deleted_at=DUE + 5.0)
 EVERY_MINUTE = "* * * * *"
 
 

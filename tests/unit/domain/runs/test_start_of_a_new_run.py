@@ -13,7 +13,6 @@ import pytest
 
 from duecourse.domain.jobs.job import (
     Delivery,
-    Gone,
     Job,
     JobSnapshot,
     JobState,
@@ -21,6 +20,7 @@ from duecourse.domain.jobs.job import (
     MissedMode,
     MissedPolicy,
     RetryPolicy,
+    Tombstone,
 )
 from duecourse.domain.runs.decision import Decision, Drop, Start, StartRequest, Transition
 from duecourse.domain.runs.identity import RunIdentity
@@ -90,18 +90,18 @@ def test_a_retry_whose_record_has_expired_does_not_start_from_the_beginning() ->
 
 
 def test_what_was_due_before_its_job_was_deleted_is_skipped_with_a_record() -> None:
-    decision = decide(Gone(deleted_at=DUE + 0.5), now=DUE + 1)
+    decision = decide(Tombstone(deleted_at=DUE + 0.5), now=DUE + 1)
     assert isinstance(decision, Transition)
     assert (decision.reason, decision.run.state, decision.run.reason) == ("deleted", RunState.SKIPPED, "deleted")
     assert (decision.run.attempt, decision.run.first_started_at, decision.run.expires_at) == (0, None, EXPIRES)
 
 
 def test_what_was_due_at_the_very_instant_of_the_deletion_is_skipped_with_a_record() -> None:
-    assert isinstance(decide(Gone(deleted_at=float(DUE))), Transition)
+    assert isinstance(decide(Tombstone(deleted_at=float(DUE))), Transition)
 
 
 def test_what_was_due_after_its_job_was_deleted_leaves_no_record() -> None:
-    assert decide(Gone(deleted_at=DUE - 0.5)) == Drop("the job is gone")
+    assert decide(Tombstone(deleted_at=DUE - 0.5)) == Drop("the job is gone")
 
 
 def test_what_belongs_to_a_job_that_nobody_knows_leaves_no_record() -> None:
@@ -338,7 +338,7 @@ def asked(**changes: Any) -> StartRequest:
     return start_request(suffix=".mAbCd1234", requested_by="anna", **changes)
 
 
-def manual_decide(event: StartRequest, of: Job | Gone | None, *, now: float = NOW) -> Decision:
+def manual_decide(event: StartRequest, of: Job | Tombstone | None, *, now: float = NOW) -> Decision:
     return decide_start(event, of, None, context(), now=now)
 
 
@@ -375,7 +375,7 @@ def test_a_run_by_hand_belongs_to_its_job_and_to_no_job_recreated_after_it() -> 
 
 def test_a_run_by_hand_does_not_start_when_its_job_is_gone() -> None:
     assert manual_decide(asked(), None) == Drop("the job is gone")
-    decision = manual_decide(asked(), Gone(deleted_at=DUE + 0.5))
+    decision = manual_decide(asked(), Tombstone(deleted_at=DUE + 0.5))
     assert isinstance(decision, Transition)
     assert decision.run.reason == "deleted"
 

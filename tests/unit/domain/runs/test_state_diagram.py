@@ -12,12 +12,12 @@ from pathlib import Path
 from duecourse.domain.jobs.job import (
     Completion,
     Delivery,
-    Gone,
     JobSnapshot,
     JobState,
     MissedMode,
     MissedPolicy,
     RetryPolicy,
+    Tombstone,
 )
 from duecourse.domain.runs.decision import (
     CancelAsked,
@@ -59,7 +59,7 @@ OUTCOMES: tuple[Outcome, ...] = (Returned("done"), Failed("HTTP 503"), Failed("n
 def jobs() -> Iterator[JobSnapshot]:
     """As it was, changed, paused, gone, created anew; of every kind that decides otherwise."""
     yield None
-    yield Gone(DUE + 5.0)
+    yield Tombstone(DUE + 5.0)
     yield job("* * * * *", at=DUE + 20.0)
     plain = job("* * * * *", retry=RetryPolicy(max_attempts=2))
     yield plain

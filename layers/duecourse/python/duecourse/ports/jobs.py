@@ -9,7 +9,7 @@ from typing import Protocol
 from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState, Lane, Reservation
+from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.seats import Seats
@@ -78,7 +78,7 @@ class CreationTerms:
     now: float | None = None
     quota: int | None = None
     key: UsedKey | None = None
-    after: Gone | None = None
+    after: Tombstone | None = None
     record: ChangeRecord | None = None
     seats: Seats | None = None
 
@@ -165,7 +165,7 @@ class JobStore(Protocol):
         created and deleted meanwhile); nothing is written then.
         """
 
-    def gone(self, tenant: str, job_id: str) -> Gone | None:
+    def gone(self, tenant: str, job_id: str) -> Tombstone | None:
         """The last deletion under that id, kept for a day. Strongly consistent."""
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:

@@ -10,7 +10,7 @@ from duecourse.domain.runs.states import Run
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
+class FailureNotification:
     """The notice of a dead run, with the owner (empty: none) and the runbook of its job."""
 
     run: Run
@@ -19,10 +19,10 @@ class Death:
     runbook_url: str | None = None
 
 
-class Notices(Protocol):
+class Notifier(Protocol):
     """Notices for people."""
 
-    def death(self, death: Death) -> None:
+    def death(self, death: FailureNotification) -> None:
         """Publish; raises if it was not accepted."""
 
 

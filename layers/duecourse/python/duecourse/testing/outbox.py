@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from duecourse.ports import Death, OutboundEvent
+from duecourse.ports import FailureNotification, OutboundEvent
 
 
 @dataclass
 class Announced:
     """ports.Notices."""
 
-    deaths: list[Death] = field(default_factory=list)
+    deaths: list[FailureNotification] = field(default_factory=list)
 
-    def death(self, death: Death) -> None:
+    def death(self, death: FailureNotification) -> None:
         """See Notices."""
         self.deaths.append(death)
 

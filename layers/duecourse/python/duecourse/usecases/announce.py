@@ -18,7 +18,7 @@ class Announcements:
     bus: Bus
     clock: Clock
 
-    def tell(self, run: Run, job: Job, report: Report) -> None:
+    def publish(self, run: Run, job: Job, report: Report) -> None:
         """Publish; events that the bus did not accept are counted and logged."""
         wanted = outbound_events_of(run, job)
         if not wanted:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from duecourse.messages import RunMessage
 
 
-def in_words(problem: BaseException) -> str:
+def format_error(problem: BaseException) -> str:
     """An exception for a log line: its type and its text."""
     return f"{type(problem).__name__}: {problem}"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.adapters.aws.remembered import Remembered
+from duecourse.adapters.aws.remembered import TtlCache
 from duecourse.checks import metrics
 from duecourse.checks.alarms import alarms_of
 from duecourse.checks.facts import Alarms, StageFigures
@@ -35,7 +35,7 @@ class CloudWatchMetrics:
         self._client = client
         self._queue_urls = {lane.value: (url, bulk_urls[lane]) for lane, url in queue_urls.items()}
         self._asked = metrics.stage_metrics(stage, (url for urls in self._queue_urls.values() for url in urls))
-        self._known: Remembered[StageFigures] = Remembered(clock, METRICS_FRESH_SECONDS)
+        self._known: TtlCache[StageFigures] = TtlCache(clock, METRICS_FRESH_SECONDS)
 
     def figures(self) -> StageFigures:
         return self._known.get(self._read)
@@ -79,7 +79,7 @@ class CloudWatchAlarms:
     def __init__(self, client: Any, stage: str, clock: Clock) -> None:
         self._client = client
         self._prefix = f"{METRICS_NAMESPACE.format(stage=stage)}/"
-        self._known: Remembered[Alarms] = Remembered(clock, ALARMS_FRESH_SECONDS)
+        self._known: TtlCache[Alarms] = TtlCache(clock, ALARMS_FRESH_SECONDS)
 
     def alarms(self) -> Alarms:
         return self._known.get(self._read)

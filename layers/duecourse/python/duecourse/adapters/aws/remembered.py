@@ -10,7 +10,7 @@ from duecourse.ports import Clock, CloudWatchUnavailableError
 Value = TypeVar("Value")
 
 
-class Remembered(Generic[Value]):
+class TtlCache(Generic[Value]):
     """What CloudWatch answered, or that it did not: for so many seconds nobody asks again."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:

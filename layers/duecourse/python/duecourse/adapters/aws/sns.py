@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from duecourse.domain.instants import to_iso
-from duecourse.ports import Death
+from duecourse.ports import FailureNotification
 
 SUBJECT_CHARACTERS = 99
 """The most that SNS takes: "no line breaks or control characters, and less than 100 characters long" (Amazon SNS API
@@ -20,7 +20,7 @@ def subject(text: str) -> str:
     return line if len(line) <= SUBJECT_CHARACTERS else f"{line[: SUBJECT_CHARACTERS - 3]}..."
 
 
-class SnsNotices:
+class SnsNotifier:
     """Publishes to the topic of deaths. Tenant, job and owner are message attributes too, by which subscriptions can
     filter.
 
@@ -32,7 +32,7 @@ class SnsNotices:
         self._client = client
         self._topic_arn = topic_arn
 
-    def death(self, death: Death) -> None:
+    def death(self, death: FailureNotification) -> None:
         """Publish; raises botocore's error when it was not accepted."""
         run = death.run
         notice = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState
+from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 
@@ -24,7 +24,7 @@ def vacant(by: str | None, now: float) -> dict[str, Any]:
     }
 
 
-def still(gone: Gone) -> dict[str, Any]:
+def still(gone: Tombstone) -> dict[str, Any]:
     """The condition that a deletion is still the last one, or is not remembered any more."""
     return {
         "ConditionExpression": "attribute_not_exists(PK) OR #deleted_at = :deleted_at",

@@ -35,7 +35,7 @@ first of two equal requests they differ, and the second has to be the same as th
 T = TypeVar("T")
 
 
-def judged(value: Any, job_id: str | None, job: Job | None, kind: str, read: Callable[[Any], T]) -> T:
+def validate_draft(value: Any, job_id: str | None, job: Job | None, kind: str, read: Callable[[Any], T]) -> T:
     """What `read` makes of a body without its read-only fields, over the job that stands (None: a new one). The body
     may repeat the id of the path.
 

@@ -17,7 +17,7 @@ from duecourse.api.api import Answer, Api, page_answer, route
 from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
 from duecourse.api.bodies.models import Rules, refuse, unfit
-from duecourse.api.bodies.patch import judged, patched
+from duecourse.api.bodies.patch import patched, validate_draft
 from duecourse.api.bodies.validation import read_job
 from duecourse.api.narrowing import check_tags, listed_tag
 from duecourse.api.problems import FieldFault, Problem, bad_parameter, invalid, pointer, unknown_job
@@ -201,7 +201,7 @@ def created_job(api: Api, request: Request, value: Any, key: str | None, place: 
     if named is not None and (view := api.jobs.repeated(tenant, named)) is not None:
         check_tags(request, view.job.tags)
         return _repeated(view)
-    draft = judged(
+    draft = validate_draft(
         value, None, None, "invalid-job", lambda own: read_job(own, tenant, rules_of_stage(api), api.jobs.check)
     )
     check_tags(request, draft.tags)
@@ -362,7 +362,7 @@ def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | N
     def read(own: Any) -> Draft:
         return read_job(own | {"id": job_id} if isinstance(own, dict) else own, request.tenant, rules, check)
 
-    draft = judged(value, job_id, job, "invalid-job", read)
+    draft = validate_draft(value, job_id, job, "invalid-job", read)
     check_tags(request, draft.tags)
     graph = None if job is None else api.jobs.membership.graph(job)
     if graph is not None:

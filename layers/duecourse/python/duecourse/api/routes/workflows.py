@@ -15,7 +15,7 @@ from duecourse.api.answers import PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.definition_body import JobName, WorkflowBody
 from duecourse.api.bodies.models import UNIQUE, Body, each_once
-from duecourse.api.bodies.patch import judged
+from duecourse.api.bodies.patch import validate_draft
 from duecourse.api.bodies.validation import read_body, read_workflow
 from duecourse.api.bodies.workflow_answer import (
     WorkflowAnswer,
@@ -189,7 +189,7 @@ def _draft(api: Api, tenant: str, workflow_id: str, value: Any, job: Job | None)
         named = {name: each for name, each in own.items() if name != "id"} if isinstance(own, dict) else own
         return read_workflow(named, workflow_id, tenant, rules, check)
 
-    return judged(value, workflow_id, job, "invalid-workflow", read)
+    return validate_draft(value, workflow_id, job, "invalid-workflow", read)
 
 
 def _cost(value: Any) -> int:

@@ -56,7 +56,7 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
     return PauseChange(edited, replace(cursor, lane=edited.lane, precision=edited.precision, missed=edited.missed))
 
 
-def meant(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
+def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
     """The spec as requested at `now`: a rate with neither anchor nor start counts from the anchor of the same rate of
     `job`, or else from the whole second of `now`. Raises ScheduleError for an invalid expression.
     """

@@ -374,12 +374,12 @@ class Job(JobDefinition):
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class Tombstone:
     """A deleted job: when it was deleted (UTC seconds), and its generation then."""
 
     deleted_at: float
     generation: int = 0
 
 
-JobSnapshot = Job | Gone | None
+JobSnapshot = Job | Tombstone | None
 """A job as a worker finds it: existing, recently deleted, or unknown."""

@@ -237,7 +237,9 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """This message's own attempt may still be alive: decide again at `until` (UTC seconds)."""
+    """Decide again at `until` (UTC seconds): this message's own attempt may still be alive, or the run that has the
+    lock has no record yet.
+    """
 
     until: float
     reason: str

@@ -13,7 +13,7 @@ from enum import StrEnum
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState
+from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
@@ -290,7 +290,7 @@ def _judge(
     match job:
         case None:
             return Explanation(Verdict.DELETED, "The job is gone, and no record says that it ran then.")
-        case Gone(deleted_at):
+        case Tombstone(deleted_at):
             when = to_iso(int(deleted_at))
             known = "before that" if at > deleted_at else "and no record says that it ran then"
             return Explanation(Verdict.DELETED, f"The job was deleted at {when}, {known}.", {"deleted_at": when})

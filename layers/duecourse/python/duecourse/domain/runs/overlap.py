@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job, Overlap
+from duecourse.domain.runs.decision import RetryLater
 from duecourse.domain.runs.records import MEMBERS_FAILED
 from duecourse.domain.runs.states import (
     Dead,
@@ -61,19 +62,11 @@ class LinePosition:
 
 
 @dataclass(frozen=True, slots=True)
-class Yield:
+class Skip:
     """This run is skipped, with `reason` in its record."""
 
     reason: str
     because: str
-
-
-@dataclass(frozen=True, slots=True)
-class Await:
-    """The holder has the lock but no record yet: it starts or dies before `until`; request the lock again then."""
-
-    until: float
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +78,14 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class TakeOver:
+class StealLock:
     """The holder is final or lost: take the lock over from exactly that holder."""
 
     previous: Lock
     reason: str
 
 
-LockDecision = Yield | Await | Wait | TakeOver
+LockDecision = Skip | RetryLater | Wait | StealLock
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,31 +108,31 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
     if starting and not begun:
         return _about_to_start(lock, asks, now)
     if isinstance(holder, Queued | None):
-        return TakeOver(lock, "its holder never started")
+        return StealLock(lock, "its holder never started")
     if isinstance(holder, Final):
-        return TakeOver(lock, f"its holder is {holder.state}")
+        return StealLock(lock, f"its holder is {holder.state}")
     if lost := _lost(holder, starting, now):
-        return TakeOver(lock, lost)
+        return StealLock(lock, lost)
     alive = f"{holder.name} is {holder.state}"
     if not asks.fresh:
         return Wait(alive)  # it has begun: it is neither skipped nor replaced any more
     rule = asks.policy.rule
     if not rule.waits:
-        return Yield("overlap", alive)
+        return Skip("overlap", alive)
     if rule.preempts and asks.mine < lock.holder:
-        return Yield("replaced", alive)
+        return Skip("replaced", alive)
     return Wait(alive, holder if rule.preempts and cancel_requested(holder) is None else None)
 
 
 def decide_turn(
     job: Job, mine: LinePosition, *, first: LinePosition | None, last: LinePosition | None
-) -> Wait | Yield | None:
+) -> Wait | Skip | None:
     """Whether a run that has made no attempt yet must let a run in line go first; `first` and `last` are the ends of
     the line. None if it is its turn.
     """
     rule = job.overlap.rule
     if rule.only_newest:
-        return Yield("replaced", f"{last.local} takes its place") if last is not None and last > mine else None
+        return Skip("replaced", f"{last.local} takes its place") if last is not None and last > mine else None
     return Wait(f"{first.local} waits for longer") if rule.waits and first is not None and first < mine else None
 
 
@@ -187,13 +180,13 @@ def needs_lock(job: Job) -> bool:
     return job.overlap.rule.alone and job.recurring
 
 
-def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | Await:
+def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | RetryLater:
     """A run that may wait does so in line; one that may not waits for the holder's record, twice at most."""
     reason = "its holder is about to start"
     if asks.policy.rule.waits or not asks.fresh:
         return Wait(reason)
     believed_until = lock.until + LEASE_MARGIN_SECONDS
-    return Await(believed_until if asks.again else min(believed_until, now + AWAIT_SECONDS), reason)
+    return RetryLater(believed_until if asks.again else min(believed_until, now + AWAIT_SECONDS), reason)
 
 
 def _lost(holder: Run, starting: bool, now: float) -> str | None:

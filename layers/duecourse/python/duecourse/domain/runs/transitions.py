@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Delivery, Gone, Job, JobSnapshot, JobState, MissedMode
+from duecourse.domain.jobs.job import Delivery, Job, JobSnapshot, JobState, MissedMode, Tombstone
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,
@@ -119,7 +119,7 @@ def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
     return Hold(now + rest, "its job is paused")
 
 
-def without_job(request: StartRequest, job: Gone | None, context: AttemptContext) -> Decision:
+def without_job(request: StartRequest, job: Tombstone | None, context: AttemptContext) -> Decision:
     """The decision for a run without a record whose job is deleted."""
     if job is not None and request.due <= job.deleted_at:
         return not_run(request, job, context, "deleted")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import pairwise
 
-from duecourse.domain.jobs.job import Completion, Gone, Job, JobSnapshot, JobState, Lane
+from duecourse.domain.jobs.job import Completion, Job, JobSnapshot, JobState, Lane, Tombstone
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.limits import WORKER_SECONDS
@@ -62,7 +62,7 @@ def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
     match snapshot:
         case None:
             return True
-        case Gone(deleted_at=at):
+        case Tombstone(deleted_at=at):
             return at < gone_at
         case Job(state=JobState.COMPLETED):
             return True  # its last run has ended, and runs on request then have no seat

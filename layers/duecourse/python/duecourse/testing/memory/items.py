@@ -10,7 +10,7 @@ from threading import RLock
 
 from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
 from duecourse.domain.jobs.document import ChangeRecord
-from duecourse.domain.jobs.job import Gone, Job, Lane, Reservation
+from duecourse.domain.jobs.job import Job, Lane, Reservation, Tombstone
 from duecourse.domain.runs.overlap import LinePosition, Lock
 from duecourse.domain.runs.states import UNSUCCESSFUL, Run
 from duecourse.domain.tenants.rate import Bucket
@@ -91,7 +91,7 @@ class Items:
     cursors: dict[JobKey, Cursor] = field(default_factory=dict)
     timers: dict[EntryKey, Timer] = field(default_factory=dict)
     index: DueIndex = field(default_factory=DueIndex)
-    gone: dict[JobKey, Gone] = field(default_factory=dict)
+    gone: dict[JobKey, Tombstone] = field(default_factory=dict)
     reserved_ids: dict[JobKey, Reservation] = field(default_factory=dict)
     used_keys: dict[tuple[str, str], UsedKey] = field(default_factory=dict)
     seats: dict[tuple[str, Lane], Seats] = field(default_factory=dict)

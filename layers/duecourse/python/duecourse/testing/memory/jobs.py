@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState, Lane, Reservation
+from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
@@ -66,7 +66,7 @@ class MemoryJobStore:
             self._written(seats, terms.record)
             return True
 
-    def gone(self, tenant: str, job_id: str) -> Gone | None:
+    def gone(self, tenant: str, job_id: str) -> Tombstone | None:
         return self._items.gone.get((tenant, job_id))
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
@@ -119,7 +119,7 @@ class MemoryJobStore:
             del items.jobs[where]
             items.cursors.pop(where, None)
             items.index.put((*where, CURSOR), None, None)
-            items.gone[where] = Gone(deleted_at, job.generation)
+            items.gone[where] = Tombstone(deleted_at, job.generation)
             self._written(None, record)
             return True
 

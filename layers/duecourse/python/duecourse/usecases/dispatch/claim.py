@@ -22,7 +22,7 @@ from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.ports import BrokenCursor, Claim, Clock, JobStore, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_over
-from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.unreadable import UNREADABLE
 
 MAX_RECORDS = 50
@@ -101,7 +101,7 @@ class GroupSize:
 
     cursors: int = MIN_GROUP
 
-    def went(self, *, well: bool) -> None:
+    def record_outcome(self, *, well: bool) -> None:
         """Adjust the size after a group."""
         self.cursors = min(2 * self.cursors, MAX_GROUP) if well else max(self.cursors // 2, MIN_GROUP)
 
@@ -196,7 +196,7 @@ class Planning:
             known = self.runs.between(cursor.tenant, cursor.job_id, first - 1, last, strongly=True)
         except Exception as problem:  # noqa: BLE001 - no error of the store may stop its shard or quarantine the cursor
             self.failed.append(self.clock.now() - began)
-            self._defer(cursor, made, in_words(problem))
+            self._defer(cursor, made, format_error(problem))
             return None
         return frozenset(record.occurrence for record in known if not record.caught_up)
 
@@ -263,4 +263,4 @@ class Claiming:
             return
         job = self.jobs.get(record.tenant, record.job_id)
         if job is not None and job.events and set(job.events) & {EventKind.ALL, EventKind.LATE}:
-            self.announcements.tell(record, job, report)
+            self.announcements.publish(record, job, report)

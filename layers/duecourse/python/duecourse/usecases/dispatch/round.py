@@ -30,7 +30,7 @@ from duecourse.ports import (
 )
 from duecourse.usecases.dispatch.claim import MIN_GROUP, Claiming, GroupSize, Planned, Planning, Rejected
 from duecourse.usecases.dispatch.enqueue import ALIGNED_SECONDS, OUT_OF_TIME, outgoing, send_due_timers
-from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
 
 
@@ -140,7 +140,9 @@ class SendAndClaim:
         except Exception as problem:  # noqa: BLE001 - no error of one claim may stop the others
             whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
             report.counts["ClaimsDeferred"] += 1
-            report.add("claim_deferred", alarming=True, reason=planned.plan.reason, error=in_words(problem), **whose)
+            report.add(
+                "claim_deferred", alarming=True, reason=planned.plan.reason, error=format_error(problem), **whose
+            )
             return planned, None, report
 
 
@@ -256,7 +258,7 @@ class _Round:
             self.report.add("round_stopped", alarming=True, reason=str(stop))
         except Exception as problem:  # noqa: BLE001 - after any error the work so far is valid and reported
             self.report.counts["RoundsFailed"] += 1
-            error = in_words(problem)
+            error = format_error(problem)
             self.report.add("round_failed", alarming=True, error=error, exception=format_exc(limit=-TRACE_FRAMES))
         self._quarantine_refused()
         counts = {metric: count for metric, count in self.report.counts.items() if count}
@@ -331,7 +333,7 @@ class _Round:
             self._check_time()
             self.groups += 1
             done = self.send_and_claim(group, self.retry, self.report, aligned=self.groups <= ALIGNED_GROUPS)
-            self.size.went(well=done.well)
+            self.size.record_outcome(well=done.well)
             refused = done.refused[: MAX_REFUSED - len(self.refused)]
             self.refused += [Rejected(planned.cursor, f"its claim is refused: {error}") for planned, error in refused]
             if done.failed is not None:

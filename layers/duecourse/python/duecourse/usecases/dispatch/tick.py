@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.ports import Clock, CursorStore, ShardQueue, TickMark
-from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.report import Report, format_error
 
 GOLDEN = 0.618033988749895
 
@@ -49,4 +49,4 @@ class Tick:
         try:
             self.mark.mark(now)
         except Exception as problem:  # noqa: BLE001 (rounds have begun; only the mark is missing until the next tick)
-            report.add("tick_not_marked", alarming=True, error=in_words(problem))
+            report.add("tick_not_marked", alarming=True, error=format_error(problem))

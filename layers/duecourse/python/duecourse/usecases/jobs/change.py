@@ -10,8 +10,8 @@ from typing import Any
 from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
 from duecourse.domain.jobs.document import ChangeAction, changed, created, deleted
-from duecourse.domain.jobs.edit import check_to_come, edit, meant
-from duecourse.domain.jobs.job import Gone, Job, JobDefinition, JobState, Lane, Reservation
+from duecourse.domain.jobs.edit import check_to_come, edit, resolve_anchor
+from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.jobs.plan import Plan, plan
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
@@ -44,7 +44,7 @@ from duecourse.usecases.jobs.job_errors import (
 from duecourse.usecases.jobs.membership import Membership
 from duecourse.usecases.jobs.reservations import RESERVED_WAIT_SECONDS, unreserved
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, JobView, JobViewPage, at_once_until, view_of
-from duecourse.usecases.report import in_words
+from duecourse.usecases.report import format_error
 from duecourse.usecases.tenants import Seating
 
 _SLUG_CHARACTERS = 40
@@ -60,7 +60,7 @@ class Draft(JobDefinition):
     tenant: str
     id: str | None = None
 
-    def new(self, job_id: str, now: float, after: Gone | None = None) -> Job:
+    def new(self, job_id: str, now: float, after: Tombstone | None = None) -> Job:
         """The new job at `now` (UTC seconds), without a seat. Its generation is after that of the deleted job, whatever
         the clocks say. Raises ScheduleError for an invalid schedule.
         """
@@ -73,12 +73,12 @@ class Draft(JobDefinition):
             created_generation=generation,
             revision=1,
             seated=False,
-            **self._asked() | {"id": job_id, "schedule": meant(self.schedule, None, now)},
+            **self._asked() | {"id": job_id, "schedule": resolve_anchor(self.schedule, None, now)},
         )
 
     def over(self, job: Job, now: float) -> Job:
         """`job` with this definition at `now`; all other fields stay. Raises as `new`."""
-        return replace(job, **self._asked() | {"id": job.id, "schedule": meant(self.schedule, job, now)})
+        return replace(job, **self._asked() | {"id": job.id, "schedule": resolve_anchor(self.schedule, job, now)})
 
     def _asked(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(Draft)}
@@ -288,7 +288,7 @@ class Jobs:
         try:
             sent = sum(self.lanes.send(messages))
         except Exception as problem:  # noqa: BLE001 (the job is written; the next tick repeats a failed send)
-            return Created(view, 0, len(messages), in_words(problem))
+            return Created(view, 0, len(messages), format_error(problem))
         return Created(view, sent, len(messages) - sent)
 
     def _views(self, found: Sequence[tuple[Job, Cursor | None]]) -> tuple[JobView, ...]:
@@ -301,7 +301,7 @@ def anchored(spec: ScheduleSpec, now: float) -> ScheduleSpec:
 
     Raises ScheduleError for an expression that is not understood.
     """
-    return meant(spec, None, now)
+    return resolve_anchor(spec, None, now)
 
 
 def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int | None:
@@ -354,7 +354,7 @@ class EditJobs:
 
         def check(spec: ScheduleSpec, exclude: tuple[str, ...]) -> None:
             now = self.clock.now()
-            wanted = meant(spec, job, now)
+            wanted = resolve_anchor(spec, job, now)
             occurrences_of("", "", wanted, exclude=exclude)
             excluded = tuple(canonical_exclusion(entry) for entry in exclude)
             if job is None or (wanted, excluded) != (job.schedule, job.exclude):

@@ -8,7 +8,7 @@ from typing import Any
 
 from duecourse.domain.maintenance.archive import UNREADABLE, RunChange, Sheet, sheets
 from duecourse.ports.archive import Archive, RunChanges
-from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.report import Report, format_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ArchiveRuns:
                 self.archive.put(sheet)
             except Exception as problem:  # noqa: BLE001 - after any error of the store the other days are still tried
                 report.counts["ArchivesFailed"] += 1
-                error = in_words(problem)
+                error = format_error(problem)
                 report.add("archive_failed", alarming=True, key=sheet.key, rows=len(sheet.rows), error=error)
             else:
                 _written(sheet, report)

@@ -48,7 +48,7 @@ from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import AuditStore, Clock, Depths, Executor, Finding, InlineExecutor, JobStore, RunStore, Undecided
 from duecourse.usecases.jobs.view import since_when
 from duecourse.usecases.maintenance.scan import scan
-from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.runs.skip_next import SKIPPED
 from duecourse.usecases.unreadable import UNREADABLE
 from duecourse.usecases.workflows.view import WorkflowRuns
@@ -244,7 +244,7 @@ class CompareWindow:
         except (ScheduleError, ExclusionError):
             return ComparedJob(job)  # it does not fire: its cursor is quarantined
         except UNREADABLE as problem:
-            return ComparedJob(job, error=in_words(problem))
+            return ComparedJob(job, error=format_error(problem))
         return replace(found, doubled=tuple(few(found.doubled)))
 
     def _piece(self, found: ComparedJob, occurrences: Occurrences, low: int, high: int) -> ComparedJob:
@@ -372,7 +372,7 @@ class Audit:
             invocation.run()
         except Exception as problem:  # noqa: BLE001 - after any error the next invocation tries again
             invocation.report.counts["AuditsFailed"] += 1
-            invocation.report.add("audit_failed", alarming=True, error=in_words(problem))
+            invocation.report.add("audit_failed", alarming=True, error=format_error(problem))
         return invocation.report
 
 
@@ -530,7 +530,7 @@ class _Invocation:
         try:
             yield
         except UNREADABLE as problem:
-            self._failed(tenant, job_id, in_words(problem))
+            self._failed(tenant, job_id, format_error(problem))
 
     def _failed(self, tenant: str, job_id: str, error: str) -> None:
         self.report.counts["AuditsFailed"] += 1

@@ -8,7 +8,7 @@ from duecourse.domain.jobs.document import deleted
 from duecourse.domain.maintenance.index import CompletedJob, is_worn_out
 from duecourse.ports import Clock, IndexPage, JobStore, RunStore
 from duecourse.usecases.jobs.reservations import is_reserved
-from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.report import Report, format_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class CleanUp:
                     report.add("job_cleaned_up", tenant=each.tenant, job_id=each.job_id)
             except Exception as problem:  # noqa: BLE001 - an error of one job must not stop the others
                 report.counts["CleanUpsFailed"] += 1
-                error = in_words(problem)
+                error = format_error(problem)
                 report.add("clean_up_failed", alarming=True, tenant=each.tenant, job_id=each.job_id, error=error)
 
     def _remove(self, found: CompletedJob) -> bool:

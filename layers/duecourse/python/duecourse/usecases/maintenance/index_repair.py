@@ -31,7 +31,7 @@ from duecourse.ports import Clock, IndexPage, JobStore, Lines, RepairStore, RunS
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
 from duecourse.usecases.dispatch.round import FIRST_LOOK_BACK_SECONDS
 from duecourse.usecases.maintenance.scan import scan
-from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.unreadable import UNREADABLE
 from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
 
@@ -99,7 +99,7 @@ class _Mend:
             if self.entry.slot is not None:  # dispatch will read it, and quarantine it with the error
                 self._found("CursorsNotUnderstood", "cursor_not_understood", alarming=True, error=str(problem))
             else:
-                self._found("PatrolsFailed", "entry_not_patrolled", alarming=True, error=in_words(problem))
+                self._found("PatrolsFailed", "entry_not_patrolled", alarming=True, error=format_error(problem))
 
     def _release_or_count(self) -> None:
         """Put a quarantined cursor back that can be planned now: its error was not the cursor's, or is gone."""
@@ -226,7 +226,7 @@ class IndexRepair:
                 self._scan(position, deadline, report)
         except Exception as problem:  # noqa: BLE001 - after any error the next invocation tries again
             report.counts["PatrolsFailed"] += 1
-            report.add("patrol_failed", alarming=True, error=in_words(problem))
+            report.add("patrol_failed", alarming=True, error=format_error(problem))
         if report.counts["JobsCleanedUp"]:
             report.add("cleaned_up", removed=report.counts["JobsCleanedUp"])
         return report

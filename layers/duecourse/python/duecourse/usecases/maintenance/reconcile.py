@@ -35,7 +35,7 @@ from duecourse.ports import (
     Randomness,
     RunStore,
 )
-from duecourse.usecases.report import Report, about, in_words
+from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.attempt import TransitionWriter
 from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.requeue import STARTS
@@ -110,7 +110,7 @@ class ReconcileDeadLetters:
             return self.queue.receive(), report
         except Exception as problem:  # noqa: BLE001 - after any error the next call tries again
             report.counts["SweepsFailed"] += 1
-            report.add("dead_letter_failed", alarming=True, error=in_words(problem))
+            report.add("dead_letter_failed", alarming=True, error=format_error(problem))
             return [], report
 
     def _look(self, found: DeadMessage) -> tuple[bool, Report]:
@@ -130,7 +130,7 @@ class ReconcileDeadLetters:
                 report.counts["DeadLettersRemoved"] += 1
         except Exception as problem:  # noqa: BLE001 - an error of one message must not stop the others
             report.counts["SweepsFailed"] += 1
-            report.add("dead_letter_failed", alarming=True, error=in_words(problem))
+            report.add("dead_letter_failed", alarming=True, error=format_error(problem))
             return False, report
         return gone, report
 

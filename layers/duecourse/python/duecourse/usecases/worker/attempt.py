@@ -32,7 +32,7 @@ from duecourse.domain.runs.decision import (
     Withdraw,
 )
 from duecourse.domain.runs.lifecycle import as_member, decide
-from duecourse.domain.runs.overlap import Await, Wait, Yield, latest, needs_lock
+from duecourse.domain.runs.overlap import Skip, Wait, latest, needs_lock
 from duecourse.domain.runs.records import may_run_again, own_job, queued, refused
 from duecourse.domain.runs.rendering import with_its_key
 from duecourse.domain.runs.states import (
@@ -57,7 +57,7 @@ from duecourse.messages import MessageError, MessageKind, RunMessage, message_ab
 from duecourse.ports import Clock, Conflict, JobStore, Lines, Randomness, Results, RunStore
 from duecourse.usecases.dispatch.enqueue import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
-from duecourse.usecases.report import Report, about, in_words
+from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, Calls
 from duecourse.usecases.worker.coverage import Coverage
 from duecourse.usecases.worker.effects import SideEffects
@@ -169,7 +169,7 @@ class LaneWorker:
                 alarming=True,
                 message_id=received.message_id,
                 receive_count=received.receive_count,
-                error=in_words(problem),
+                error=format_error(problem),
             )
             return self.requeue.requeue(item), report
 
@@ -381,12 +381,12 @@ class Starter:
                 return decision
             case Conflict() as past:
                 return past
-            case Await(until, reason):
+            case RetryLater(until, reason):
                 waits = replace(item, message=replace(message, waited=True))
                 return self.requeue.defer(waits, decision.previous, until, reason)
             case Wait() as wait:
                 return self._wait(item, wait, decision, job)
-            case Yield(reason, because):
+            case Skip(reason, because):
                 return self.transitions.write(item, refused(decision, reason, because), job)
 
     def _begin(self, item: WorkItem, decision: Start, job: Job) -> Disposition | Conflict:
@@ -542,7 +542,7 @@ class TransitionWriter:
             self.results.put(key, document)
         except Exception as problem:  # noqa: BLE001 - after any error of the store the run has still succeeded
             report.counts["ResultsLost"] += 1
-            error = in_words(problem)
+            error = format_error(problem)
             report.add("result_lost", alarming=True, tenant=run.tenant, run_id=str(run.name), error=error)
             beginning = document.decode()[:EXCERPT_CHARACTERS]
             return replace(run, result={"body": beginning, "truncated": True}, result_bytes=len(document))
@@ -570,7 +570,7 @@ class TransitionWriter:
 
 
 def _not_written(report: Report, problem: Exception) -> None:
-    report.add("finish_put_off", error=in_words(problem))
+    report.add("finish_put_off", error=format_error(problem))
 
 
 def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:

@@ -12,7 +12,7 @@ from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Caller, Clock, Randomness
-from duecourse.usecases.report import in_words
+from duecourse.usecases.report import format_error
 from duecourse.usecases.unreadable import UNREADABLE
 from duecourse.usecases.worker.work_item import WorkItem
 from duecourse.usecases.workflows.workflows import Payloads, Prepared, Workflows
@@ -76,7 +76,7 @@ class Calls:
                 return _broken(item, problem)
 
         def put_off(problem: Exception) -> None:
-            item.report.add("begin_put_off", error=in_words(problem))
+            item.report.add("begin_put_off", error=format_error(problem))
 
         retry = WriteRetry(self.clock, self.randomness, item.context.lease_until - BEGIN_MARGIN_SECONDS)
         return retry.until_deadline(begin, put_off)

@@ -25,11 +25,11 @@ from duecourse.domain.runs.states import (
     deaths_in_a_row,
 )
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
+from duecourse.ports import Clock, FailureNotification, JobStore, Notifier, Randomness, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.forwarder import Forwarder
-from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.worker.overlap import Line, Overlaps
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
 from duecourse.usecases.workflows.workflows import Workflows
@@ -100,7 +100,7 @@ class SideEffects:
 
     jobs: JobStore
     runs: RunStore
-    notices: Notices
+    notices: Notifier
     announcements: Announcements
     failing: FailingJobs
     clock: Clock
@@ -181,7 +181,7 @@ class SideEffects:
             return
         if not run.is_member:  # whose death its workflow's run makes known, with all others
             told = (job.owner, job.runbook_url) if isinstance(job, Job) else ()
-            self.notices.death(Death(run, run.finished_at, *told))
+            self.notices.death(FailureNotification(run, run.finished_at, *told))
         self._publish(item, run, job)
         self.runs.write(replace(run, notified=True), run)
         item.report.counts["DeathsAnnounced"] += 1
@@ -196,7 +196,7 @@ class SideEffects:
         try:
             self.failing.consider(job, report)
         except Exception as problem:  # noqa: BLE001 - after any error the run is dead and announced
-            error = in_words(problem)
+            error = format_error(problem)
             report.counts["PausesFailed"] += 1
             report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=error)
 
@@ -205,4 +205,4 @@ class SideEffects:
         tick sends too).
         """
         if isinstance(job, Job) and run.message_id == item.received.message_id:
-            self.announcements.tell(run, job, item.report)
+            self.announcements.publish(run, job, item.report)

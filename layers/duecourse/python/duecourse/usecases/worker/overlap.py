@@ -18,15 +18,14 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, Lane
-from duecourse.domain.runs.decision import Start
+from duecourse.domain.runs.decision import RetryLater, Start
 from duecourse.domain.runs.overlap import (
-    Await,
     LinePosition,
     Lock,
     LockRequest,
-    TakeOver,
+    Skip,
+    StealLock,
     Wait,
-    Yield,
     called_until,
     decide_lock,
     decide_turn,
@@ -41,7 +40,7 @@ from duecourse.domain.tenants.seats import calls_are_over
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Conflict, Lines, Randomness, RunStore, Watch
 from duecourse.usecases.forwarder import Forwarder
-from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.report import Report, format_error
 
 MAX_TAKE_OVERS = 4
 
@@ -53,7 +52,7 @@ class Held:
     called_until: float | None = None
 
 
-LockResult = Held | Yield | Await | Wait | Conflict
+LockResult = Held | Skip | RetryLater | Wait | Conflict
 """The result of a request for the lock. A Conflict means that the record of the run is already past this start."""
 
 
@@ -139,7 +138,7 @@ class Overlaps:
                 previous, wanted = held, self._after(wanted, holder, held)
                 continue
             match decide_lock(held, holder, asks, now=now):
-                case TakeOver(previous_lock):
+                case StealLock(previous_lock):
                     previous, wanted = previous_lock, self._after(wanted, holder, held)
                 case decision:
                     return decision
@@ -213,7 +212,7 @@ class Line:
             if not locked:
                 self.call_next(run, report)
         except Exception as problem:  # noqa: BLE001 - after any error the call of the run must follow
-            report.add("line_not_left", alarming=True, error=in_words(problem))
+            report.add("line_not_left", alarming=True, error=format_error(problem))
 
     def received(self, message: RunMessage) -> bool:
         """Whether the message is the line's call, which is removed. A copy replaces the message that it names."""

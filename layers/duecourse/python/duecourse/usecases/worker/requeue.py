@@ -13,7 +13,7 @@ from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Randomness, RunStore
 from duecourse.usecases.forwarder import Forwarder
-from duecourse.usecases.report import in_words
+from duecourse.usecases.report import format_error
 from duecourse.usecases.worker.work_item import Disposition, WorkerRules, WorkItem
 
 MIN_REST_SECONDS = 60
@@ -83,7 +83,7 @@ class Requeue:
             run = self.record(message)
         except Exception as problem:  # noqa: BLE001 - this read may be what failed before
             report.counts["RescueReadsFailed"] += 1
-            report.add("rescue_read_failed", alarming=True, error=in_words(problem))
+            report.add("rescue_read_failed", alarming=True, error=format_error(problem))
             if message.kind in STARTS:
                 # An earlier delivery may have stored the start, although its answer was an error. Until the lease of
                 # that delivery ends, which is before this invocation's end, a copy is dropped. (A longer delay than the

@@ -34,7 +34,7 @@ from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, con
 from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Reservation
+from duecourse.domain.jobs.job import Job, JobSnapshot, Reservation, Tombstone
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
@@ -169,11 +169,11 @@ class DynamoJobStore:
             return job
         return self.gone(tenant, job_id)
 
-    def gone(self, tenant: str, job_id: str) -> Gone | None:
+    def gone(self, tenant: str, job_id: str) -> Tombstone | None:
         gone = self._get(job_key(tenant, job_id, GONE))
         if gone is None:
             return None
-        return Gone(float(gone["deleted_at"]["N"]), values.optional_integer(gone, "generation") or 0)
+        return Tombstone(float(gone["deleted_at"]["N"]), values.optional_integer(gone, "generation") or 0)
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         item = self._get(job_key(tenant, job_id, CURSOR))
@@ -226,7 +226,7 @@ class DynamoJobStore:
             self._count.put(job.tenant, part_of(job)),
         ]
         return self._writing.written(
-            job, writes, lambda standing: standing == Gone(deleted_at, job.generation), counted=True
+            job, writes, lambda standing: standing == Tombstone(deleted_at, job.generation), counted=True
         )
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:

@@ -24,7 +24,7 @@ from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.jobs.job_pages import readable
 from duecourse.adapters.dynamodb.keys import GONE, JOB, LIMITS, Item, job_key, owner_of, tenant_key
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, transact
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Lane
+from duecourse.domain.jobs.job import Job, JobSnapshot, Lane, Tombstone
 from duecourse.domain.tenants.rate import NANOSECONDS, Add, Bucket, BucketChange, Restart
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import BucketConflict, Clock
@@ -211,7 +211,7 @@ class DynamoSeats:
         for item in sorted(items, key=lambda item: item["SK"]["S"]):  # GONE, then JOB: that one was created since
             job_id = owner_of(item["PK"]["S"])[1]
             if item["SK"]["S"] == GONE:
-                found[job_id] = Gone(float(item["deleted_at"]["N"]))
+                found[job_id] = Tombstone(float(item["deleted_at"]["N"]))
             elif (job := readable(job_item.from_item, item)) is not None:
                 found[job_id] = job
             elif "job_id" in item:  # without one it reserves the id
