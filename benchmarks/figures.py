@@ -136,7 +136,7 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "idle.key": lambda r: plain(_idle("customer_key", "customer_key_requests")(r)),
     "idle.key_requests": lambda r: usd(_month(r)["customer_key_requests"]),
     "idle.shard_queue": lambda r: plain(_idle("shard_queue_messages", "shard_queue_empty_polls")(r)),
-    "idle.functions": lambda r: plain(_idle("dispatch_lambda", "tick", "sweep", "patrol_and_audit")(r)),
+    "idle.functions": lambda r: plain(_idle("dispatch_lambda", "tick", "reconcile", "repair_and_audit")(r)),
     "idle.logs": lambda r: plain(_month(r)["logs"]),
     "idle.reads": lambda r: plain(_idle("dispatch_reads", "watermark_writes")(r)),
     "idle.metrics": lambda r: plain(_month(r)["metrics"]),

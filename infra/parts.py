@@ -46,7 +46,7 @@ class SharedResources:
             "HORIZON_SECONDS": str(config.horizon_seconds),
             "RUN_RETENTION_DAYS": str(config.run_retention_days),
             "COMPLETED_JOB_RETENTION_DAYS": str(config.completed_job_retention_days),
-            "PATROL_HOURS": str(config.patrol_hours),
+            "REPAIR_HOURS": str(config.repair_hours),
             "AUDIT_SEGMENTS": str(config.audit_segments),
             "MAX_RECEIVE_COUNT": str(config.max_receive_count),
             "PRIVATE_TARGETS": config.private_targets,

@@ -10,7 +10,7 @@ from infra.functions.dispatch import DispatchFunction
 from infra.functions.execute import Execute
 from infra.functions.live_alias import Release
 from infra.functions.python_function import PythonRuntime
-from infra.functions.scheduled import audit, patrol, sweep, tick
+from infra.functions.scheduled import audit, reconcile, repair, tick
 from infra.observability import Observability
 from infra.parts import Monitored, SharedResources
 from infra.queues.event_bus import EventBus
@@ -73,8 +73,8 @@ class DuecourseStack(Stack):
             "Tick": tick(self, parts),
             "Dispatch": DispatchFunction(self, "Dispatch", parts, release).function,
             **{f"Execute{name.capitalize()}": worker for name, worker in execute.functions.items()},
-            "Sweep": sweep(self, parts),
-            "Patrol": patrol(self, parts),
+            "Reconcile": reconcile(self, parts),
+            "Repair": repair(self, parts),
             "Audit": audit(self, parts),
             "Archive": archive.function,
             "Api": api.function,

@@ -1,8 +1,8 @@
 """An idle month: what a stage costs in which no job is due and nobody calls. Pure.
 
-All of it is counted: the clock, the rounds that find nothing, the shard queue, the polls of the lanes, sweep, patrol
-and audit, the logs of all of these, a little data, alarms, metrics and the customer key. What comes on top where
-something is switched on, or somebody calls, is in benchmarks/cost/apart.py.
+All of it is counted: the clock, the rounds that find nothing, the shard queue, the polls of the lanes, the
+reconciler, index repair and audit, the logs of all of these, a little data, alarms, metrics and the customer key.
+What comes on top where something is switched on, or somebody calls, is in benchmarks/cost/apart.py.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ POLL_SECONDS = 20
 
 CARETAKER_STARTS = 2_880
 CARETAKER_READS = 3
-"""Starts of index repair in a month, and as many of the audit: one each quarter of an hour (infra/patrol.py,
+"""Starts of index repair in a month, and as many of the audit: one each quarter of an hour (infra/repair.py,
 infra/audit.py). The strong reads of a start of each: one, and two.
 """
 
@@ -57,7 +57,7 @@ SEND_BATCH = 10
 """Messages of one SendMessageBatch."""
 
 STRUCTURED_LOG_BYTES = 500
-"""A line of the tick or the sweep, and the tick's metrics as much again: about a round's."""
+"""A line of the tick or the reconcile, and the tick's metrics as much again: about a round's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Idle:
 
     shards: int
     lanes: int
-    sweep_minutes: int
+    reconcile_minutes: int
     round: IdleRound
     pollers: int = POLLERS
     stored_gb: float = 0.1
@@ -103,7 +103,7 @@ class Idle:
     provisioned_pollers: int = 0
     bulk_queues: int = 0
     audit_segments: int = 1
-    patrol_hours: int = 24
+    repair_hours: int = 24
     trace_clock: bool = False
     open_requests_per_second: int = 0
     alarm_metrics: int = 0
@@ -117,7 +117,7 @@ class Idle:
     def items(self, assume: Assumptions) -> dict[str, float]:
         """USD a month, item by item, with their total."""
         rounds = self.shards * MINUTES_OF_MONTH
-        sweeps = MINUTES_OF_MONTH / self.sweep_minutes
+        reconciliations = MINUTES_OF_MONTH / self.reconcile_minutes
         sends = -(-self.shards // SEND_BATCH) * MINUTES_OF_MONTH
         advances = self.shards * HOURS_OF_MONTH  # of the watermarks, once an hour each
         return totalled(
@@ -130,9 +130,9 @@ class Idle:
                 "dispatch_reads": usd("rru", rounds * self.round.read_units),
                 "watermark_writes": usd("wru", advances),
                 "tick": self._tick(assume),
-                "sweep": lambda_usd(sweeps, 1.05, assume.tick_mb) + usd("sqs_standard", sweeps),
-                "patrol_and_audit": self._caretakers(assume),
-                "schedule_rules": usd("rule_schedule", MINUTES_OF_MONTH + sweeps + 2 * CARETAKER_STARTS),
+                "reconcile": lambda_usd(reconciliations, 1.05, assume.tick_mb) + usd("sqs_standard", reconciliations),
+                "repair_and_audit": self._caretakers(assume),
+                "schedule_rules": usd("rule_schedule", MINUTES_OF_MONTH + reconciliations + 2 * CARETAKER_STARTS),
                 "traces": self.traces_usd if self.trace_clock else 0.0,
                 "logs": usd("log_ingestion", self._log_gb(assume)),
                 "storage": usd("table_storage", self.stored_gb) + usd("table_backup", self.stored_gb),
@@ -146,10 +146,10 @@ class Idle:
     @property
     def traces_usd(self) -> float:
         """What it costs to trace the clock, USD a month. A tick is the first request of its second, so Lambda records
-        it, and with it what it starts; sweep, patrol and audit are first of theirs, too.
+        it, and with it what it starts; reconcile, repair and audit are first of theirs, too.
         """
         clock = MINUTES_OF_MONTH * (1 + self.shards)
-        return usd("trace", clock + MINUTES_OF_MONTH / self.sweep_minutes + 2 * CARETAKER_STARTS)
+        return usd("trace", clock + MINUTES_OF_MONTH / self.reconcile_minutes + 2 * CARETAKER_STARTS)
 
     def round_seconds(self, assume: Assumptions) -> float:
         """How long a round that finds nothing lasts: its CPU on that function's share, and its waits."""
@@ -180,24 +180,25 @@ class Idle:
         """
         work = sum(
             lambda_usd(CARETAKER_STARTS, assume.caretaker_seconds, memory)
-            for memory in (assume.audit_mb, assume.patrol_mb)
+            for memory in (assume.audit_mb, assume.repair_mb)
         )
-        scans = HOURS_OF_MONTH / self.patrol_hours + HOURS_OF_MONTH / self.audit_segments
+        scans = HOURS_OF_MONTH / self.repair_hours + HOURS_OF_MONTH / self.audit_segments
         return work + usd("rru", CARETAKER_STARTS * CARETAKER_READS + scans * self.jobs_gb * GB / 8192)
 
     def _key_requests(self) -> float:
         """At most: each shard's round by an environment of its own, which reads the jobs table alone, as the tick does;
-        patrol and audit, whose starts lie further apart than a key is kept; the queues.
+        repair and audit, whose starts lie further apart than a key is kept; the queues.
         """
         tables = key_requests(self.shards + 1, 1) + 2 * CARETAKER_STARTS * TABLES
         return tables + 2 * QUEUES * HOURS_OF_MONTH
 
     def _log_gb(self, assume: Assumptions) -> float:
-        """Of the rounds, the ticks (with their metrics), the sweeps, the patrols and the audits."""
-        rounds, sweeps = self.shards * MINUTES_OF_MONTH, MINUTES_OF_MONTH / self.sweep_minutes + 2 * CARETAKER_STARTS
+        """Of the rounds, the ticks (with their metrics), the reconciliations, the repairs and the audits."""
+        rounds = self.shards * MINUTES_OF_MONTH
+        reconciliations = MINUTES_OF_MONTH / self.reconcile_minutes + 2 * CARETAKER_STARTS
         written = rounds * (self.round.log_bytes + assume.lambda_log_bytes)
         written += MINUTES_OF_MONTH * (2 * STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)
-        return (written + sweeps * (STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)) / GB
+        return (written + reconciliations * (STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)) / GB
 
 
 def key_requests(connections: float, tables: int) -> float:

@@ -55,9 +55,9 @@ class Assumptions:
     execute_mb: int = 512
     tick_mb: int = 256
     audit_mb: int = 1024
-    patrol_mb: int = 512
+    repair_mb: int = 512
     caretaker_seconds: float = 1.0
-    """A start of patrol or audit with little to do. A quarter of an hour lies between two, so it is taken for a cold
+    """A start of repair or audit with little to do. A quarter of an hour lies between two, so it is taken for a cold
     one: AWS does not say how long it keeps an environment."""
     api_mb: int = 512
     open_seconds: float = 0.01

@@ -24,5 +24,5 @@ _reconciler = made_at_start(lambda: Wiring(ReconcilerSettings.from_env(os.enviro
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """What it does not get to is still there at the next one."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
-    publish(_reconciler()(deadline), logger, metrics, function="sweep")
+    publish(_reconciler()(deadline), logger, metrics, function="reconcile")
     return {}

@@ -24,5 +24,5 @@ _index_repair = made_at_start(lambda: Wiring(RepairSettings.from_env(os.environ)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """What it does not get to, the next invocation goes on with."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
-    publish(_index_repair()(deadline), logger, metrics, function="patrol")
+    publish(_index_repair()(deadline), logger, metrics, function="repair")
     return {}

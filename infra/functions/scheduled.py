@@ -78,17 +78,17 @@ def tick(scope: Construct, parts: SharedResources) -> PythonFunction:
     return function
 
 
-def sweep(scope: Construct, parts: SharedResources) -> PythonFunction:
+def reconcile(scope: Construct, parts: SharedResources) -> PythonFunction:
     """The dead-letter reconciler: a worker that died at a message's last delivery left no record of it. It ends such a
     run as a worker would: record, lock, notice, event, the job's completion or pause, the next message.
     """
     function = Scheduled(
         scope,
-        "Sweep",
+        "Reconcile",
         parts,
         source="reconcile",
         description="Duecourse: records what came to the dead-letter queue without its run being dead",
-        every=Duration.minutes(parts.config.sweep_minutes),
+        every=Duration.minutes(parts.config.reconcile_minutes),
         rule="EveryFewMinutes",
         timeout_seconds=120,
         memory_mb=256,
@@ -109,13 +109,13 @@ def sweep(scope: Construct, parts: SharedResources) -> PythonFunction:
     return function
 
 
-def patrol(scope: Construct, parts: SharedResources) -> PythonFunction:
+def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
     """The index repair: once a day, everything that stands in the jobs table is looked at, and what is wrong is put
     right; and the clean-up of completed jobs.
     """
     function = Scheduled(
         scope,
-        "Patrol",
+        "Repair",
         parts,
         source="repair",
         description="Duecourse: finds and mends what stands wrong in the due index",
@@ -123,7 +123,7 @@ def patrol(scope: Construct, parts: SharedResources) -> PythonFunction:
         rule="EveryQuarterOfAnHour",
         timeout_seconds=600,
         memory_mb=512,
-        settings=parts.settings("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "PATROL_HOURS", "COMPLETED_JOB_RETENTION_DAYS"),
+        settings=parts.settings("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "REPAIR_HOURS", "COMPLETED_JOB_RETENTION_DAYS"),
     ).function
     job = ("Scan", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem")
     function.allow([f"dynamodb:{action}" for action in job], [parts.jobs.arn])

@@ -110,7 +110,11 @@ def _functions(config: StageConfig, watched: Monitored) -> Iterator[Row]:
         "FinishesRefused": "finishes refused",
     }
     api = {"InternalErrors": "answered with 500 or 503", "SendsRefused": "sends refused"}
-    sweep = {"DeadLettersRecorded": "recorded as dead", "JobsPaused": "jobs paused", "EventsRefused": "events refused"}
+    reconcile = {
+        "DeadLettersRecorded": "recorded as dead",
+        "JobsPaused": "jobs paused",
+        "EventsRefused": "events refused",
+    }
     yield charts[:3]
     yield [
         *charts[3:],
@@ -118,7 +122,7 @@ def _functions(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     ]
     yield [
         chart("API: requests and messages that failed", counted(config, "api", api), unit=""),
-        chart("Reconciler: what it did about dead letters", counted(config, "sweep", sweep), unit=""),
+        chart("Reconciler: what it did about dead letters", counted(config, "reconcile", reconcile), unit=""),
     ]
 
 

@@ -24,8 +24,8 @@ from infra.settings.config import StageConfig
 
 MINUTE, HOUR = 60, 3600
 
-MAINTENANCE = ("Sweep", "Patrol", "Audit")
-"""Functions that a rule starts every fifteen minutes or, the dead-letter reconciler (Sweep), at least every hour."""
+MAINTENANCE = ("Reconcile", "Repair", "Audit")
+"""Functions that a rule starts every fifteen minutes; the dead-letter reconciler (Reconcile) at least every hour."""
 
 SILENT_ARCHIVE_HOURS = 3
 """From the hour of a write on: what is written at the end of an hour is read in the next one."""
@@ -107,14 +107,14 @@ def _maintenance(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]
         means="dead letters could not be looked at or make no sense, the index repair, the audit or the clean-up "
         "ended with an error, the audit waits since too much is open, or expired runs could not be archived.",
         first="read the error in the log of the function: throttling, a right, or a defect. The next one tries again.",
-        find="filter action in ['dead_letter_failed', 'dead_letter_unreadable', 'patrol_failed', 'audit_failed', "
+        find="filter action in ['dead_letter_failed', 'dead_letter_unreadable', 'repair_failed', 'audit_failed', "
         "'audit_waits', 'clean_up_failed', 'archive_failed'] | stats count() by action, tenant, job_id, error",
         watches={"failures": WatchedMetric(failures(config, "maintenance"), 0)},
     )
     yield ticket(
         name="maintenance-silent",
-        means="a function that looks for lost runs, the index's faults or dead letters (Audit, Patrol, Sweep) has not "
-        "come to an end without an error for two hours: what it looks for is not found meanwhile.",
+        means="a function that looks for lost runs, the index's faults or dead letters (Audit, Repair, Reconcile) has "
+        "not come to an end without an error for two hours: what it looks for is not found meanwhile.",
         first="see whether its rule is enabled (`duecourse doctor` names those that are not), then the end of its log.",
         find="filter @message like /Task timed out|Runtime exited|ERROR/ | stats count() by @log",
         watches={}

@@ -92,9 +92,9 @@ class StageConfig:
     completed_job_retention_days: int = 90
     """How long a job is kept after it was completed; longer where runs of it are."""
     max_receive_count: int = 5
-    sweep_minutes: int = 5
+    reconcile_minutes: int = 5
     """How often the dead-letter queue is searched for messages whose runs are not dead."""
-    patrol_hours: int = 24
+    repair_hours: int = 24
     """How often everything that stands in the jobs table is looked at."""
     audit_segments: int = 1
     """Over how many hours a look for lost and doubled occurrences in all jobs is spread."""
@@ -190,8 +190,8 @@ class StageConfig:
             ("max_receive_count", self.max_receive_count >= 3, "must be at least 3, as throttling counts too"),
             ("deployment", self.deployment in DEPLOYMENTS, f"must be {' or '.join(DEPLOYMENTS)}"),
             ("trace_clock", self.tracing or not self.trace_clock, "must be False where tracing is"),
-            ("sweep_minutes", 1 <= self.sweep_minutes <= 60, "must lie between 1 and 60"),
-            ("patrol_hours", 1 <= self.patrol_hours <= 168, "must lie between 1 and 168"),
+            ("reconcile_minutes", 1 <= self.reconcile_minutes <= 60, "must lie between 1 and 60"),
+            ("repair_hours", 1 <= self.repair_hours <= 168, "must lie between 1 and 168"),
             ("audit_segments", 1 <= self.audit_segments <= 168, "must lie between 1 and 168"),
             ("catch_up_alarm_size", self.catch_up_alarm_size >= 1, "must be at least 1"),
             (

@@ -94,7 +94,7 @@ def test_of_two_passes_one_writes_how_far_it_is(dynamodb_tables: Tables) -> None
     begun = RepairPass(NOON)
     assert store.save(begun, now=NOON)
     assert not store.save(begun, now=NOON)
-    further = RepairPass(NOON, start='{"PK":{"S":"there"}}', counts={"EntriesPatrolled": 7}, version=2)
+    further = RepairPass(NOON, start='{"PK":{"S":"there"}}', counts={"EntriesChecked": 7}, version=2)
     assert store.save(further, now=NOON)
     assert store.last_pass() == further
     assert not store.save(replace(begun, done=True, version=2), now=NOON)

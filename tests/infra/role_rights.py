@@ -55,21 +55,21 @@ STORES = {
 
 NOT_GRANTED = {
     ("Execute", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
-    ("Sweep", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
+    ("Reconcile", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
     ("Api", "runs", "dynamodb:ConditionCheckItem"): "the job that is checked when members are freed is no run",
     ("Execute", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",
-    ("Sweep", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",
-    ("Sweep", "results", "s3:PutObject"): "what the reconciler ends has no result",
+    ("Reconcile", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",
+    ("Reconcile", "results", "s3:PutObject"): "what the reconciler ends has no result",
 }
 """What the source could ask for and never does."""
 
 FUNCTIONS = (
     *("Api", "Archive", "Audit", "Callbacks", "Claims", "Console"),
-    *("Dispatch", "Execute", "Patrol", "Sweep", "Tick"),
+    *("Dispatch", "Execute", "Repair", "Reconcile", "Tick"),
 )
 """Outputs without their endings; the lanes' workers all begin with Execute."""
 
-ON_THE_CLOCK = frozenset({"Tick", "Dispatch", "Sweep", "Patrol", "Audit"})
+ON_THE_CLOCK = frozenset({"Tick", "Dispatch", "Reconcile", "Repair", "Audit"})
 """Started by a rule, work or none: not traced unless the stage says so."""
 
 CLAIMS = "Claims"

@@ -27,16 +27,16 @@ OURS: Mapping[str, frozenset[str]] = {
         *("MessagesReceived", "DuplicatesDropped", "Lateness", "CaughtUp", "DeathsAnnounced", "MessagesFailed"),
         *("FinishesRefused", "ResultsLost", "EventsRefused", "PausesFailed", "JobsPaused", "RescueReadsFailed"),
     },
-    "sweep": frozenset(
+    "reconcile": frozenset(
         {
-            *("DeadLettersRecorded", "DeadLettersUnreadable", "SweepsFailed"),
+            *("DeadLettersRecorded", "DeadLettersUnreadable", "ReconciliationsFailed"),
             *("JobsPaused", "PausesFailed", "EventsRefused", "AttemptsFailed", "RunsDead"),
         }
     ),
-    "patrol": frozenset(
+    "repair": frozenset(
         {
             *("EntriesBelowWatermark", "CursorsOutdated", "CursorsOutsideIndex", "CursorsRepaired"),
-            *("CursorsSetAsideFound", "CursorsReleased", "PatrolsFailed", "CleanUpsFailed"),
+            *("CursorsSetAsideFound", "CursorsReleased", "RepairsFailed", "CleanUpsFailed"),
         }
     ),
     "audit": frozenset(

@@ -26,7 +26,7 @@ from tests.support.world import World
 
 SHARD_QUEUE_RETENTION_SECONDS = 300
 TICKS = dimensions({"service": "duecourse", "function": "tick"})
-MAINTENANCE = ("Sweep", "Patrol", "Audit")
+MAINTENANCE = ("Reconcile", "Repair", "Audit")
 
 
 @dataclass
@@ -220,8 +220,8 @@ class Observed:
     def _report(self, report: Report) -> None:
         """Whose it is can be told by what it says last."""
         last = report.events[-1].action if report.events else ""
-        if last in ("dispatched", "swept"):
-            self.publish(report, function={"dispatched": "dispatch", "swept": "sweep"}[last])
+        if last in ("dispatched", "reconciled"):
+            self.publish(report, function={"dispatched": "dispatch", "reconciled": "reconcile"}[last])
         else:
             self.taken += report.counts["MessagesReceived"]
             self.publish(report, function="execute", lane=self.lane)

@@ -53,6 +53,6 @@ def repaired(job: Job, kept: Kept, shared: Shared, state: State) -> State:
     ended, report = moved(cursor(job, after=ports.state.time - 61), None), Report()
     entry = Entry(("job", "cursor"), job.tenant, job.id, None, None, ended, state=JobState.ACTIVE)
     IndexCheck(ports, ports, ports, ports, ports, ports, ports)(IndexPage([entry], None), report)
-    assert not report.counts["PatrolsFailed"], report.events
+    assert not report.counts["RepairsFailed"], report.events
     after: State = ports.state
     return state if after.lane == state.lane else after

@@ -27,7 +27,7 @@ TABLE_ARGUMENTS = (
 )
 
 
-SOURCES = {"Patrol": "repair", "Sweep": "reconcile", "Claims": "token_claims"}
+SOURCES = {"Repair": "repair", "Reconcile": "reconcile", "Claims": "token_claims"}
 """Folders of functions that have another name than their output: a logical id stays as it is."""
 
 

@@ -75,7 +75,7 @@ API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS
     "DUECOURSE_BACKFILL_LIMIT": "1000",
     **{f"DUECOURSE_SEAT_{lane.name}": str(seats) for lane, seats in zip(Lane, (30, 30, 6, 15), strict=True)},
 }
-SWEEP = {
+RECONCILE = {
     "DUECOURSE_STAGE": "dev",
     "DUECOURSE_JOBS_TABLE": "jobs",
     "DUECOURSE_RUNS_TABLE": "runs",
@@ -85,12 +85,12 @@ SWEEP = {
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_BUS_NAME": "duecourse",
 } | QUEUES
-PATROL = {
+REPAIR = {
     "DUECOURSE_STAGE": "dev",
     "DUECOURSE_JOBS_TABLE": "jobs",
     "DUECOURSE_RUNS_TABLE": "runs",
     "DUECOURSE_SHARDS": "16",
-    "DUECOURSE_PATROL_HOURS": "24",
+    "DUECOURSE_REPAIR_HOURS": "24",
     "DUECOURSE_COMPLETED_JOB_RETENTION_DAYS": "90",
 }
 AUDIT = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
@@ -98,7 +98,7 @@ AUDIT = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_B
 }
 ALL: list[tuple[Any, dict[str, str]]] = [
     (TickSettings, TICK), (DispatchSettings, DISPATCH), (ExecuteSettings, EXECUTE), (ApiSettings, API),
-    (ReconcilerSettings, SWEEP), (RepairSettings, PATROL), (AuditSettings, AUDIT),
+    (ReconcilerSettings, RECONCILE), (RepairSettings, REPAIR), (AuditSettings, AUDIT),
 ]  # fmt: skip
 each = pytest.mark.parametrize(("settings", "environ"), ALL, ids=[settings.__name__ for settings, _ in ALL])
 

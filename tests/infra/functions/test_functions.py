@@ -40,8 +40,8 @@ SETTINGS = {
     "ExecuteNormalFunction": ExecuteSettings,
     "ExecuteLowFunction": ExecuteSettings,
     "ExecuteLongFunction": ExecuteSettings,
-    "SweepFunction": ReconcilerSettings,
-    "PatrolFunction": RepairSettings,
+    "ReconcileFunction": ReconcilerSettings,
+    "RepairFunction": RepairSettings,
     "AuditFunction": AuditSettings,
     "ArchiveFunction": ArchiveSettings,
     "ApiFunction": ApiSettings,
@@ -158,9 +158,9 @@ def test_tick_runs_once_a_minute_and_an_old_tick_is_forgotten(stack: Stack) -> N
 
 
 def test_dead_letters_are_reconciled_every_few_minutes(stack: Stack) -> None:
-    rule, invoke = clockwork(stack, "SweepFunction")
+    rule, invoke = clockwork(stack, "ReconcileFunction")
     assert rule["ScheduleExpression"] == "rate(5 minutes)"
-    assert stack.function("SweepFunction")["Timeout"] < 300, "a call ends before the next begins"
+    assert stack.function("ReconcileFunction")["Timeout"] < 300, "a call ends before the next begins"
     assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (300, 0)
 
 
@@ -200,7 +200,7 @@ def test_only_the_workers_may_go_round_since_a_run_waits_and_is_tried_again_by_m
     assert allowed == {stack.output(output) for output, of in SETTINGS.items() if of is ExecuteSettings}
 
 
-BOTH = pytest.mark.parametrize("name", ["Patrol", "Audit"])
+BOTH = pytest.mark.parametrize("name", ["Repair", "Audit"])
 
 
 @BOTH
@@ -223,13 +223,13 @@ def test_index_repair_that_failed_is_not_repeated_since_the_next_goes_on(stack: 
 
 def test_index_repair_and_audit_have_the_rhythm_of_their_stage(stack: Stack) -> None:
     config = STAGES[stack.stage]
-    repair = RepairSettings.from_env(stack.environment("PatrolFunction"))
+    repair = RepairSettings.from_env(stack.environment("RepairFunction"))
     audit = AuditSettings.from_env(stack.environment("AuditFunction"))
-    assert (repair.patrol_hours, audit.audit_segments) == (config.patrol_hours, config.audit_segments)
+    assert (repair.repair_hours, audit.audit_segments) == (config.repair_hours, config.audit_segments)
     assert (audit.lookahead_seconds, audit.horizon_seconds) == (config.lookahead_seconds, config.horizon_seconds)
 
 
-@pytest.mark.parametrize("field", ["patrol_hours", "audit_segments"])
+@pytest.mark.parametrize("field", ["repair_hours", "audit_segments"])
 @pytest.mark.parametrize("hours", [0, 169])
 def test_index_repair_and_audit_may_take_a_week_at_most(field: str, hours: int) -> None:
     with pytest.raises(ConfigError, match=f"{field} must lie between 1 and 168"):

@@ -152,7 +152,7 @@ def test_the_reconciler_records_what_nobody_else_did(deployed: Deployed) -> None
     message = RunMessage(RunIdentity("default", "stranded", now, now, generation), Lane.NORMAL, now, "nonce")
     queue = deployed.outputs["DeadLetterQueueUrl"]
     client("sqs", deployed.endpoint).send_message(QueueUrl=queue, MessageBody=message.to_json())
-    deployed.invoke("SweepFunction")
+    deployed.invoke("ReconcileFunction")
     deployed.run_in("stranded", "DEAD")
     deployed.job_in("stranded", "PAUSED")
 
@@ -233,8 +233,8 @@ def test_the_audit_and_index_repair_find_a_job_that_no_round_reads(deployed: Dep
         return sum(item["job_id"] == {"S": "unread"} for item in found["Items"])
 
     assert audit() == 1
-    dynamodb.delete_item(TableName=table, Key={"PK": {"S": "PATROL"}, "SK": {"S": "LAST"}})
-    deployed.invoke("PatrolFunction")
+    dynamodb.delete_item(TableName=table, Key={"PK": {"S": "REPAIR"}, "SK": {"S": "LAST"}})
+    deployed.invoke("RepairFunction")
     assert not dynamodb.get_item(TableName=table, Key=key)["Item"]["slot"]["S"].startswith("2020")
     deployed.dispatch()
     deployed.run_in("unread", "SUCCEEDED")
@@ -247,6 +247,6 @@ def test_completed_jobs_are_removed_by_index_repair(deployed: Deployed) -> None:
     made = made_job(id="over", at=long_ago, tags=("over",))
     assert store.create(made, cursor(made))
     assert store.complete(made, at=long_ago)
-    tables.client.delete_item(TableName=tables.jobs, Key={"PK": {"S": "PATROL"}, "SK": {"S": "LAST"}})
-    deployed.invoke("PatrolFunction")
+    tables.client.delete_item(TableName=tables.jobs, Key={"PK": {"S": "REPAIR"}, "SK": {"S": "LAST"}})
+    deployed.invoke("RepairFunction")
     assert store.get("default", "over") is None

@@ -13,7 +13,7 @@ from tests.support.tables import Stores, create_tables
 ON_TABLES = {
     *("AuditsFailed", "AuditsWaiting", "ClaimsFailed", "CleanUpsFailed", "CursorsOutsideIndex", "CursorsSetAside"),
     *("CursorsSetAsideFound", "DueWriteThrottles", "EntriesBelowWatermark", "JobsWriteThrottles", "MembersLost"),
-    *("OccurrencesDoubled", "OccurrencesLost", "PatrolsFailed", "StatementsThrottled"),
+    *("OccurrencesDoubled", "OccurrencesLost", "RepairsFailed", "StatementsThrottled"),
 }
 """Failures of a table, and those that the audit or index repair finds in one."""
 

@@ -139,7 +139,9 @@ def test_a_task_that_could_not_be_registered_is_refused_by_name(name: str, task:
     assert f"tasks.{name} {problem}" in str(refused.value)
 
 
-@pytest.mark.parametrize(("field", "value"), [("secret_store", "vault"), ("sweep_minutes", 0), ("sweep_minutes", 61)])
+@pytest.mark.parametrize(
+    ("field", "value"), [("secret_store", "vault"), ("reconcile_minutes", 0), ("reconcile_minutes", 61)]
+)
 def test_other_wrong_settings_are_named(field: str, value: object) -> None:
     with pytest.raises(ConfigError, match=f"{field} must"):
         replace(STAGES["dev"], **{field: value})  # type: ignore[arg-type]

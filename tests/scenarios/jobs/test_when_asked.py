@@ -92,7 +92,7 @@ def test_a_job_without_schedule_is_never_completed_repaired_audited_or_cleaned_u
     assert office.job() == made
     assert world.jobs.get_cursor("default", made.id) == cursor
     assert alarms(world.reports) == []
-    assert world.count("EntriesPatrolled") == 3
+    assert world.count("EntriesChecked") == 3
     for metric in ("JobsCompleted", "CursorsRepaired", "JobsCleanedUp", "OccurrencesAudited"):
         assert world.count(metric) == 0
 

@@ -82,7 +82,7 @@ def test_a_healthy_table_has_nothing_to_mend(world: World) -> None:
     world.until(NOON + 600)
     report = world.repair()
     assert alarms(report) == []
-    assert report.counts == {"EntriesPatrolled": 3, "EntriesBelowWatermark": 0}
+    assert report.counts == {"EntriesChecked": 3, "EntriesBelowWatermark": 0}
 
 
 def test_an_entry_below_the_watermark_is_moved_and_caught_up_by_the_next_round(world: World) -> None:
@@ -137,7 +137,7 @@ def test_without_any_shard_on_record_nothing_is_moved_and_somebody_is_told(table
     write(world, "tick-tock", slot="2026-11-21T05/0007")
     world.tables.client.delete_item(TableName=tables.jobs, Key={"PK": {"S": "SHARDS"}, "SK": {"S": "HIGHEST"}})
     report = world.repair()
-    assert (report.counts["PatrolsFailed"], alarms(report)) == (1, ["patrol_failed"])
+    assert (report.counts["RepairsFailed"], alarms(report)) == (1, ["repair_failed"])
     assert item(world, "tick-tock")["slot"] == {"S": "2026-11-21T05/0007"}
 
 
@@ -147,8 +147,8 @@ def test_what_a_newer_release_has_written_keeps_nobody_from_the_others(world: Wo
     for each in (newer, hurt):
         write(world, each, slot=None)
     report = world.repair()
-    assert sorted(alarms(report)) == ["cursor_outside_index", "entry_not_patrolled"]
-    assert (report.counts["PatrolsFailed"], report.counts["CursorsOutsideIndex"]) == (1, 1)
+    assert sorted(alarms(report)) == ["cursor_outside_index", "entry_not_checked"]
+    assert (report.counts["RepairsFailed"], report.counts["CursorsOutsideIndex"]) == (1, 1)
     assert world.repair(every_seconds=0).counts["CursorsOutsideIndex"] == 0
 
 
@@ -195,7 +195,7 @@ def test_a_zone_change_that_moves_a_time_earlier_is_noticed_before_the_old_time_
 def test_a_cursor_of_older_zone_data_that_say_the_same_is_left_alone(world: World) -> None:
     made = add(world, "0 15 * * *")
     write(world, made, tzdata="2020a")
-    assert world.repair().counts == {"EntriesPatrolled": 1, "EntriesBelowWatermark": 0}
+    assert world.repair().counts == {"EntriesChecked": 1, "EntriesBelowWatermark": 0}
     assert standing(world, made.id).tzdata == "2020a"
 
 
@@ -361,11 +361,11 @@ def test_a_pass_that_runs_out_of_time_goes_on_where_it_was_and_the_next_begins_a
 
     assert world.repair(store=store).counts == {}
     world.clock.advance(DAY)
-    assert world.repair(store=store).counts["EntriesPatrolled"] == 6
+    assert world.repair(store=store).counts["EntriesChecked"] == 6
 
 
 def test_a_table_that_fails_is_told_and_the_page_is_read_again(world: World) -> None:
     add(world, "rate(5 minutes)")
     report = world.repair(store=around(None, page=failing(ConnectionError("no answer"))))
-    assert (report.counts["PatrolsFailed"], alarms(report)) == (1, ["patrol_failed"])
-    assert world.repair().counts["EntriesPatrolled"] == 1
+    assert (report.counts["RepairsFailed"], alarms(report)) == (1, ["repair_failed"])
+    assert world.repair().counts["EntriesChecked"] == 1

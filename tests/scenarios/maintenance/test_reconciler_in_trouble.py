@@ -70,7 +70,7 @@ def test_a_message_that_cannot_be_deleted_keeps_nobody_from_the_others_and_is_se
 ) -> None:
     queue = FailingQueue(world.wheel.dead_letter_queue, deletes=(1,))
     report = world.reconcile(queue)
-    assert (report.counts["DeadLettersRemoved"], report.counts["SweepsFailed"]) == (3, 1)
+    assert (report.counts["DeadLettersRemoved"], report.counts["ReconciliationsFailed"]) == (3, 1)
     assert told(report) == ["ConnectionError: no answer to delete"]
     assert queue.hidden == [(1, 0)]
     assert len(world.wheel.dead_letters) == 1
@@ -79,9 +79,9 @@ def test_a_message_that_cannot_be_deleted_keeps_nobody_from_the_others_and_is_se
 
 def test_a_queue_that_stops_answering_ends_the_call_which_reports_what_it_has_done(world: World) -> None:
     report = world.reconcile(FailingQueue(world.wheel.dead_letter_queue, receives=tuple(range(1, 9))))
-    assert (report.counts["DeadLettersRemoved"], report.counts["SweepsFailed"]) == (2, 8)
+    assert (report.counts["DeadLettersRemoved"], report.counts["ReconciliationsFailed"]) == (2, 8)
     assert set(told(report)) == {"ConnectionError: no answer to receive"}
-    assert [event.action for event in report.events][-1] == "swept"
+    assert [event.action for event in report.events][-1] == "reconciled"
     assert world.reconcile().counts["DeadLettersRemoved"] == 2
 
 

@@ -115,8 +115,8 @@ def test_a_run_now_of_a_member_runs_it_alone(world: WorkflowWorld) -> None:
 def test_index_repair_finds_nothing_to_do_where_there_are_workflows(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     report = world.repair()
-    assert [event.action for event in report.events] == ["patrolled"]
-    assert {name: count for name, count in report.counts.items() if count and name != "EntriesPatrolled"} == {}
+    assert [event.action for event in report.events] == ["checked"]
+    assert {name: count for name, count in report.counts.items() if count and name != "EntriesChecked"} == {}
 
 
 def test_a_workflow_begins_in_its_first_attempt_though_its_store_is_throttled(world: WorkflowWorld) -> None:

@@ -8,7 +8,7 @@ from tests.support.alarm_cases.parts import Case
 __all__ = ["CASES", "Case"]
 
 LANES = ("High", "Normal", "Low", "Long")
-MAINTENANCE = ("Sweep", "Patrol", "Audit")
+MAINTENANCE = ("Reconcile", "Repair", "Audit")
 WORKERS = tuple(f"Execute{lane}" for lane in LANES)
 
 CASES: dict[str, tuple[Case, str]] = {
@@ -42,11 +42,11 @@ CASES: dict[str, tuple[Case, str]] = {
     "PausesFailed": (runs.deaths_that_cannot_be_counted, "jobs-stopped"),
     "DeadLettersRecorded": (maintenance.lost_to_the_dead_letters, "runs-lost-or-doubled"),
     "DeadLettersUnreadable": (maintenance.unreadable, "maintenance-failing"),
-    "SweepsFailed": (maintenance.a_reconciler_that_fails, "maintenance-failing"),
-    "SweepJobsPaused": (maintenance.a_death_that_the_reconciler_records, "jobs-stopped"),
-    "SweepPausesFailed": (maintenance.a_death_that_the_reconciler_cannot_count, "jobs-stopped"),
-    "SweepEventsRefused": (maintenance.a_death_that_nobody_is_told, "outcomes-not-delivered"),
-    "PatrolsFailed": (maintenance.a_pass_that_fails, "maintenance-failing"),
+    "ReconciliationsFailed": (maintenance.a_reconciler_that_fails, "maintenance-failing"),
+    "ReconcilerJobsPaused": (maintenance.a_death_that_the_reconciler_records, "jobs-stopped"),
+    "ReconcilerPausesFailed": (maintenance.a_death_that_the_reconciler_cannot_count, "jobs-stopped"),
+    "ReconcilerEventsRefused": (maintenance.a_death_that_nobody_is_told, "outcomes-not-delivered"),
+    "RepairsFailed": (maintenance.a_pass_that_fails, "maintenance-failing"),
     "CleanUpsFailed": (maintenance.a_clean_up_that_fails, "maintenance-failing"),
     "EntriesBelowWatermark": (maintenance.an_entry_below_the_watermark, "runs-lost-or-doubled"),
     "CursorsOutsideIndex": (maintenance.a_cursor_that_fell_out_of_the_index, "runs-lost-or-doubled"),

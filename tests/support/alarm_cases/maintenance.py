@@ -79,7 +79,7 @@ def repaired(observed: Observed, broken: str = "") -> None:
     client, table = world.tables.client, world.tables.jobs
     world.cursors.highest_shards(1)
     store: Any = Broken(DynamoRepairStore(client, table), broken)
-    observed.publish(world.repair(store=store), function="patrol")
+    observed.publish(world.repair(store=store), function="repair")
 
 
 def a_pass_that_fails(observed: Observed) -> None:

@@ -74,9 +74,7 @@ def ending(stage: Stage) -> Ending:
         reconciled=sum(
             report.counts["DeadLettersRemoved"] + report.counts["DeadLettersRecorded"] for report in stage.reconciled
         ),
-        repaired=tuple(
-            each.action for report in stage.repaired for each in report.events if each.action != "patrolled"
-        ),
+        repaired=tuple(each.action for report in stage.repaired for each in report.events if each.action != "checked"),
         attempt_lost=stage.danger.attempt_lost,
         settled_at=stage.danger.last_write_at - NOON,
     )

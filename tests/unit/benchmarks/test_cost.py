@@ -33,7 +33,7 @@ from infra.stages import stage_named
 ASSUMED = Assumptions()
 ROUND = IdleRound(cpu_ms=3.0, reads=1, queries=3, others=0, log_bytes=500)
 ALARM_METRICS = 45
-IDLE = Idle(shards=16, lanes=4, sweep_minutes=5, round=ROUND, alarm_metrics=ALARM_METRICS)
+IDLE = Idle(shards=16, lanes=4, reconcile_minutes=5, round=ROUND, alarm_metrics=ALARM_METRICS)
 FIRING = {
     "cpu_ms_per_firing": 0.1,
     "requests_per_1000": 150,
@@ -149,10 +149,10 @@ def idle_of(stage: StageConfig) -> Idle:
     return Idle(
         shards=stage.shards,
         lanes=len(stage.lanes),
-        sweep_minutes=stage.sweep_minutes,
+        reconcile_minutes=stage.reconcile_minutes,
         round=ROUND,
         audit_segments=stage.audit_segments,
-        patrol_hours=stage.patrol_hours,
+        repair_hours=stage.repair_hours,
         trace_clock=stage.trace_clock,
         alarm_metrics=ALARM_METRICS,
     )
@@ -170,9 +170,9 @@ def test_a_clock_that_is_traced_costs_more_than_the_idle_months_budget_leaves() 
 def test_index_repair_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> None:
     items = IDLE.items(ASSUMED)
     starts = lambda_usd(2_880, 1.0, 1024) + lambda_usd(2_880, 1.0, 512)
-    assert starts < items["patrol_and_audit"] < starts + 0.2
+    assert starts < items["repair_and_audit"] < starts + 0.2
     seldom = replace(IDLE, audit_segments=6).items(ASSUMED)
-    assert seldom["patrol_and_audit"] < items["patrol_and_audit"]
+    assert seldom["repair_and_audit"] < items["repair_and_audit"]
 
 
 def test_provisioned_pollers_are_apart_and_alarms_metrics_and_the_key_are_not() -> None:

@@ -43,7 +43,7 @@ AVOIDED = {
 }
 """What to avoid, with the field's term."""
 
-NAMED = re.compile(r"(?<=\|)[ ◆,]*(?:(?:api|audit|dispatch|execute|sweep|patrol)[ ◆,]*)+(?=\|)")
+NAMED = re.compile(r"(?<=\|)[ ◆,]*(?:(?:api|audit|dispatch|execute|reconcile|repair)[ ◆,]*)+(?=\|)")
 """A cell with names of functions."""
 
 

@@ -37,7 +37,7 @@ SYMPTOMS: Mapping[str, frozenset[str]] = {
     "outcomes": frozenset({"EventsRefused", "ResultsLost"}),
     "maintenance": frozenset(
         {
-            *("SweepsFailed", "DeadLettersUnreadable", "PatrolsFailed", "CleanUpsFailed", "AuditsFailed"),
+            *("ReconciliationsFailed", "DeadLettersUnreadable", "RepairsFailed", "CleanUpsFailed", "AuditsFailed"),
             *("AuditsWaiting", "ArchivesFailed"),
         }
     ),

@@ -521,7 +521,7 @@ class Wiring(Generic[S_co]):
         settings, store, jobs, runs, clock = self.settings, self.repair_store, self.jobs, self.runs, self.clock
         index = IndexCheck(store, jobs, runs, self.lines, self.timers, self.tick_mark, clock)
         clean_up = CleanUp(jobs, runs, clock, settings.completed_job_retention_days)
-        return IndexRepair(store, (index, clean_up), clock, every_seconds=settings.patrol_hours * HOUR_SECONDS)
+        return IndexRepair(store, (index, clean_up), clock, every_seconds=settings.repair_hours * HOUR_SECONDS)
 
     @cached_property
     def audit(self: Wiring[AuditSettings]) -> Audit:

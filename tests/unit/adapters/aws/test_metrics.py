@@ -50,7 +50,7 @@ class CloudWatch:
         metric = query["MetricStat"]["Metric"]
         told = (
             values.get(metric["MetricName"])
-            if {"Name": "function", "Value": "sweep"} not in metric["Dimensions"]
+            if {"Name": "function", "Value": "reconcile"} not in metric["Dimensions"]
             else None
         )
         at = datetime.fromtimestamp(NOON - 60 * len(values), UTC)

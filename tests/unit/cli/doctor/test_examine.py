@@ -81,8 +81,8 @@ def test_the_emulator_is_not_asked_for_what_it_does_not_keep() -> None:
 
 
 def test_audit_and_index_repair_are_looked_at_where_the_stage_has_them() -> None:
-    outputs = {"AuditFunction": "x", "PatrolFunction": "x"}
-    assert {"audit", "patrol"} <= {each.check.name for each in examine(stage(outputs, {}))}
+    outputs = {"AuditFunction": "x", "RepairFunction": "x"}
+    assert {"audit", "repair"} <= {each.check.name for each in examine(stage(outputs, {}))}
 
 
 def test_the_rules_of_those_who_look_for_what_went_wrong_are_looked_at_one_by_one() -> None:
@@ -95,14 +95,14 @@ def test_the_rules_of_those_who_look_for_what_went_wrong_are_looked_at_one_by_on
             return {"RuleNames": [] if TargetArn == "audit" else [TargetArn]}
 
         def describe_rule(self, *, Name: str) -> dict[str, str]:  # noqa: N803
-            return {"State": "DISABLED" if Name == "patrol" else "ENABLED"}
+            return {"State": "DISABLED" if Name == "repair" else "ENABLED"}
 
-    outputs = {"SweepFunction": "sweep", "PatrolFunction": "patrol", "AuditFunction": "audit"}
+    outputs = {"ReconcileFunction": "reconcile", "RepairFunction": "repair", "AuditFunction": "audit"}
     clients = {"lambda": Functions(), "events": Events()}
     found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
     assert found["rules"].verdict is CheckStatus.BAD
-    assert "Patrol DISABLED, Audit has none;" in found["rules"].says
-    del outputs["PatrolFunction"], outputs["AuditFunction"]
+    assert "Repair DISABLED, Audit has none;" in found["rules"].says
+    del outputs["RepairFunction"], outputs["AuditFunction"]
     found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
     assert found["rules"].verdict is CheckStatus.OK
 

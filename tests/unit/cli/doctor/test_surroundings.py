@@ -64,7 +64,7 @@ def test_a_stage_without_alarms_is_not_well() -> None:
         (Function("ExecuteHigh", 1_000, 60, 0), BAD),
         (Function("Tick", 60, 1, 0), WARNING),
         (Function("Tick", 60, 0, 1), BAD),
-        (Function("Patrol", 0, 1, 0), BAD),
+        (Function("Repair", 0, 1, 0), BAD),
     ],
 )
 def test_functions_are_judged_by_the_share_that_failed(function: Function, verdict: CheckStatus) -> None:
@@ -123,18 +123,18 @@ def test_a_loss_is_told_with_its_job_and_its_first_occurrence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("patrol", "verdict", "anchor"),
+    ("repair", "verdict", "anchor"),
     [
-        (RepairState(3_600, True, {"EntriesPatrolled": 40}, OLD), OK, ""),
+        (RepairState(3_600, True, {"EntriesChecked": 40}, OLD), OK, ""),
         (RepairState(3_600, True, {"EntriesBelowWatermark": 2}, OLD), BAD, "entriesbelowwatermark"),
         (RepairState(3_600, True, {"CursorsOutsideIndex": 1}, OLD), BAD, "cursorsoutsideindex"),
         (RepairState(3_600, False, {"CursorsSetAsideFound": 1}, OLD), BAD, "cursorssetasidefound"),
         (RepairState(3_600, False, {"CursorsReleased": 1}, OLD), BAD, "cursorsreleased"),
-        (RepairState(3 * DAY, True, {}, OLD), WARNING, "patrolsfailed"),
+        (RepairState(3 * DAY, True, {}, OLD), WARNING, "repairsfailed"),
         (RepairState(None, False, {}, 600), OK, ""),
     ],
 )
-def test_what_the_last_index_repair_found_is_told(patrol: RepairState, verdict: CheckStatus, anchor: str) -> None:
-    check = surroundings.patrol(patrol)
+def test_what_the_last_index_repair_found_is_told(repair: RepairState, verdict: CheckStatus, anchor: str) -> None:
+    check = surroundings.repair(repair)
     assert check.verdict is verdict
     assert (check.runbook or "").partition("#")[2] == anchor

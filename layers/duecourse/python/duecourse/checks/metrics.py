@@ -23,8 +23,8 @@ RECENT_SECONDS = 600
 
 COUNTED: Mapping[str, Sequence[str]] = {
     "RunsSucceeded": ("execute",),
-    "AttemptsFailed": ("execute", "sweep"),
-    "RunsDead": ("execute", "sweep"),
+    "AttemptsFailed": ("execute", "reconcile"),
+    "RunsDead": ("execute", "reconcile"),
 }
 """By metric, the functions that count it (docs/observability.md)."""
 

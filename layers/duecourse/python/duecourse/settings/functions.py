@@ -92,11 +92,11 @@ class ArchiveSettings(FromEnvironment):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairSettings(TableSettings):
-    """Index repair: a scan of the jobs table every `patrol_hours`; completed jobs that are older than
+    """Index repair: a scan of the jobs table every `repair_hours`; completed jobs that are older than
     `completed_job_retention_days` and have no history are removed.
     """
 
-    patrol_hours: int
+    repair_hours: int
     completed_job_retention_days: int
 
 

@@ -150,10 +150,10 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
     """
     body = read_body(request, PauseManyBody)
     choice, after = _chosen(body)
-    swept = api.pausing.pause_many(
+    result = api.pausing.pause_many(
         request.tenant, choice, by=request.principal, note=body.note, after=after, charge=request.budget.charge
     )
-    return _swept("jobs_paused", choice, swept)
+    return _answer("jobs_paused", choice, result)
 
 
 @route(
@@ -173,7 +173,7 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     """
     body = read_body(request, ResumeManyBody)
     choice, after = _chosen(body)
-    swept = api.pausing.resume_many(
+    result = api.pausing.resume_many(
         request.tenant,
         choice,
         catch_up=body.catch_up,
@@ -182,7 +182,7 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         correlation_id=request.correlation_id,
         charge=request.budget.charge,
     )
-    return _swept("jobs_resumed", choice, swept)
+    return _answer("jobs_resumed", choice, result)
 
 
 def _chosen(body: ManyBody) -> tuple[JobSelection, str | None]:
@@ -194,8 +194,8 @@ def _chosen(body: ManyBody) -> tuple[JobSelection, str | None]:
     return JobSelection(body.tag), after
 
 
-def _swept(action: str, choice: JobSelection, swept: BulkResult) -> Answer:
-    following = None if swept.following is None else job_page_token(swept.following)
-    document = ChangedJobsAnswer(changed=swept.changed, failed=list(swept.failed), next_cursor=following)
-    facts = {"tag": choice.tag, "changed": swept.changed, "failed": len(swept.failed)}
+def _answer(action: str, choice: JobSelection, result: BulkResult) -> Answer:
+    following = None if result.following is None else job_page_token(result.following)
+    document = ChangedJobsAnswer(changed=result.changed, failed=list(result.failed), next_cursor=following)
+    facts = {"tag": choice.tag, "changed": result.changed, "failed": len(result.failed)}
     return Answer(HTTPStatus.OK, action, document, facts=facts)

@@ -14,7 +14,7 @@ from duecourse.checks.check import Check, unknown
 from duecourse.checks.facts import Queue
 from duecourse.cli.doctor import metrics, queues, surroundings, tables, verdicts
 from duecourse.cli.doctor.stage import Stage
-from duecourse.cli.doctor.tables import audit, patrol
+from duecourse.cli.doctor.tables import audit, repair
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def examinations(stage: Stage) -> Iterator[Examination]:
     yield Examination("alarms", metrics.alarms, shared.alarms)
     if "AuditFunction" in stage.outputs:
         yield Examination("audit", audit, surroundings.audit)
-    if "PatrolFunction" in stage.outputs:
-        yield Examination("patrol", patrol, surroundings.patrol)
+    if "RepairFunction" in stage.outputs:
+        yield Examination("repair", repair, surroundings.repair)
     if stage.is_local:  # the emulator has no metrics of functions, tables and queues, and no quotas
         return
     yield Examination("functions", metrics.functions, surroundings.functions)

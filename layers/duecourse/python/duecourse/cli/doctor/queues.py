@@ -12,7 +12,7 @@ from duecourse.cli.doctor.stage import Stage
 LANES = ("high", "normal", "low", "long")
 COUNTS = tuple(f"ApproximateNumberOfMessages{which}" for which in ("", "Delayed", "NotVisible"))
 
-MAINTENANCE = ("Sweep", "Patrol", "Audit")
+MAINTENANCE = ("Reconcile", "Repair", "Audit")
 """Functions that a rule starts, beside the tick."""
 
 

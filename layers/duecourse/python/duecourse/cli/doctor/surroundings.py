@@ -23,7 +23,7 @@ DAY = 86_400.0
 AUDIT_SECONDS = 3 * 3_600.0
 """It has a turn every hour."""
 
-PATROL_FINDS: Mapping[str, str] = {
+REPAIR_FINDS: Mapping[str, str] = {
     "EntriesBelowWatermark": "entries below their watermark (moved)",
     "CursorsOutsideIndex": "cursors of active jobs outside the index (put back)",
     "CursorsSetAsideFound": "cursors quarantined",
@@ -160,25 +160,25 @@ def audit(found: AuditState) -> Check:
     )
 
 
-def patrol(found: RepairState) -> Check:
+def repair(found: RepairState) -> Check:
     """Whether the daily index repair runs, and what the last one found."""
     if found.begun is None or found.begun > 2 * DAY:
         if found.begun is None and found.stack_age < 2 * DAY:
-            return fine("patrol", "the stack is new; its first index repair is still to come")
+            return fine("repair", "the stack is new; its first index repair is still to come")
         since = "ever" if found.begun is None else f"for {span(found.begun)}"
         return warning(
-            "patrol",
+            "repair",
             f"no index repair has begun {since}; one begins every day",
-            "look at the log of the patrol function (action patrol_failed)",
-            runbook("patrolsfailed"),
+            "look at the log of the repair function (action repair_failed)",
+            runbook("repairsfailed"),
         )
     when = f"the last one began {span(found.begun)} ago" + ("" if found.ended else " and is under way")
-    wrong = {each: found.counts[each] for each in PATROL_FINDS if found.counts.get(each)}
+    wrong = {each: found.counts[each] for each in REPAIR_FINDS if found.counts.get(each)}
     if not wrong:
-        return fine("patrol", f"{when}; it found nothing that stands wrong")
-    told = ", ".join(f"{PATROL_FINDS[each]}: {count}" for each, count in wrong.items())
+        return fine("repair", f"{when}; it found nothing that stands wrong")
+    told = ", ".join(f"{REPAIR_FINDS[each]}: {count}" for each, count in wrong.items())
     return bad(
-        "patrol",
+        "repair",
         f"{when} and found {told}",
         "its log names them (actions entry_below_watermark, cursor_outside_index, cursor_found_set_aside, "
         "cursor_released)",

@@ -200,9 +200,9 @@ def audit(stage: Stage) -> AuditState:
     return AuditState(None if last is None else stage.now - last, found, more, stage.age)
 
 
-def patrol(stage: Stage) -> RepairState:
-    """The item PATROL/LAST."""
-    item = item_of(stage, "PATROL", "LAST")
+def repair(stage: Stage) -> RepairState:
+    """The item REPAIR/LAST."""
+    item = item_of(stage, "REPAIR", "LAST")
     if item is None:
         return RepairState(None, False, {}, stage.age)
     counts = {name: int(count) for name, count in json.loads(item["counts"]["S"]).items()}

@@ -63,7 +63,7 @@ class IndexCheck:
         logged = Counter(event.action for event in report.events)
         for entry in page.entries:
             _Mend(self, entry, slots, self.clock.now(), report, logged)()
-        report.counts["EntriesPatrolled"] += len(page.entries)
+        report.counts["EntriesChecked"] += len(page.entries)
         report.counts["EntriesBelowWatermark"] += 0  # counted even if 0: it shows that the check was made
 
 
@@ -99,7 +99,7 @@ class _Mend:
             if self.entry.slot is not None:  # dispatch will read it, and quarantine it with the error
                 self._found("CursorsNotUnderstood", "cursor_not_understood", alarming=True, error=str(problem))
             else:
-                self._found("PatrolsFailed", "entry_not_patrolled", alarming=True, error=format_error(problem))
+                self._found("RepairsFailed", "entry_not_checked", alarming=True, error=format_error(problem))
 
     def _release_or_count(self) -> None:
         """Put a quarantined cursor back that can be planned now: its error was not the cursor's, or is gone."""
@@ -225,8 +225,8 @@ class IndexRepair:
             if position is not None:
                 self._scan(position, deadline, report)
         except Exception as problem:  # noqa: BLE001 - after any error the next invocation tries again
-            report.counts["PatrolsFailed"] += 1
-            report.add("patrol_failed", alarming=True, error=format_error(problem))
+            report.counts["RepairsFailed"] += 1
+            report.add("repair_failed", alarming=True, error=format_error(problem))
         if report.counts["JobsCleanedUp"]:
             report.add("cleaned_up", removed=report.counts["JobsCleanedUp"])
         return report
@@ -255,7 +255,7 @@ class IndexRepair:
             save=lambda position: self.store.save(position, now=self.clock.now()),
         )
         if reached is None:
-            report.add("patrol_overtaken", reason="another invocation is on the same patrol")
+            report.add("repair_overtaken", reason="another invocation is on the same repair")
         else:
             counts = dict(reached.counts)
-            report.add("patrolled", complete=reached.done, begun_at=reached.begun_at, counts=counts)
+            report.add("index_checked", complete=reached.done, begun_at=reached.begun_at, counts=counts)

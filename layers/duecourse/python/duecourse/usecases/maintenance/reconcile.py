@@ -85,7 +85,7 @@ class ReconcileDeadLetters:
             self.queue.hide(list(seen.values()), HIDDEN_SECONDS if more else 0)
         report.counts["DeadLettersKept"] += len(seen)
         counts = {name: count for name, count in report.counts.items() if count}
-        report.add("swept", kept=len(seen), all_seen=not more, counts=counts)
+        report.add("reconciled", kept=len(seen), all_seen=not more, counts=counts)
         return report
 
     def _wave(self, wide: int, seen: dict[str, DeadMessage], report: Report) -> bool:
@@ -101,7 +101,7 @@ class ReconcileDeadLetters:
                 del seen[message.message_id]
         for _, part in [*looks, *answers]:
             report.merge(part)
-        return bool(fresh) and not any(part.counts["SweepsFailed"] for _, part in answers)
+        return bool(fresh) and not any(part.counts["ReconciliationsFailed"] for _, part in answers)
 
     def _receive(self, _: int) -> tuple[list[DeadMessage], Report]:
         """The next messages; none if the queue does not answer: the work so far is valid and reported."""
@@ -109,7 +109,7 @@ class ReconcileDeadLetters:
         try:
             return self.queue.receive(), report
         except Exception as problem:  # noqa: BLE001 - after any error the next call tries again
-            report.counts["SweepsFailed"] += 1
+            report.counts["ReconciliationsFailed"] += 1
             report.add("dead_letter_failed", alarming=True, error=format_error(problem))
             return [], report
 
@@ -129,7 +129,7 @@ class ReconcileDeadLetters:
                 self.queue.delete(found)
                 report.counts["DeadLettersRemoved"] += 1
         except Exception as problem:  # noqa: BLE001 - an error of one message must not stop the others
-            report.counts["SweepsFailed"] += 1
+            report.counts["ReconciliationsFailed"] += 1
             report.add("dead_letter_failed", alarming=True, error=format_error(problem))
             return False, report
         return gone, report
@@ -140,13 +140,13 @@ class ReconcileDeadLetters:
             return self._resend(message, "it looks after a line", report)
         context = AttemptContext(
             message_id=found.message_id,
-            token=f"sweep/{found.message_id}",
+            token=f"reconcile/{found.message_id}",
             lease_until=now,
             expires_at=int(now) + self.run_retention_days * DAY_SECONDS,
         )
         run = self.runs.get(message.tenant, message.job_id, message.name.local)
         job = self.jobs.snapshot(message.tenant, message.job_id)
-        received = ReceivedMessage(found.message_id, found.receipt, 1, "sweep", found.body)
+        received = ReceivedMessage(found.message_id, found.receipt, 1, "reconcile", found.body)
         item = WorkItem(message, received, context, report)
         decision = decide(DeadLettered(start_request_of(message), message.kind in STARTS), job, run, context, now=now)
         facts: dict[str, Any] = {"asked": message.kind}

@@ -17,7 +17,7 @@ from duecourse.domain.jobs.job import JobState
 from duecourse.domain.maintenance.index import CompletedJob, Entry, RepairPass
 from duecourse.ports import IndexPage
 
-PASS_KEY = key("PATROL", "LAST")
+PASS_KEY = key("REPAIR", "LAST")
 
 _READ = (
     "PK", "SK", "slot", "due", "occurrence", "after", "remaining", "generation", "rules", "lane", "precision",

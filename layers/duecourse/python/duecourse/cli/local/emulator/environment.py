@@ -95,7 +95,7 @@ def ministack(inherited: Mapping[str, str], *, port: int, state: Path, temporary
         "STATE_DIR": str(state),
         "S3_PERSIST": "1",
         "S3_DATA_DIR": str(state / "s3"),
-        "DOCKER_HOST": f"unix://{temporary / 'no-docker'}",  # its container sweeps are none of our business
+        "DOCKER_HOST": f"unix://{temporary / 'no-docker'}",  # its clean-up of containers is not needed
     }
 
 
