@@ -106,7 +106,7 @@ def ours(dispatch: Dispatch, least: int) -> int:
     return report.counts["Enqueued"]
 
 
-WRONG = ("ClaimsLost", "ClaimsFailed", "SendsRefused", "CursorsSetAside", "ClaimsDeferred")
+WRONG = ("ClaimsLost", "ClaimsFailed", "SendsRefused", "CursorsQuarantined", "ClaimsDeferred")
 
 
 @dataclass(frozen=True, slots=True)

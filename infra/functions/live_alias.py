@@ -45,8 +45,8 @@ class Release(Construct):
                 means="rounds failed, cursors were quarantined, or workers failed or could not read a message. A "
                 "deployment that is under way is taken back.",
                 first="find the cause in the log of Dispatch or of the lane's function, correct it and deploy again.",
-                find="filter action in ['round_failed', 'cursor_set_aside', 'message_failed', 'message_unreadable'] | "
-                "stats count() by action, tenant, job_id, error",
+                find="filter action in ['round_failed', 'cursor_quarantined', 'message_failed', 'message_unreadable'] "
+                "| stats count() by action, tenant, job_id, error",
                 watches={"failures": WatchedMetric(failures(config, "release", seconds=60), 0)},
             ),
             notices,

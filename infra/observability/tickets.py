@@ -62,7 +62,7 @@ def _jobs(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
         "or the job was paused since its runs died in a row, or could not be paused for that and goes on.",
         first="read the job's error, correct the job or what it calls; an edit of its schedule, or resume, lets it go "
         "on.",
-        find="filter action in ['cursor_set_aside', 'cursor_found_set_aside', 'job_paused', 'job_not_paused'] | "
+        find="filter action in ['cursor_quarantined', 'cursor_found_quarantined', 'job_paused', 'job_not_paused'] | "
         "stats count() by action, tenant, job_id, error, reason",
         watches={"failures": WatchedMetric(failures(config, "stopped_jobs"), 0)},
     )

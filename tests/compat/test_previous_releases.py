@@ -109,7 +109,7 @@ def test_the_scene_holds_runs_in_every_state_and_messages_of_every_kind(written_
     }
     items = {item["SK"]["S"].partition("#")[0] for item in [*written_now["jobs"], *written_now["runs"]]}
     assert items >= {"JOB", "CURSOR", "PAYLOAD", "GONE", "WAKE", "WATERMARK", "LIMITS", "LAST", "HIGHEST"}
-    assert items >= {"RUN", "ACTIVE", "INPUT", "LINE", "WATCH"}
+    assert items >= {"RUN", "ACTIVE", "INPUT", "QUEUE", "WATCH"}
 
 
 def item_of_a_run(scene: dict[str, Any], job_id: str) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class Stage:
 
     def in_line(self, job_id: str) -> bool:
         """Whether a run of the job waits for another one, as the previous release notes it."""
-        return any(item["SK"]["S"].startswith("LINE#") for item in self.records(job_id))
+        return any(item["SK"]["S"].startswith("QUEUE#") for item in self.records(job_id))
 
     def await_states(self, job_id: str, *states: str) -> None:
         awaited(f"{job_id}: {states}", lambda: self.states(job_id) == sorted(states))

@@ -29,7 +29,7 @@ STORES = {
     "DynamoCursorStore": "jobs",
     "DynamoInputs": "runs",
     "DynamoJobStore": "jobs",
-    "DynamoLines": "runs",
+    "DynamoWaitQueues": "runs",
     "DynamoRepairStore": "jobs",
     "DynamoRunChanges": "runs, stream",
     "DynamoRunStore": "runs",

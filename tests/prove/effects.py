@@ -133,7 +133,7 @@ class AllPromises(WorkflowPromises):
                     f"asked at {done.reply.asked - START:.1f}: {shown(run)}",
                 )
 
-    # Lines of jobs that forbid overlap.
+    # Wait queues of jobs that forbid overlap.
 
     def _turns(self) -> Iterator[Finding]:
         """When a run ends, the next one in line starts."""

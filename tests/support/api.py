@@ -131,7 +131,7 @@ class Answered:
 
 
 class EmptyLines:
-    """ports.Lines as the API needs them, where nobody waits."""
+    """ports.WaitQueues as the API needs them, where nobody waits."""
 
     def waiting(self, *_: object, **__: object) -> list[RunMessage]:
         return []

@@ -10,10 +10,10 @@ from duecourse.messages import RunMessage
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.effects import SideEffects
-from duecourse.usecases.worker.overlap import Line
+from duecourse.usecases.worker.overlap import WaitQueue
 
 
-class CallingLine(Line):
+class CallingLine(WaitQueue):
     """Sends a call each time that one is wanted, whether or not another one is on its way."""
 
     __slots__ = ()
@@ -36,7 +36,7 @@ class CallingEffects(SideEffects):
         self.line.call_next(message, report)
 
 
-class KeepingLine(Line):
+class KeepingLine(WaitQueue):
     """Does not remove the call that it has received."""
 
     __slots__ = ()
@@ -62,5 +62,5 @@ def _with(worker: LaneWorker, effects: SideEffects) -> LaneWorker:
     return replace(worker, starter=starter, transitions=transitions, effects=effects, line=line)
 
 
-def _fields(of: Line | SideEffects) -> dict[str, Any]:
+def _fields(of: WaitQueue | SideEffects) -> dict[str, Any]:
     return {name: getattr(of, name) for name in of.__dataclass_fields__}

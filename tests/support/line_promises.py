@@ -115,7 +115,7 @@ class Promises:
         """When all is over."""
         spoilt = (state.left.watches, state.left.early) != (self.left.watches, self.left.early)
         watch = 0 if spoilt else state.watch  # one that was lost, or noted after its message had come, leaves its item
-        for name, what in (("ACTIVE", self.shared.held(state)), ("LINE", state.line), ("WATCH", watch)):
+        for name, what in (("ACTIVE", self.shared.held(state)), ("QUEUE", state.line), ("WATCH", watch)):
             self._is(not what, f"{name} is left at the end", ("the end",))
         runs = [self._run(number) for _, number in state.records]
         for run in runs:

@@ -18,7 +18,7 @@ OURS: Mapping[str, frozenset[str]] = {
     "dispatch": frozenset(
         {
             *("SlotsRead", "CursorsRead", "Enqueued", "ClaimsWon", "ClaimsLost", "ClaimsFailed", "ClaimsRefused"),
-            *("StatementsThrottled", "SendsRefused", "WakesSent", "CursorsSetAside", "Missed", "Skipped"),
+            *("StatementsThrottled", "SendsRefused", "WakesSent", "CursorsQuarantined", "Missed", "Skipped"),
             *("RoundsFailed", "RoundsUnfinished", "ClaimsDeferred", "WatermarkAge", "EventsRefused"),
         }
     ),
@@ -36,7 +36,7 @@ OURS: Mapping[str, frozenset[str]] = {
     "repair": frozenset(
         {
             *("EntriesBelowWatermark", "CursorsOutdated", "CursorsOutsideIndex", "CursorsRepaired"),
-            *("CursorsSetAsideFound", "CursorsReleased", "RepairsFailed", "CleanUpsFailed"),
+            *("CursorsFoundQuarantined", "CursorsReleased", "RepairsFailed", "CleanUpsFailed"),
         }
     ),
     "audit": frozenset(

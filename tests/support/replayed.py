@@ -131,7 +131,7 @@ class Replay:
     def unlock(self, tenant: str, job_id: str, holder: str, *, through: int, free: Any = None) -> Any:
         return self._ask("unlock", holder, through, free)
 
-    # Lines.
+    # Wait queues.
 
     def enter(self, message: RunMessage, *, expires_at: int) -> Any:
         return self._ask("enter", message)

@@ -24,7 +24,7 @@ from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.limits import WORKER_SECONDS
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.memory.items import Items
-from duecourse.testing.memory.runs import MemoryLines, MemoryRunStore
+from duecourse.testing.memory.runs import MemoryRunStore, MemoryWaitQueues
 from duecourse.usecases.worker.overlap import Held, Overlaps
 from tests.support.jobs import NOON, job
 from tests.support.runs import run
@@ -219,4 +219,4 @@ def _overlaps(state: State, now: float) -> tuple[Overlaps, MemoryRunStore]:
         if one.record is not None:
             items.put_run(one.record)
     store = MemoryRunStore(items)
-    return Overlaps(store, MemoryLines(items), SettableClock(now)), store
+    return Overlaps(store, MemoryWaitQueues(items), SettableClock(now)), store

@@ -12,7 +12,7 @@ from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
-from duecourse.adapters.dynamodb.runs.lines import DynamoLines
+from duecourse.adapters.dynamodb.runs.lines import DynamoWaitQueues
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 from duecourse.ports import Clock
@@ -37,8 +37,8 @@ class Tables:
     def timers(self, shards: int = 1) -> DynamoTimers:
         return DynamoTimers(self.client, self.jobs, shards=shards)
 
-    def lines(self) -> DynamoLines:
-        return DynamoLines(self.client, self.runs)
+    def lines(self) -> DynamoWaitQueues:
+        return DynamoWaitQueues(self.client, self.runs)
 
     def inputs(self) -> DynamoInputs:
         return DynamoInputs(self.client, self.runs)

@@ -1,4 +1,4 @@
-"""Lines of waiting runs, and requests for runs.
+"""Wait queues, and requests for runs.
 
 - The adapter of lines, on every emulator that executes conditions rightly.
 - Requests for runs and many timers at once, on each emulator.
@@ -15,7 +15,7 @@ from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
-from duecourse.domain.runs.overlap import LinePosition
+from duecourse.domain.runs.overlap import QueuePosition
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Input, Timer, Watch
 from duecourse.testing.clock import SettableClock
@@ -46,8 +46,8 @@ def message(seconds: int, *, due: int | None = None, suffix: str = "", padding: 
     )
 
 
-def place(entry: RunMessage) -> LinePosition:
-    return LinePosition(entry.due, entry.name.local)
+def place(entry: RunMessage) -> QueuePosition:
+    return QueuePosition(entry.due, entry.name.local)
 
 
 def stand(tables: Tables, *entries: RunMessage) -> None:

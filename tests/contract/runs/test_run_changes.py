@@ -52,7 +52,7 @@ def test_a_removal_by_a_request_names_nobody() -> None:
 
 def test_what_expired_beside_the_runs_has_no_content() -> None:
     asked = job_key("default", "nightly", "INPUT#.mabc") | {"expires_at": {"N": "1"}}
-    waits = job_key("default", "nightly", "LINE#01795262400#20261121T120000Z") | {"expires_at": {"N": "1"}}
+    waits = job_key("default", "nightly", "QUEUE#01795262400#20261121T120000Z") | {"expires_at": {"N": "1"}}
     assert [change.content for change in handed(event(removed(asked, 1), removed(waits, 2)))] == [None, None]
 
 

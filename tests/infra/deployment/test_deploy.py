@@ -287,7 +287,7 @@ def test_only_errors_of_the_new_version_count_so_that_a_fix_can_replace_what_fai
 def test_what_new_code_reports_as_failed_stops_every_deployment(prod: Stack) -> None:
     for worker in WORKERS:
         assert dimensions(brakes_of(prod, worker)["Failures"]) == {"service": "duecourse", "symptom": "release"}
-    assert SYMPTOMS["release"] == {"RoundsFailed", "CursorsSetAside", "MessagesFailed", "MessagesUnreadable"}
+    assert SYMPTOMS["release"] == {"RoundsFailed", "CursorsQuarantined", "MessagesFailed", "MessagesUnreadable"}
 
 
 @pytest.mark.parametrize("worker", WORKERS)

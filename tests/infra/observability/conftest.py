@@ -11,8 +11,8 @@ from tests.support import in_process
 from tests.support.tables import Stores, create_tables
 
 ON_TABLES = {
-    *("AuditsFailed", "AuditsWaiting", "ClaimsFailed", "CleanUpsFailed", "CursorsOutsideIndex", "CursorsSetAside"),
-    *("CursorsSetAsideFound", "DueWriteThrottles", "EntriesBelowWatermark", "JobsWriteThrottles", "MembersLost"),
+    *("AuditsFailed", "AuditsWaiting", "ClaimsFailed", "CleanUpsFailed", "CursorsOutsideIndex", "CursorsQuarantined"),
+    *("CursorsFoundQuarantined", "DueWriteThrottles", "EntriesBelowWatermark", "JobsWriteThrottles", "MembersLost"),
     *("OccurrencesDoubled", "OccurrencesLost", "RepairsFailed", "StatementsThrottled"),
 }
 """Failures of a table, and those that the audit or index repair finds in one."""

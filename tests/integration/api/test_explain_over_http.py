@@ -11,7 +11,7 @@ from duecourse.domain.instants import to_basic, to_iso
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.jobs.plan import SkippedRange
-from duecourse.domain.runs.overlap import LinePosition
+from duecourse.domain.runs.overlap import QueuePosition
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Claim, ClaimResult, Depth
@@ -72,7 +72,7 @@ def test_a_run_in_line_is_told_its_place_and_who_is_before_it(
     assert first["sentence"].endswith("It is the first in line.")
     assert (second["facts"]["place"], second["facts"]["behind"]) == (2, first["run"]["id"])
     assert second["sentence"].endswith(f"It is number 2 in line, behind {first['run']['id']}.")
-    lines.leave("default", "hourly", LinePosition(int(NOON) + HOUR, to_basic(int(NOON) + HOUR)))
+    lines.leave("default", "hourly", QueuePosition(int(NOON) + HOUR, to_basic(int(NOON) + HOUR)))
     assert asked(api, 2 * HOUR)["facts"]["place"] == 1
     assert "place" not in asked(api, HOUR)["facts"]
 

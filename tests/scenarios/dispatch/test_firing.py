@@ -129,7 +129,7 @@ def test_a_cursor_that_makes_no_sense_is_quarantined_and_blocks_nobody(world: Wo
     assert left is not None
     assert left.error is not None
     assert "61" in left.error
-    assert world.count("CursorsSetAside") == 1
+    assert world.count("CursorsQuarantined") == 1
 
 
 def test_a_deleted_jobs_enqueued_occurrences_do_not_run(world: World) -> None:

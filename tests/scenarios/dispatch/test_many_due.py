@@ -58,7 +58,7 @@ def test_a_cursor_whose_claim_the_table_refuses_is_quarantined_and_delays_nobody
     world.cursors = Claims(world.cursors, refusing("job-007"))
     world.until(NOON + 301)
     assert len(set(world.caller.runs)) == 250  # its message went out before the claim, as every one does
-    assert world.count("CursorsSetAside") == 1
+    assert world.count("CursorsQuarantined") == 1
     assert error_of(world, "job-007") == (
         "its claim is refused: ValidationError: Item size has exceeded the maximum allowed size"
     )
@@ -69,7 +69,7 @@ def test_nothing_is_quarantined_when_the_table_refuses_every_claim(world: World)
     add(world, 3)
     world.cursors = Claims(world.cursors, refusing("job-000", "job-001", "job-002"))
     report = world.dispatch()
-    assert report.counts["CursorsSetAside"] == 0
+    assert report.counts["CursorsQuarantined"] == 0
     assert [event.action for event in report.events if event.alarming] == ["claims_refused"]
     world.cursors = world.cursors.store
     world.until(NOON + 301)
@@ -87,7 +87,7 @@ def test_cursors_that_cannot_be_read_among_many_that_can_delay_none_of_them(worl
             ExpressionAttributeValues={":nonsense": {"S": "{"}},
         )
     report = world.dispatch()
-    assert (report.counts["ClaimsWon"], report.counts["CursorsSetAside"]) == (147, 3)
+    assert (report.counts["ClaimsWon"], report.counts["CursorsQuarantined"]) == (147, 3)
 
 
 def test_what_one_round_cannot_take_the_next_one_does_in_the_order_of_due_time(world: World) -> None:

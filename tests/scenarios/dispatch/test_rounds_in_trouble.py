@@ -29,7 +29,7 @@ def test_a_cursor_that_an_older_version_put_back_with_its_error_is_quarantined_a
         ExpressionAttributeValues={":error": {"S": "no such zone"}},
     )
     report = world.dispatch()
-    assert (report.counts["CursorsSetAside"], report.counts["Enqueued"], report.counts["ClaimsLost"]) == (1, 0, 0)
+    assert (report.counts["CursorsQuarantined"], report.counts["Enqueued"], report.counts["ClaimsLost"]) == (1, 0, 0)
     assert "slot" not in world.tables.client.get_item(TableName=world.tables.jobs, Key=key)["Item"]
 
 
@@ -55,7 +55,7 @@ def test_a_cursor_of_wrong_types_is_quarantined_and_blocks_nobody(world: World, 
     )
     world.until(NOON + 200)
     assert [second for second, _ in world.states("good")] == list(range(10, 201, 10))
-    assert world.count("CursorsSetAside") == 1
+    assert world.count("CursorsQuarantined") == 1
 
 
 def test_a_round_that_runs_out_of_time_among_empty_hours_goes_on_from_there(world: World) -> None:
@@ -98,7 +98,7 @@ def test_a_read_of_records_that_fails_leaves_a_healthy_job_to_the_next_round(
     world.run_store = failing  # type: ignore[assignment]
     for _ in range(times):
         report = world.dispatch()
-        assert (report.counts["CursorsSetAside"], report.counts["ClaimsDeferred"]) == (0, 1)
+        assert (report.counts["CursorsQuarantined"], report.counts["ClaimsDeferred"]) == (0, 1)
     assert failing.failed == times
     world.work()
     assert world.runs("other")[-1].state is RunState.SUCCEEDED
@@ -127,7 +127,11 @@ def test_a_round_whose_reads_fail_slowly_goes_on_with_its_other_cursors(world: W
     world.run_store = failing  # type: ignore[assignment]
     report = world.dispatch()
     assert failing.failed == 3
-    assert (report.counts["ClaimsDeferred"], report.counts["CursorsSetAside"], report.counts["ClaimsWon"]) == (13, 0, 1)
+    assert (report.counts["ClaimsDeferred"], report.counts["CursorsQuarantined"], report.counts["ClaimsWon"]) == (
+        13,
+        0,
+        1,
+    )
 
 
 def test_the_claims_of_other_jobs_are_made_where_the_records_of_one_cannot_be_read(world: World) -> None:

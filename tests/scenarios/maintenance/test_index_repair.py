@@ -159,16 +159,16 @@ def test_a_wake_up_that_was_quarantined_is_counted(world: World) -> None:
     )
     world.timers.put(timer)
     write(world, "gone", timer.key, slot=None)
-    assert world.repair().counts["CursorsSetAsideFound"] == 1
+    assert world.repair().counts["CursorsFoundQuarantined"] == 1
 
 
 def test_a_cursor_that_was_quarantined_is_no_matter_once_its_job_is_paused(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
     write(world, made, "JOB", state="PAUSED")
-    assert world.repair().counts["CursorsSetAsideFound"] == 0
+    assert world.repair().counts["CursorsFoundQuarantined"] == 0
     parts = DynamoRepairStore(world.tables.client, world.tables.jobs, limit=1)  # cursor and job on pages of their own
-    assert world.repair(store=parts, every_seconds=0).counts["CursorsSetAsideFound"] == 0
+    assert world.repair(store=parts, every_seconds=0).counts["CursorsFoundQuarantined"] == 0
 
 
 def test_what_a_dispatcher_has_claimed_meanwhile_is_left_alone(world: World) -> None:
@@ -229,8 +229,8 @@ def test_a_cursor_that_was_quarantined_and_cannot_be_planned_is_counted_and_stay
     assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
     write(world, made, rules='{"expression":"99 * * * *","missed":{"mode":"skip","grace_seconds":60,"max_missed":1}}')
     report = world.repair()
-    assert (report.counts["CursorsSetAsideFound"], report.counts["CursorsReleased"]) == (1, 0)
-    (event,) = [event for event in report.events if event.action == "cursor_found_set_aside"]
+    assert (report.counts["CursorsFoundQuarantined"], report.counts["CursorsReleased"]) == (1, 0)
+    (event,) = [event for event in report.events if event.action == "cursor_found_quarantined"]
     assert event.facts["error"] == "it makes no sense"
     assert standing(world, made.id).error == "it makes no sense"
     assert "slot" not in item(world, made.id)
@@ -244,7 +244,7 @@ def test_a_cursor_that_was_quarantined_and_can_be_planned_is_released_reported_a
     world.until(NOON + 2000)
     assert len(world.runs(made.id)) < 6
     report = world.repair()
-    assert (report.counts["CursorsSetAsideFound"], report.counts["CursorsReleased"]) == (0, 1)
+    assert (report.counts["CursorsFoundQuarantined"], report.counts["CursorsReleased"]) == (0, 1)
     (event,) = [event for event in report.events if event.action == "cursor_released"]
     assert event.alarming
     assert event.facts["error"] == "ClientError('ThrottlingException')"
@@ -316,7 +316,7 @@ def test_a_line_that_nobody_looks_after_any_more_is_called_once_its_schedule_is_
     world.until(NOON + DAY)
     assert states(world)[1:] == [RunState.QUEUED, RunState.QUEUED]
     report = world.repair()
-    assert alarms(report) == ["line_found"]
+    assert alarms(report) == ["wait_queue_found"]
     world.until(NOON + DAY + 60)
     assert states(world) == [RunState.SUCCEEDED, RunState.WAITING, RunState.QUEUED]
     assert [run for run in world.caller.runs if run.endswith("120200Z")] == ["tick-tock.20261121T120200Z"]
@@ -334,7 +334,7 @@ def test_a_line_of_a_job_without_a_schedule_that_nobody_looks_after_any_more_is_
     assert world.run_store.write(varied(first, state=RunState.SUCCEEDED, finished_at=NOON + 40), first) is None
     world.until(NOON + DAY + HOUR)
     assert states(world) == [RunState.SUCCEEDED, RunState.QUEUED, RunState.QUEUED]
-    assert alarms(world.repair()) == ["line_found"]
+    assert alarms(world.repair()) == ["wait_queue_found"]
     world.until(NOON + DAY + HOUR + 60)
     assert states(world) == [RunState.SUCCEEDED, RunState.WAITING, RunState.QUEUED]
 

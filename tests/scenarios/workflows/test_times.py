@@ -180,7 +180,7 @@ def test_a_resumption_just_after_the_job_was_read_is_not_missed(world: WorkflowW
     lines = world.lines
 
     class Resumed:
-        """ports.Lines: the job is resumed just before its message is kept."""
+        """ports.WaitQueues: the job is resumed just before its message is kept."""
 
         def __getattr__(self, name: str) -> object:
             return getattr(lines, name)

@@ -94,7 +94,7 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
         match item["SK"]["S"].partition("#")[0]:
             case "ACTIVE" if item["holder"]["S"]:  # one without a holder only says until when calls may be at work
                 yield "a lock"
-            case "LINE":
+            case "QUEUE":
                 yield "a run in the wait queue"
             case "WATCH":
                 yield "a watch of a wait queue"

@@ -43,7 +43,7 @@ def take_over(world: World, lanes: dict[str, Any], *, begin: float, end: float) 
 
 def endings(world: World) -> dict[str, Any]:
     """How every run and job stands, who was called how often, and what went wrong."""
-    wrong = ("MessagesFailed", "MessagesUnreadable", "CursorsSetAside", "RoundsFailed", "ClaimsDeferred")
+    wrong = ("MessagesFailed", "MessagesUnreadable", "CursorsQuarantined", "RoundsFailed", "ClaimsDeferred")
     jobs, runs = _items(world, world.tables.jobs), _items(world, world.tables.runs)
     calls: dict[str, int] = {}
     for run in world.caller.runs:

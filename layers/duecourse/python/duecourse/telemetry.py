@@ -33,7 +33,7 @@ SYMPTOMS: Mapping[str, frozenset[str]] = {
             *("MembersLost", "DeadLettersRecorded"),
         }
     ),
-    "stopped_jobs": frozenset({"CursorsSetAside", "CursorsSetAsideFound", "JobsPaused", "PausesFailed"}),
+    "stopped_jobs": frozenset({"CursorsQuarantined", "CursorsFoundQuarantined", "JobsPaused", "PausesFailed"}),
     "outcomes": frozenset({"EventsRefused", "ResultsLost"}),
     "maintenance": frozenset(
         {
@@ -41,7 +41,7 @@ SYMPTOMS: Mapping[str, frozenset[str]] = {
             *("AuditsWaiting", "ArchivesFailed"),
         }
     ),
-    "release": frozenset({"RoundsFailed", "CursorsSetAside", "MessagesFailed", "MessagesUnreadable"}),
+    "release": frozenset({"RoundsFailed", "CursorsQuarantined", "MessagesFailed", "MessagesUnreadable"}),
 }
 """By symptom, the counts that are its failures. Their sum is the metric `Failures`, with the symptom as its only
 dimension beside the service: one alarm watches all functions, and the metric costs nothing while nothing fails.

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
         Inputs,
         JobStore,
         Lanes,
-        Lines,
         Notifier,
         Randomness,
         Received,
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
         TenantLimits,
         TickMark,
         Timers,
+        WaitQueues,
         WorkflowStore,
     )
     from duecourse.usecases.announce import Announcements
@@ -183,11 +183,11 @@ class Wiring(Generic[S_co]):
         return DynamoTimers(self._dynamodb, self.settings.jobs_table, shards=self.settings.shards)
 
     @cached_property
-    def lines(self: Wiring[TableSettings]) -> Lines:
+    def lines(self: Wiring[TableSettings]) -> WaitQueues:
         """Runs that wait for another run of their job."""
-        from duecourse.adapters.dynamodb.runs.lines import DynamoLines
+        from duecourse.adapters.dynamodb.runs.lines import DynamoWaitQueues
 
-        return DynamoLines(self._dynamodb, self.settings.runs_table)
+        return DynamoWaitQueues(self._dynamodb, self.settings.runs_table)
 
     @cached_property
     def inputs(self: Wiring[TableSettings]) -> Inputs:
@@ -466,7 +466,7 @@ class Wiring(Generic[S_co]):
     def effects(self: Wiring[ExecuteSettings | ReconcilerSettings], forwarder: Forwarder) -> SideEffects:
         """The side effects of records."""
         from duecourse.usecases.worker.effects import FailingJobs, SideEffects
-        from duecourse.usecases.worker.overlap import Line, Overlaps
+        from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
         from duecourse.usecases.workflows.workflows import Workflows
 
         jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
@@ -479,7 +479,7 @@ class Wiring(Generic[S_co]):
             clock=clock,
             randomness=randomness,
             overlaps=Overlaps(runs, self.lines, clock),
-            line=Line(self.lines, forwarder, clock, randomness),
+            line=WaitQueue(self.lines, forwarder, clock, randomness),
             forwarder=forwarder,
             workflows=Workflows(self.workflows, jobs, self.inputs, forwarder, clock, randomness),
         )

@@ -128,7 +128,7 @@ def test_a_loss_is_told_with_its_job_and_its_first_occurrence() -> None:
         (RepairState(3_600, True, {"EntriesChecked": 40}, OLD), OK, ""),
         (RepairState(3_600, True, {"EntriesBelowWatermark": 2}, OLD), BAD, "entriesbelowwatermark"),
         (RepairState(3_600, True, {"CursorsOutsideIndex": 1}, OLD), BAD, "cursorsoutsideindex"),
-        (RepairState(3_600, False, {"CursorsSetAsideFound": 1}, OLD), BAD, "cursorssetasidefound"),
+        (RepairState(3_600, False, {"CursorsFoundQuarantined": 1}, OLD), BAD, "cursorsfoundquarantined"),
         (RepairState(3_600, False, {"CursorsReleased": 1}, OLD), BAD, "cursorsreleased"),
         (RepairState(3 * DAY, True, {}, OLD), WARNING, "repairsfailed"),
         (RepairState(None, False, {}, 600), OK, ""),

@@ -247,14 +247,16 @@ def test_the_deadline_of_a_workflows_run_ends_it_while_its_jobs_are_being_starte
 
 
 def test_of_several_messages_about_a_deadline_the_one_that_the_record_names_is_sent_again() -> None:
-    beating = waiting_run(heartbeat_until=NOW + 0.5, armed="this")
+    beating = waiting_run(heartbeat_until=NOW + 0.5, deadline_message_id="this")
     again = Reschedule(NOW + 0.5, "it was heard of meanwhile")
-    assert decide(replace(deadline(), armed="this"), beating) == again
-    assert decide(replace(deadline(), armed="that"), beating) == Drop("another message looks after its deadline")
-    assert decide(replace(deadline(), armed=None), beating) == again
-    assert decide(replace(deadline(), armed="that"), varied(beating, armed=None)) == again
+    assert decide(replace(deadline(), deadline_message_id="this"), beating) == again
+    assert decide(replace(deadline(), deadline_message_id="that"), beating) == Drop(
+        "another message looks after its deadline"
+    )
+    assert decide(replace(deadline(), deadline_message_id=None), beating) == again
+    assert decide(replace(deadline(), deadline_message_id="that"), varied(beating, deadline_message_id=None)) == again
     overdue = varied(beating, heartbeat_until=NOW)
-    assert settled(replace(deadline(), armed="that"), overdue).code == "callback.heartbeat"
+    assert settled(replace(deadline(), deadline_message_id="that"), overdue).code == "callback.heartbeat"
 
 
 def test_a_call_that_never_returned_is_its_own_messages_business() -> None:

@@ -13,10 +13,10 @@ from duecourse.domain.runs.decision import RetryLater
 from duecourse.domain.runs.overlap import (
     LOST_SECONDS,
     ORPHAN_SECONDS,
-    LinePosition,
     Lock,
     LockDecision,
     LockRequest,
+    QueuePosition,
     Skip,
     StealLock,
     Wait,
@@ -219,10 +219,12 @@ def test_a_waiting_holder_is_believed_in_so_long_as_the_invocation_that_took_the
 # Whose turn it is among those that wait.
 
 
-FIRST, MINE, LAST = LinePosition(DUE - 60, OLDER), LinePosition(DUE, HOLDER), LinePosition(DUE + 60, NEWER)
+FIRST, MINE, LAST = QueuePosition(DUE - 60, OLDER), QueuePosition(DUE, HOLDER), QueuePosition(DUE + 60, NEWER)
 
 
-def turn(policy: Overlap, *, first: LinePosition | None = None, last: LinePosition | None = None) -> Wait | Skip | None:
+def turn(
+    policy: Overlap, *, first: QueuePosition | None = None, last: QueuePosition | None = None
+) -> Wait | Skip | None:
     return decide_turn(job(overlap=policy), MINE, first=first, last=last)
 
 
@@ -242,8 +244,8 @@ def test_in_a_queue_the_older_goes_first() -> None:
 
 
 def test_of_two_that_are_due_at_once_the_names_decide() -> None:
-    assert turn(Overlap.QUEUE, first=LinePosition(DUE, OLDER)) == Wait(f"{OLDER} waits for longer")
-    assert turn(Overlap.QUEUE, first=LinePosition(DUE, NEWER)) is None
+    assert turn(Overlap.QUEUE, first=QueuePosition(DUE, OLDER)) == Wait(f"{OLDER} waits for longer")
+    assert turn(Overlap.QUEUE, first=QueuePosition(DUE, NEWER)) is None
 
 
 @pytest.mark.parametrize("policy", [Overlap.NEWEST, Overlap.REPLACE])

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
-from duecourse.domain.runs.overlap import LinePosition, Lock
+from duecourse.domain.runs.overlap import Lock, QueuePosition
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import RunMessage
 
@@ -93,7 +93,7 @@ class Watch:
     call: str | None = None
 
 
-class Lines(Protocol):
+class WaitQueues(Protocol):
     """The runs of a job that wait for its lock, each by the message that starts it; and those that a pause holds."""
 
     def hold(self, message: RunMessage, *, expires_at: int) -> None:
@@ -108,7 +108,7 @@ class Lines(Protocol):
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         """Add the run to the line; False if it is there already."""
 
-    def leave(self, tenant: str, job_id: str, place: LinePosition, *, through: int | None = None) -> bool:
+    def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
         """Remove the run from the line, if it is there to start an attempt up to `through` (None: any attempt); whether
         it was removed.
         """

@@ -19,13 +19,13 @@ from duecourse.ports import (
     InlineExecutor,
     Inputs,
     JobStore,
-    Lines,
     Progress,
     RegisteredTask,
     RunStore,
     TenantLimits,
     TickMark,
     Timers,
+    WaitQueues,
     WorkflowStore,
 )
 from duecourse.settings import ApiSettings
@@ -131,8 +131,8 @@ class Stores(Protocol):
     def timers(self, shards: int = 1) -> Timers:
         """Messages that wait for long."""
 
-    def lines(self) -> Lines:
-        """Lines of waiting runs."""
+    def lines(self) -> WaitQueues:
+        """Wait queues."""
 
     def inputs(self) -> Inputs:
         """Requests for runs."""

@@ -32,7 +32,7 @@ class Forwarder:
         ours = replace(message, lane=lane or self.lane or message.lane)
         if wait > MAX_DELAY_SECONDS:
             # There is one timer per purpose, so its message is the only one.
-            self.timers.put(Timer(replace(ours, armed=None), ceil(not_before)))
+            self.timers.put(Timer(replace(ours, deadline_message_id=None), ceil(not_before)))
             return True
         return self.lanes.send([Outgoing(ours, max(wait, 0))])[0]
 

@@ -26,7 +26,7 @@ AUDIT_SECONDS = 3 * 3_600.0
 REPAIR_FINDS: Mapping[str, str] = {
     "EntriesBelowWatermark": "entries below their watermark (moved)",
     "CursorsOutsideIndex": "cursors of active jobs outside the index (put back)",
-    "CursorsSetAsideFound": "cursors quarantined",
+    "CursorsFoundQuarantined": "cursors quarantined",
     "CursorsReleased": "cursors that were quarantined without a fault of their own (put back)",
 }
 """What index repair counts, worst first; each has an alarm of its name."""
@@ -180,7 +180,7 @@ def repair(found: RepairState) -> Check:
     return bad(
         "repair",
         f"{when} and found {told}",
-        "its log names them (actions entry_below_watermark, cursor_outside_index, cursor_found_set_aside, "
+        "its log names them (actions entry_below_watermark, cursor_outside_index, cursor_found_quarantined, "
         "cursor_released)",
         runbook(next(iter(wrong)).lower()),
     )

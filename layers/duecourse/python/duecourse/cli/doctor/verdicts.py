@@ -117,5 +117,5 @@ def cursors(found: Cursors) -> Check:
         "cursors",
         f"{len(found.aside)} jobs do not fire since their cursor was quarantined{part}: {named}",
         "correct what the error names by an edit of the job's schedule, which writes its cursor anew",
-        runbook("cursorssetaside"),
+        runbook("cursorsquarantined"),
     )

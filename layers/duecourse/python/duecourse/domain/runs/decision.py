@@ -143,13 +143,13 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class DeadlineCame:
-    """The deadline of the named attempt has come, as it was when the message was sent. `armed` names the message; None
-    in messages of versions without names, and in timers, of which there is one.
+    """The deadline of the named attempt has come, as it was when the message was sent. `deadline_message_id` names the
+    message; None in timers, of which there is one.
     """
 
     request: StartRequest
     draw: float
-    armed: str | None = None
+    deadline_message_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class Lock:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class LinePosition:
+class QueuePosition:
     """A run's place in its job's line: by due time (UTC seconds), then by its local name."""
 
     due: int
@@ -125,7 +125,7 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
 
 
 def decide_turn(
-    job: Job, mine: LinePosition, *, first: LinePosition | None, last: LinePosition | None
+    job: Job, mine: QueuePosition, *, first: QueuePosition | None, last: QueuePosition | None
 ) -> Wait | Skip | None:
     """Whether a run that has made no attempt yet must let a run in line go first; `first` and `last` are the ends of
     the line. None if it is its turn.

@@ -67,13 +67,13 @@ UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.S
 @dataclass(frozen=True, slots=True)
 class Deadlines:
     """The deadlines of an attempt that ends by its callback: when it must be completed, and when its next heartbeat is
-    due (UTC seconds; None: none is wanted). `armed` names the one deadline message that is sent again if the deadline
-    has moved.
+    due (UTC seconds; None: none is wanted). `deadline_message_id` names the one deadline message that is sent again if
+    the deadline has moved.
     """
 
     waiting_until: float
     heartbeat_until: float | None = None
-    armed: str | None = None
+    deadline_message_id: str | None = None
 
     @property
     def next(self) -> float:
@@ -275,9 +275,9 @@ def state_since(run: Run) -> float:
     return float(max(run.due, run.through or 0)) if since is None else since
 
 
-def rearmed(run: AliveRun, armed: str, token: str) -> AliveRun:
+def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
     """The run with another message that looks after its deadline."""
-    deadlines = None if run.deadlines is None else replace(run.deadlines, armed=armed)
+    deadlines = None if run.deadlines is None else replace(run.deadlines, deadline_message_id=deadline_message_id)
     return replace(run, deadlines=deadlines, token=token)
 
 

@@ -445,8 +445,8 @@ def _deadline(
 
 def _rescheduled(event: DeadlineCame, run: Running | Waiting, until: float, reason: str) -> Decision:
     """Only one of several copies is rescheduled; otherwise each would send a successor at every heartbeat."""
-    armed = None if run.deadlines is None else run.deadlines.armed
-    if event.armed is not None and armed is not None and event.armed != armed:
+    armed = None if run.deadlines is None else run.deadlines.deadline_message_id
+    if event.deadline_message_id is not None and armed is not None and event.deadline_message_id != armed:
         return Drop("another message looks after its deadline")
     return Reschedule(until, reason)
 

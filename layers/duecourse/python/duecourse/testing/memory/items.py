@@ -11,7 +11,7 @@ from threading import RLock
 from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, Lane, Reservation, Tombstone
-from duecourse.domain.runs.overlap import LinePosition, Lock
+from duecourse.domain.runs.overlap import Lock, QueuePosition
 from duecourse.domain.runs.states import UNSUCCESSFUL, Run
 from duecourse.domain.tenants.rate import Bucket
 from duecourse.domain.tenants.seats import Seats
@@ -103,7 +103,7 @@ class Items:
     records: dict[JobKey, RunRecords] = field(default_factory=lambda: defaultdict(RunRecords))
     unsuccessful: dict[tuple[str, str, str], Run] = field(default_factory=dict)
     locks: dict[JobKey, Lock] = field(default_factory=dict)
-    lines: dict[JobKey, dict[LinePosition, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
+    lines: dict[JobKey, dict[QueuePosition, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
     held: dict[JobKey, dict[str, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
     watches: dict[JobKey, Watch] = field(default_factory=dict)
     inputs: dict[JobKey, dict[str, Input]] = field(default_factory=lambda: defaultdict(dict))

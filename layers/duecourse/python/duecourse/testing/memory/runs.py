@@ -9,7 +9,7 @@ from itertools import islice
 from duecourse.domain.instants import to_basic
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
-from duecourse.domain.runs.overlap import LinePosition, Lock
+from duecourse.domain.runs.overlap import Lock, QueuePosition
 from duecourse.domain.runs.states import Alive, Run, Running, RunState, Waiting, is_written_as, state_since
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict, Input, StateMark, Watch
@@ -131,8 +131,8 @@ def _newest_first(run: Run) -> tuple[float, str, str]:
 
 
 @dataclass(frozen=True)
-class MemoryLines:
-    """ports.Lines."""
+class MemoryWaitQueues:
+    """ports.WaitQueues."""
 
     items: Items
 
@@ -149,12 +149,12 @@ class MemoryLines:
             self.items.held[message.tenant, message.job_id].pop(message.name.local, None)
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        place = LinePosition(message.due, message.name.local)
+        place = QueuePosition(message.due, message.name.local)
         with self.items.lock:
             line = self.items.lines[message.tenant, message.job_id]
             return line.setdefault(place, message) is message
 
-    def leave(self, tenant: str, job_id: str, place: LinePosition, *, through: int | None = None) -> bool:
+    def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
         with self.items.lock:
             entry = self.items.lines[tenant, job_id].get(place)
             if entry is None or (through is not None and entry.starts > through):

@@ -8,7 +8,7 @@ from duecourse.ports import Clock
 from duecourse.testing.memory.cursors import MemoryCursorStore, MemoryTickMark, MemoryTimers
 from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.jobs import MemoryJobStore
-from duecourse.testing.memory.runs import MemoryInputs, MemoryLines, MemoryRunStore
+from duecourse.testing.memory.runs import MemoryInputs, MemoryRunStore, MemoryWaitQueues
 from duecourse.testing.memory.tenant_limits import MemoryTenantLimits
 from duecourse.testing.memory.workflows import MemoryWorkflows
 
@@ -31,9 +31,9 @@ class MemoryTables:
         """Messages that wait for long."""
         return MemoryTimers(self.items, shards)
 
-    def lines(self) -> MemoryLines:
-        """Lines of waiting runs."""
-        return MemoryLines(self.items)
+    def lines(self) -> MemoryWaitQueues:
+        """Wait queues."""
+        return MemoryWaitQueues(self.items)
 
     def inputs(self) -> MemoryInputs:
         """Requests for runs."""

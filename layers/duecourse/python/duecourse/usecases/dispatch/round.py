@@ -360,10 +360,10 @@ class _Round:
         cursors = self.uses.cursors
         written = self.uses.executor.map(lambda one: cursors.quarantine(one.cursor, one.error), rejected)
         for each, done in zip(rejected, written, strict=True):
-            self.report.counts["CursorsSetAside"] += done
+            self.report.counts["CursorsQuarantined"] += done
             match each.cursor:
                 case Cursor(tenant=tenant, job_id=job_id):
                     whose = {"tenant": tenant, "job_id": job_id}
                 case BrokenCursor(key=key):
                     whose = {"job_id": key[0]}
-            self.report.add("cursor_set_aside", alarming=True, error=each.error, done=done, **whose)
+            self.report.add("cursor_quarantined", alarming=True, error=each.error, done=done, **whose)

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.occurrences import ExclusionError
-from duecourse.ports import Clock, JobStore, Lines, Outgoing, StoreBusyError
+from duecourse.ports import Clock, JobStore, Outgoing, StoreBusyError, WaitQueues
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.dispatch.claim import Skipping
 from duecourse.usecases.jobs.change import Jobs
@@ -59,7 +59,7 @@ class Pausing:
     jobs: Jobs
     store: JobStore
     skipping: Skipping
-    lines: Lines
+    lines: WaitQueues
     clock: Clock
 
     def pause(

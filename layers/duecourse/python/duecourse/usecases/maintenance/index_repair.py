@@ -27,7 +27,7 @@ from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, RepairPass, fault_of, long_over, recomputed
 from duecourse.limits import MAX_DELAY_SECONDS
-from duecourse.ports import Clock, IndexPage, JobStore, Lines, RepairStore, RunStore, TickMark, Timer, Timers
+from duecourse.ports import Clock, IndexPage, JobStore, RepairStore, RunStore, TickMark, Timer, Timers, WaitQueues
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
 from duecourse.usecases.dispatch.round import FIRST_LOOK_BACK_SECONDS
 from duecourse.usecases.maintenance.scan import scan
@@ -46,7 +46,7 @@ class IndexCheck:
     store: RepairStore
     jobs: JobStore
     runs: RunStore
-    lines: Lines
+    lines: WaitQueues
     timers: Timers
     marks: TickMark
     clock: Clock
@@ -112,7 +112,7 @@ class _Mend:
         if (anew := self._released()) is not None:
             self._found("CursorsReleased", "cursor_released", alarming=True, error=error, due=anew.due)
         else:
-            self._found("CursorsSetAsideFound", "cursor_found_set_aside", error=error)
+            self._found("CursorsFoundQuarantined", "cursor_found_quarantined", error=error)
 
     def _released(self) -> Cursor | None:
         """The quarantined cursor as it was put back; None if it was not."""
@@ -180,7 +180,7 @@ class _Mend:
             watch = uses.lines.watch(*whose)
             if watch is None or self.now >= watch.at + WATCH_LOST_SECONDS:
                 uses.timers.put(Timer(replace(first, not_before=self.now), int(self.now)))
-                self._found(None, "line_found", alarming=True, run_id=str(first.name))
+                self._found(None, "wait_queue_found", alarming=True, run_id=str(first.name))
 
     def _given_up(self) -> bool:
         job, cursor = self._current()

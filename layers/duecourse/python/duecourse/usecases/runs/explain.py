@@ -24,7 +24,7 @@ from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.domain.workflows.explain import instead_of, member_in, waiting_for
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from duecourse.ports import Clock, Depths, GraphMissingError, JobStore, Lines, RunStore
+from duecourse.ports import Clock, Depths, GraphMissingError, JobStore, RunStore, WaitQueues
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until
 from duecourse.usecases.runs.requests import queued_run
@@ -60,7 +60,7 @@ class Explain:
 
     jobs: JobStore
     runs: RunStore
-    lines: Lines
+    lines: WaitQueues
     depths: Depths
     workflow_runs: WorkflowRuns
     clock: Clock

@@ -54,14 +54,14 @@ from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import Outcome
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.messages import MessageError, MessageKind, RunMessage, message_about, read_run_message
-from duecourse.ports import Clock, Conflict, JobStore, Lines, Randomness, Results, RunStore
+from duecourse.ports import Clock, Conflict, JobStore, Randomness, Results, RunStore, WaitQueues
 from duecourse.usecases.dispatch.enqueue import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, Calls
 from duecourse.usecases.worker.coverage import Coverage
 from duecourse.usecases.worker.effects import SideEffects
-from duecourse.usecases.worker.overlap import Held, Line, Overlaps
+from duecourse.usecases.worker.overlap import Held, Overlaps, WaitQueue
 from duecourse.usecases.worker.requeue import Requeue, carried_on
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules, WorkItem, event_of
 from duecourse.usecases.workflows.workflows import Found, Workflows
@@ -115,13 +115,13 @@ class LaneWorker:
 
     jobs: JobStore
     runs: RunStore
-    lines: Lines
+    lines: WaitQueues
     workflows: Workflows
     coverage: Coverage
     starter: Starter
     transitions: TransitionWriter
     effects: SideEffects
-    line: Line
+    line: WaitQueue
     requeue: Requeue
     forwarder: Forwarder
     clock: Clock
@@ -262,7 +262,9 @@ class LaneWorker:
         the attempt must read the record again.
         """
         armed = self.randomness.nonce()
-        disposition = self.requeue.send(replace(item, message=replace(item.message, armed=armed)), until, reason)
+        disposition = self.requeue.send(
+            replace(item, message=replace(item.message, deadline_message_id=armed)), until, reason
+        )
         if disposition is Disposition.RETAIN or run is None:
             return disposition
         return self.runs.write(rearmed(run, armed, item.context.token), run) or disposition
@@ -311,7 +313,7 @@ class Starter:
     runs: RunStore
     coverage: Coverage
     overlaps: Overlaps
-    line: Line
+    line: WaitQueue
     calls: Calls
     transitions: TransitionWriter
     requeue: Requeue
@@ -396,7 +398,7 @@ class Starter:
         prepared = self.calls.prepared(job, decision.run)
         run = with_its_key(decision.run, job)
         if run.deadlines is not None:
-            armed = replace(run.deadlines, armed=self.randomness.nonce())
+            armed = replace(run.deadlines, deadline_message_id=self.randomness.nonce())
             run = replace(run, deadlines=armed)
             if not self._arm(run, message, armed):
                 return self.requeue.defer(item, decision.previous, now, "its deadline could not be armed")
@@ -458,7 +460,7 @@ class Starter:
     def _arm(self, run: Running, message: RunMessage, deadlines: Deadlines) -> bool:
         """Send the deadline message of a run with a callback, before the record and the call."""
         start = message.to_start(run.attempt, nonce=self.randomness.nonce(), not_before=deadlines.next)
-        armed = replace(start, kind=MessageKind.DEADLINE, armed=deadlines.armed)
+        armed = replace(start, kind=MessageKind.DEADLINE, deadline_message_id=deadlines.deadline_message_id)
         return self.forwarder.send(armed, deadlines.next)
 
     def _preempt(self, holder: Run, report: Report) -> None:

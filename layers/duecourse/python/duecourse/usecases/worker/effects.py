@@ -30,7 +30,7 @@ from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, format_error
-from duecourse.usecases.worker.overlap import Line, Overlaps
+from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
 from duecourse.usecases.workflows.workflows import Workflows
 
@@ -106,7 +106,7 @@ class SideEffects:
     clock: Clock
     randomness: Randomness
     overlaps: Overlaps
-    line: Line
+    line: WaitQueue
     forwarder: Forwarder
     workflows: Workflows
 

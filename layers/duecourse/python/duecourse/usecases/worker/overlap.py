@@ -20,9 +20,9 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.decision import RetryLater, Start
 from duecourse.domain.runs.overlap import (
-    LinePosition,
     Lock,
     LockRequest,
+    QueuePosition,
     Skip,
     StealLock,
     Wait,
@@ -38,7 +38,7 @@ from duecourse.domain.runs.records import own_job
 from duecourse.domain.runs.states import Cancelled, Final, Queued, Run, Skipped, Succeeded
 from duecourse.domain.tenants.seats import calls_are_over
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock, Conflict, Lines, Randomness, RunStore, Watch
+from duecourse.ports import Clock, Conflict, Randomness, RunStore, WaitQueues, Watch
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, format_error
 
@@ -61,7 +61,7 @@ class Overlaps:
     """Takes and releases locks; jobs that allow overlap, and one-off jobs, need none."""
 
     runs: RunStore
-    lines: Lines
+    lines: WaitQueues
     clock: Clock
 
     def take(self, job: Job, start: Start, lease_until: float, *, again: bool = False) -> LockResult:
@@ -107,7 +107,7 @@ class Overlaps:
         until = latest(wanted.called_until, earlier, None if run is None else called_until(run, now))
         return replace(wanted, called_until=None if calls_are_over(until, lane, now) else until)
 
-    def _ends(self, job: Job) -> dict[str, LinePosition | None]:
+    def _ends(self, job: Job) -> dict[str, QueuePosition | None]:
         """The first place of the line, or the last one if only the newest run runs."""
         rule = job.overlap.rule
         if not rule.waits:
@@ -145,9 +145,9 @@ class Overlaps:
         return Wait("its holder changes again and again")
 
 
-def position_of(run: Run | RunMessage) -> LinePosition:
+def position_of(run: Run | RunMessage) -> QueuePosition:
     """A run's place in its job's line."""
-    return LinePosition(run.due, run.name.local)
+    return QueuePosition(run.due, run.name.local)
 
 
 WATCH_SECONDS = 30
@@ -164,10 +164,10 @@ MAX_LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class WaitQueue:
     """Starts waiting runs by their START messages, each with a new nonce."""
 
-    lines: Lines
+    lines: WaitQueues
     forwarder: Forwarder
     clock: Clock
     randomness: Randomness
@@ -212,7 +212,7 @@ class Line:
             if not locked:
                 self.call_next(run, report)
         except Exception as problem:  # noqa: BLE001 - after any error the call of the run must follow
-            report.add("line_not_left", alarming=True, error=format_error(problem))
+            report.add("wait_queue_not_left", alarming=True, error=format_error(problem))
 
     def received(self, message: RunMessage) -> bool:
         """Whether the message is the line's call, which is removed. A copy replaces the message that it names."""
@@ -249,9 +249,9 @@ class Line:
             self._send(replace(first[0], watch=following.nonce), following.at + WATCH_SECONDS)
             if self._record(message, following, standing):
                 self._send(first[0], following.at, following.call)
-                report.add("line_watched", run_id=str(first[0].name))
+                report.add("wait_queue_watched", run_id=str(first[0].name))
                 return
-        raise LineUnavailableError(f"the watch of {message.name} was changed at each of {MAX_LOOKS} tries")
+        raise WaitQueueUnavailableError(f"the watch of {message.name} was changed at each of {MAX_LOOKS} tries")
 
     def _watched(self, entry: RunMessage) -> Watch:
         """The line's watch, which is set up if there is none. The message is sent before its nonce is recorded, as in
@@ -286,7 +286,7 @@ class Line:
         if watch.call is None and self._record(first, called, watch):
             try:
                 self._send(first, self.clock.now(), called.call)
-            except LineUnavailableError:
+            except WaitQueueUnavailableError:
                 self._record(first, watch, called)
                 raise
             report.add("run_called", run_id=str(first.name), tenant=first.tenant, job_id=first.job_id)
@@ -294,13 +294,13 @@ class Line:
     def _send(self, message: RunMessage, not_before: float, nonce: str | None = None) -> None:
         fresh = message.again(nonce=nonce or self.randomness.nonce(), not_before=not_before)
         if not self.forwarder.send(fresh, not_before, message.lane):
-            raise LineUnavailableError(f"a call of {message.name} was not accepted by its lane")
+            raise WaitQueueUnavailableError(f"a call of {message.name} was not accepted by its lane")
 
     def _expires_at(self) -> int:
         return int(self.clock.now()) + KEPT_SECONDS
 
 
-class LineUnavailableError(Exception):
+class WaitQueueUnavailableError(Exception):
     """A lane did not accept a run's start message; the received message is retained, and its next delivery tries
     again.
     """

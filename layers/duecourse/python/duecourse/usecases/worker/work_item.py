@@ -90,7 +90,7 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
         case MessageKind.FAIL:
             return GivenUp(request, _failed(message), draw)
         case MessageKind.DEADLINE:
-            return DeadlineCame(request, draw, message.armed)
+            return DeadlineCame(request, draw, message.deadline_message_id)
         case MessageKind.CANCEL:
             return CancelAsked(request, message.reason or CANCELLED)
         case other:

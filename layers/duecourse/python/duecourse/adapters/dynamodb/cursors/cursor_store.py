@@ -270,8 +270,8 @@ class DynamoCursorStore:
             )
         except (BotoCoreError, ClientError) as problem:
             # It stays in the index and is met again by the next round; the round that met it now goes on.
-            facts = {"action": "cursor_not_set_aside", "cursor": where, "error": str(problem)}
-            _logger.error("cursor_not_set_aside", extra=facts)  # noqa: TRY400 - the table's word is all there is to say
+            facts = {"action": "cursor_not_quarantined", "cursor": where, "error": str(problem)}
+            _logger.error("cursor_not_quarantined", extra=facts)  # noqa: TRY400 - the table's word is all there is to say
             return False
 
     def watermark(self, shard: int) -> str | None:

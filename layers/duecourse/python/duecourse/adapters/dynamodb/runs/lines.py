@@ -6,9 +6,9 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.keys import HELD_PREFIX, LINE_PREFIX, WATCH, Item, job_key, job_partition
+from duecourse.adapters.dynamodb.keys import HELD_PREFIX, QUEUE_PREFIX, WATCH, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.writing import conditional, read_item
-from duecourse.domain.runs.overlap import LinePosition
+from duecourse.domain.runs.overlap import QueuePosition
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 
@@ -16,8 +16,8 @@ HELD = 100
 """Held messages that are read at once, the newest first where there are more."""
 
 
-class DynamoLines:
-    """ports.Lines. Items are sorted by their places, and carry the message that starts their run (under 1 KB)."""
+class DynamoWaitQueues:
+    """ports.WaitQueues. Items are sorted by their places, and carry the message that starts their run (under 1 KB)."""
 
     def __init__(self, client: Any, table: str) -> None:
         self._client = client
@@ -38,12 +38,12 @@ class DynamoLines:
         self._client.update_item(TableName=self._table, Key=key, UpdateExpression="REMOVE message")
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        place = LinePosition(message.due, message.name.local)
+        place = QueuePosition(message.due, message.name.local)
         key = job_key(message.tenant, message.job_id, sort_key(place))
         entry = {"message": message.to_json(), "attempt": message.starts, "expires_at": expires_at}
         return conditional(self._client.put_item, TableName=self._table, Item=key | values.pack(entry), **ABSENT)
 
-    def leave(self, tenant: str, job_id: str, place: LinePosition, *, through: int | None = None) -> bool:
+    def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
         there = "attribute_exists(PK)"
         condition: dict[str, Any] = {"ConditionExpression": there}
         if through is not None:
@@ -55,14 +55,14 @@ class DynamoLines:
         return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
-        answer = self._query(tenant, job_id, LINE_PREFIX, ScanIndexForward=not newest, Limit=limit)
+        answer = self._query(tenant, job_id, QUEUE_PREFIX, ScanIndexForward=not newest, Limit=limit)
         return [read_run_message(values.text(item, "message")) for item in answer["Items"]]
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
         found = 0
         start: dict[str, Any] = {}
         while True:
-            answer = self._query(tenant, job_id, LINE_PREFIX, Select="COUNT", Limit=limit - found, **start)
+            answer = self._query(tenant, job_id, QUEUE_PREFIX, Select="COUNT", Limit=limit - found, **start)
             found += int(answer["Count"])
             if found >= limit or "LastEvaluatedKey" not in answer:
                 return found
@@ -99,6 +99,6 @@ def _held_key(message: RunMessage) -> Item:
     return job_key(message.tenant, message.job_id, HELD_PREFIX + message.name.local)
 
 
-def sort_key(place: LinePosition) -> str:
-    """`LINE#01795262460#20261121T120100Z`: sorts as places do."""
-    return f"{LINE_PREFIX}{place.due:011d}#{place.local}"
+def sort_key(place: QueuePosition) -> str:
+    """`QUEUE#01795262460#20261121T120100Z`: sorts as places do."""
+    return f"{QUEUE_PREFIX}{place.due:011d}#{place.local}"
