@@ -294,10 +294,10 @@ def test_cold_starts_are_told_apart_from_boto3s() -> None:
 
 def test_functions_that_no_longer_exist_are_left_out_and_new_ones_are_named() -> None:
     found = documents()
-    found["cold"]["functions"]["reconcile"] = a_start()
+    found["cold"]["functions"]["sweep"] = a_start()
     page = results_page(found)
-    assert "| reconcile |" not in page
-    assert "reconcile, beyond boto3" not in page
+    assert "| sweep |" not in page
+    assert "sweep, beyond boto3" not in page
     assert "Not measured yet: tick, reconcile, api, callbacks, token_claims, console." in page
 
 
