@@ -41,7 +41,7 @@ STORES = {
     "S3Archive": "archive",
     "S3Results": "results",
     "SecretsManagerSecrets": "secrets",
-    "SnsNotices": "deaths",
+    "SnsNotifier": "deaths",
     "SqsDeadLetterQueue": "dead letters",
     "SqsDepths": "lanes",
     "SqsLanes": "lanes",

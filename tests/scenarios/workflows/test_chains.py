@@ -115,7 +115,7 @@ def test_a_run_now_of_a_member_runs_it_alone(world: WorkflowWorld) -> None:
 def test_index_repair_finds_nothing_to_do_where_there_are_workflows(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     report = world.repair()
-    assert [event.action for event in report.events] == ["checked"]
+    assert [event.action for event in report.events] == ["index_checked"]
     assert {name: count for name, count in report.counts.items() if count and name != "EntriesChecked"} == {}
 
 
