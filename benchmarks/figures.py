@@ -87,7 +87,7 @@ def _created(case: str) -> Callable[[Results], str]:
     return lambda results: whole(results["creation"]["cases"][case]["write_units"])
 
 
-def _member(suffix: str = "") -> Callable[[Results], float]:
+def _step(suffix: str = "") -> Callable[[Results], float]:
     """Write units of one more job in a workflow: a diamond has one more than the chain of three."""
 
     def read(results: Results) -> float:
@@ -98,7 +98,7 @@ def _member(suffix: str = "") -> Callable[[Results], float]:
 
 
 def _run_of_a_workflow(results: Results) -> float:
-    return float(results["workflows"]["cases"]["chain of 3"]["write_units"] - 3 * _member()(results))
+    return float(results["workflows"]["cases"]["chain of 3"]["write_units"] - 3 * _step()(results))
 
 
 def _slow(results: Results) -> Mapping[str, Any]:
@@ -108,9 +108,9 @@ def _slow(results: Results) -> Mapping[str, Any]:
     return found
 
 
-def _members(results: Results) -> Mapping[str, Any]:
-    """Members of a quiet tenant's workflows beside four tenants with workflows of slow jobs, due over the minute."""
-    found: Mapping[str, Any] = results["seats"]["members"][-1]
+def _steps(results: Results) -> Mapping[str, Any]:
+    """Steps of a quiet tenant's workflows beside four tenants with workflows of slow jobs, due over the minute."""
+    found: Mapping[str, Any] = results["seats"]["steps"][-1]
     return found
 
 
@@ -199,18 +199,18 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
         r["execute"]["cases"]["http_overlap_skip"]["wru_per_run"] - r["execute"]["cases"]["http"]["wru_per_run"]
     ),
     "wru.workflow": lambda r: short(_run_of_a_workflow(r)),
-    "wru.member": lambda r: short(_member(", overlap forbidden")(r)),
-    "wru.member.allow": lambda r: short(_member()(r)),
+    "wru.step": lambda r: short(_step(", overlap forbidden")(r)),
+    "wru.step.allow": lambda r: short(_step()(r)),
     "wru.create": _created("daily, without a seat"),
     "wru.create.seat": _created("daily, with a seat"),
     "wru.create.key": _created("daily, with a seat and an Idempotency-Key"),
     "run.cpu_ms": lambda r: short(r["execute"]["cases"]["http_overlap_skip"]["cpu_ms_per_run"]),
     "seats.before": lambda r: whole(_slow(r)["quiet_before_seconds"]["p99"]),
     "seats.with": lambda r: short(_slow(r)["quiet_with_seats_seconds"]["p99"]),
-    "seats.members.before": lambda r: whole(_members(r)["quiet_before_seconds"]["p99"]),
-    "seats.members.with": lambda r: short(_members(r)["quiet_with_seats_seconds"]["p99"]),
+    "seats.steps.before": lambda r: whole(_steps(r)["quiet_before_seconds"]["p99"]),
+    "seats.steps.with": lambda r: short(_steps(r)["quiet_with_seats_seconds"]["p99"]),
     "seats.live": lambda r: f"{r['slow']['quiet_with_seats_seconds']['p99']:.2f}",
-    "seats.live.members": lambda r: short(r["slow"]["quiet_with_seats_seconds"]["members"]["p99"]),
+    "seats.live.steps": lambda r: short(r["slow"]["quiet_with_seats_seconds"]["steps"]["p99"]),
     "burst.sizing.enqueued": lambda r: whole(-_burst("sizing, overlap skip")(r)["last_enqueued_seconds"]),
     "burst.sizing.started": lambda r: whole(_burst("sizing, overlap skip")(r)["last_started_seconds"]),
     "burst.sizing.p99": _p99("sizing, overlap skip"),

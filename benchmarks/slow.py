@@ -97,8 +97,8 @@ class Stage:
 
     def put(self, tenant: str, workflow: str, jobs: dict[str, tuple[str, ...]], seconds: int, **more: Any) -> None:
         """A workflow of jobs, by the names of those before them, whose calls take so long."""
-        members = {name: {"job": self._job(seconds), "after": list(before)} for name, before in jobs.items()}
-        self._ask("PUT", f"/v1/workflows/{workflow}", tenant, json={"jobs": members, **more})
+        steps = {name: {"job": self._job(seconds), "after": list(before)} for name, before in jobs.items()}
+        self._ask("PUT", f"/v1/workflows/{workflow}", tenant, json={"jobs": steps, **more})
 
     def _job(self, seconds: int) -> dict[str, Any]:
         target = {"type": "http", "url": f"{self.receiver}{OK_PATH}?seconds={seconds}"}
@@ -159,7 +159,7 @@ def measure(stage: Stage, plan: Plan, name: str) -> dict[str, Any]:
     chain = {"one": (), "two": ("one",)}
     stage.put(quiet, "chain", chain, 0, schedule=f"rate({2 * EVERY} seconds)", start=_instant(first))
     for tenant in (f"hostile-{number}-{name}" for number in range(plan.tenants)):
-        slow: dict[str, tuple[str, ...]] = {f"slow-member-{number}": () for number in range(plan.calls)}
+        slow: dict[str, tuple[str, ...]] = {f"slow-step-{number}": () for number in range(plan.calls)}
         stage.put(tenant, "wide", slow, plan.seconds, schedule=_at(begin))
         for number in range(plan.calls):
             stage.create(tenant, f"slow-{number}", _at(begin + timedelta(seconds=number)), plan.seconds)
@@ -177,19 +177,19 @@ def measure(stage: Stage, plan: Plan, name: str) -> dict[str, Any]:
     runs, ones, twos = measured("quiet"), measured("one"), measured("two")
     ended = {run["occurrence"]: run["finished_at"] for run in ones}
     own = [run["lateness_seconds"] for run in runs if run.get("lateness_seconds") is not None]
-    late_members = [
+    late_steps = [
         (_read(run["started_at"]) - _read(ended[run["occurrence"]] if run["job_id"] == "two" else run["due"]))
         for run in ones + twos
         if run["started_at"] is not None
     ]
     states = Counter(f"{run['state']} {run.get('reason') or ''}".strip() for run in runs + ones + twos)
-    if not own or not late_members:
+    if not own or not late_steps:
         raise SystemExit(f"{name}: none of {len(runs)} runs has started: {dict(states)}")
     return {
         "runs": len(runs),
         "started": len(own),
         **_figures(own),
-        "members": {"runs": len(ones) + len(twos), "started": len(late_members), **_figures(late_members)},
+        "steps": {"runs": len(ones) + len(twos), "started": len(late_steps), **_figures(late_steps)},
         "ended": dict(states),
     }
 
@@ -219,9 +219,9 @@ def main() -> int:
     }
     kept = {
         "quiet_p99_within_5_s_with_seats": now["p99"] <= BAR_SECONDS,
-        "quiet_members_p99_within_5_s_with_seats": now["members"]["p99"] <= BAR_SECONDS,
+        "quiet_steps_p99_within_5_s_with_seats": now["steps"]["p99"] <= BAR_SECONDS,
         "quiet_runs_started_with_seats": now["started"] >= 0.9 * plan.runs,
-        "quiet_members_started_with_seats": now["members"]["started"] >= 0.9 * plan.runs,
+        "quiet_steps_started_with_seats": now["steps"]["started"] >= 0.9 * plan.runs,
     }
     document = {**about("slow", ["ministack"]), **figures, "budgets": kept}
     table = "\n".join(f"{name:32} {value}" for name, value in {**figures, **kept}.items())

@@ -3,7 +3,7 @@
     python -m benchmarks.workflows [--json]
 
 Four graphs: a chain of 3, a diamond, one job before 100, 1,000 jobs before one. The workflow forbids overlap, the
-default; its members forbid it, too, in the first two cases, and have `overlap: allow` in the others. Its deadline is
+default; its steps forbid it, too, in the first two cases, and have `overlap: allow` in the others. Its deadline is
 an hour ahead, so that its wake-up is written, fires and goes. Every figure is counted and is the same on any machine.
 The status is 1 where a budget is missed.
 """
@@ -28,38 +28,38 @@ from tests.support.tables import create_tables
 from tests.support.workflow_world import CHAIN, DIAMOND, WorkflowWorld
 from tests.support.workflows import add_workflow, graph_of
 
-Members = Mapping[str, tuple[str, ...]]
-"""The jobs after which each member comes."""
+Steps = Mapping[str, tuple[str, ...]]
+"""The jobs after which each step comes."""
 
 RUN_UNITS = 12
 """Claim 3, start 1, waiting 1, end 1, wake-up for the deadline 4 (written 2, deleted 2), lock 2."""
 
-MEMBER_UNITS = 3
+STEP_UNITS = 3
 """Start 1, end 1, the note of its end for those after it 1. An edge is none."""
 
 LOCK_UNITS = 2
-"""Of a member that forbids overlap, the default: it takes its lock and releases it."""
+"""Of a step that forbids overlap, the default: it takes its lock and releases it."""
 
 RUN_MESSAGES = 3
-"""Start, evaluation, deadline; a member has its start alone."""
+"""Start, evaluation, deadline; a step has its start alone."""
 
 SCHEDULE, LOCAL, SETTLED = "25 12 21 11 *", "20261121T122500Z", NOON + 60
 DEADLINE_SECONDS = 3600
 OVER = NOON + 25 * 60 + DEADLINE_SECONDS + MAX_DELAY_SECONDS
 
 
-def before_one(count: int) -> Members:
+def before_one(count: int) -> Steps:
     """So many jobs, then one."""
     parts = {f"part-{number:04d}": () for number in range(count)}
     return {**parts, "last": tuple(parts)}
 
 
-def after_one(count: int) -> Members:
+def after_one(count: int) -> Steps:
     """One job, then so many."""
     return {"first": (), **{f"part-{number:04d}": ("first",) for number in range(count)}}
 
 
-CASES: Mapping[str, tuple[Members, Overlap]] = {
+CASES: Mapping[str, tuple[Steps, Overlap]] = {
     "chain of 3, overlap forbidden": (CHAIN, Overlap.SKIP),
     "diamond, overlap forbidden": (DIAMOND, Overlap.SKIP),
     "chain of 3": (CHAIN, Overlap.ALLOW),
@@ -73,12 +73,12 @@ CASES: Mapping[str, tuple[Members, Overlap]] = {
 class Cost:
     """What one run took, from the claim to the end of its deadline's wake-up."""
 
-    members: int
+    steps: int
     units: Mapping[str, int]
     """Write units by what the item is."""
     messages: int
     locks: bool = False
-    """Whether its members forbid overlap."""
+    """Whether its steps forbid overlap."""
 
     @property
     def written(self) -> int:
@@ -87,43 +87,43 @@ class Cost:
 
     @property
     def ends(self) -> int:
-        """Those of the notes of members' ends."""
+        """Those of the notes of steps' ends."""
         return self.units["ENDS ENDS"]
 
     @property
     def budget(self) -> int:
         """Write units."""
-        return RUN_UNITS + (MEMBER_UNITS + LOCK_UNITS * self.locks) * self.members
+        return RUN_UNITS + (STEP_UNITS + LOCK_UNITS * self.locks) * self.steps
 
     @property
     def most_messages(self) -> int:
         """Messages."""
-        return RUN_MESSAGES + self.members
+        return RUN_MESSAGES + self.steps
 
     def document(self) -> dict[str, Any]:
         """For a result."""
         return {
-            "members": self.members,
+            "steps": self.steps,
             "write_units": self.written,
             "budget": self.budget,
-            "of_members_ends": self.ends,
+            "of_steps_ends": self.ends,
             "messages": self.messages,
         }
 
 
-def measure(members: Members, overlap: Overlap = Overlap.ALLOW) -> Cost:
+def measure(steps: Steps, overlap: Overlap = Overlap.ALLOW) -> Cost:
     """One run of that workflow, counted. Raises AssertionError where it failed or a job was not called once."""
     tables = create_tables(in_process.dynamodb())
     client = Metered(tables.client)
     world = WorkflowWorld(replace(tables, client=client))
-    add_workflow(world, graph_of(dict(members)), schedule=SCHEDULE, deadline_seconds=DEADLINE_SECONDS, overlap=overlap)
+    add_workflow(world, graph_of(dict(steps)), schedule=SCHEDULE, deadline_seconds=DEADLINE_SECONDS, overlap=overlap)
     world.until(SETTLED)
     client.clear()
     world.until(OVER)
-    if sorted(world.called()) != sorted(members) or world.state("nightly", LOCAL) != (RunState.SUCCEEDED, None):
-        raise AssertionError(f"{len(world.called())} calls of {len(members)}, {world.state('nightly', LOCAL)}")
+    if sorted(world.called()) != sorted(steps) or world.state("nightly", LOCAL) != (RunState.SUCCEEDED, None):
+        raise AssertionError(f"{len(world.called())} calls of {len(steps)}, {world.state('nightly', LOCAL)}")
     units = {kind: count for kind, count in client.units.items() if kind != "SHARD WATERMARK"}
-    return Cost(len(members), units, len(world.wheel.sent), overlap is not Overlap.ALLOW)
+    return Cost(len(steps), units, len(world.wheel.sent), overlap is not Overlap.ALLOW)
 
 
 def budgets(costs: Mapping[str, Cost]) -> dict[str, bool]:
@@ -133,7 +133,7 @@ def budgets(costs: Mapping[str, Cost]) -> dict[str, bool]:
         word = name.replace(" ", "_").replace(",", "")
         kept[f"{word}_at_most_{cost.budget}_wru"] = cost.written <= cost.budget
         kept[f"{word}_at_most_{cost.most_messages}_messages"] = cost.messages <= cost.most_messages
-        kept[f"{word}_a_write_for_each_end"] = cost.ends <= cost.members
+        kept[f"{word}_a_write_for_each_end"] = cost.ends <= cost.steps
     return kept
 
 
@@ -143,9 +143,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
     costs = {}
-    for name, (members, overlap) in CASES.items():
+    for name, (steps, overlap) in CASES.items():
         print(f"{name} ...", file=sys.stderr)
-        costs[name] = measure(members, overlap)
+        costs[name] = measure(steps, overlap)
     kept = budgets(costs)
     cases = {name: cost.document() for name, cost in costs.items()}
     if given.json:

@@ -184,7 +184,7 @@ def _names(count: int) -> list[str]:
 
 
 def _start_of(job_id: str, now: float, nonce: str) -> RunMessage:
-    """The start of a member, as large as they are."""
+    """The start of a step, as large as they are."""
     identity = RunIdentity("default", job_id, int(now), int(now), 0, workflow=f"many@{GRAPH}")
     return RunMessage(identity, Lane.NORMAL, now, nonce)
 

@@ -92,7 +92,7 @@ def unknown_fields(size: int) -> dict[str, Any]:
 
 
 def edges(count: int, each: int) -> dict[str, Any]:
-    """Members that come after as many others as a workflow may have edges."""
+    """Steps that come after as many others as a workflow may have edges."""
     first: Mapping[str, Any] = {f"i{number}": {} for number in range(each)}
     return {**first, **{f"j{number}": {"after": list(first)} for number in range(count)}}
 

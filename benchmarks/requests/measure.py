@@ -14,7 +14,7 @@ from benchmarks.requests.cases import FAT, FAT_NAMES, JOB, LARGE, Case, Event, c
 from benchmarks.requests.cost import Cost
 from benchmarks.requests.of_jobs import busy, seldom, wide
 from benchmarks.requests.of_runs import LETTERS
-from benchmarks.requests.of_workflows import DEFINED, GRAPH, NAMES, member
+from benchmarks.requests.of_workflows import DEFINED, GRAPH, NAMES, step
 from duecourse.api.query import job_page_token
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
@@ -122,7 +122,7 @@ class Desk:
         self.send("/v1/jobs", JOB | {"id": "waiting", "completion": "callback", "heartbeat_seconds": 60})
         for job_id in ("dying", "changed"):
             self.send("/v1/jobs", JOB | {"id": job_id})
-        for made in (busy, seldom, member):
+        for made in (busy, seldom, step):
             for number in range(0, 1000, 100):
                 self.send("/v1/jobs/batch", {"jobs": [made(each) for each in range(number, number + 100)]})
         for number in range(400):

@@ -85,7 +85,7 @@ DEFINED = {f"j{number:04}": {"job": {"target": JOB["target"]}} for number in ran
 """As many jobs that are defined in the workflow."""
 
 
-def member(number: int) -> dict[str, Any]:
+def step(number: int) -> dict[str, Any]:
     """A job of the workflow with 1,000 jobs. The last ones take as many results as they may."""
     payload = {name: f"{{{{upstream.{name}.result.text}}}}" for name in NAMES[: 20 if number >= 910 else 1]}
     return JOB | {"id": NAMES[number], "payload": payload if number >= 100 else None}

@@ -7,8 +7,8 @@ once a minute; the quiet tenant has as many as it has seats, calls of half a sec
 quota of jobs, calls of 55 s or of 89 s, which is as long as a call in this lane may take; all due in the same second,
 or spread over the minute. The status is 1 unless the quiet tenant's p99 stays within 5 s under as many hostile
 tenants as the seats leave room for. What it does not hold for is measured, too: one hostile tenant more than that, and
-the jobs of a tenant that has more jobs than seats. The members of workflows are measured as well: all tenants
-have workflows of five members, one after the other. `python -m benchmarks.slow` measures jobs on the local stack.
+the jobs of a tenant that has more jobs than seats. The steps of workflows are measured as well: all tenants
+have workflows of five steps, one after the other. `python -m benchmarks.slow` measures jobs on the local stack.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BAR_SECONDS = 5.0
 QUIET_SECONDS = 0.5
 CALLS = (55.0, 89.0)
 CHAIN = 6
-"""A workflow's own job and its five members."""
+"""A workflow's own job and its five steps."""
 
 JOBS = (30, 100, 300, 1_000)
 
@@ -57,8 +57,8 @@ def cases(minutes: int, seed: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def members(minutes: int, seed: int) -> Iterator[dict[str, Any]]:
-    """How late a quiet tenant's members start: in the bulk queue, where they were before, and with seats. The hostile
+def steps(minutes: int, seed: int) -> Iterator[dict[str, Any]]:
+    """How late a quiet tenant's steps start: in the bulk queue, where they were before, and with seats. The hostile
     tenants have workflows too.
     """
     config = stage_named("prod").lanes["normal"]
@@ -95,14 +95,14 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     given = parser.parse_args()
     found = list(cases(given.minutes, given.seed))
-    of_members = list(members(given.minutes, given.seed))
-    kept = {"quiet_p99_within_5_s_with_seats": _within(found), "quiet_members_p99_within_5_s": _within(of_members)}
+    of_steps = list(steps(given.minutes, given.seed))
+    kept = {"quiet_p99_within_5_s_with_seats": _within(found), "quiet_steps_p99_within_5_s": _within(of_steps)}
     document = {
         **about("seats", ["boto3"]),
         "minutes": given.minutes,
         "seed": given.seed,
         "cases": found,
-        "members": of_members,
+        "steps": of_steps,
         "runs_without_a_seat_beside_a_hostile_tenant_seconds": bulk(given.minutes, given.seed),
         "budgets": kept,
     }
@@ -125,13 +125,13 @@ def _figures(late: list[float]) -> dict[str, float]:
 def _table(document: dict[str, Any]) -> str:
     heads = ("hostile", "jobs", "call", "due", "before: p50", "p99", "seats: p50", "p99")
     lines = ["{:>8} {:>6} {:>5}  {:16} {:>11} {:>6} {:>11} {:>6}".format(*heads)]
-    for case in [*document["cases"], *document["members"]]:
+    for case in [*document["cases"], *document["steps"]]:
         before, now = case["quiet_before_seconds"], case["quiet_with_seats_seconds"]
         lines.append(
             f"{case['hostile_tenants']:8} {case['jobs_each']:6} {case['call_seconds']:5.0f}  {case['due']:16} "
             f"{before['p50']:11} {before['p99']:6} {now['p50']:11} {now['p99']:6}"
             + ("" if case["within_the_seats"] else "  (more than the seats leave room for)")
-            + ("  (members of workflows)" if case in document["members"] else "")
+            + ("  (steps of workflows)" if case in document["steps"] else "")
         )
     lines.append(f"without a seat: {document['runs_without_a_seat_beside_a_hostile_tenant_seconds']}")
     return "\n".join(

@@ -33,7 +33,7 @@ Developer Guide, "How Amazon SQS fair queues work").
 @dataclass(frozen=True, slots=True)
 class Tenant:
     """Has `jobs` that fire every minute, calls of `seconds`; all in one second, or `spread` over the minute. Of each
-    `chain` of them only the first fires, and each other one starts when the one before it has ended: members of a
+    `chain` of them only the first fires, and each other one starts when the one before it has ended: steps of a
     workflow.
     """
 

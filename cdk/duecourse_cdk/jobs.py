@@ -82,20 +82,20 @@ class Workflow(Construct):
         """
         super().__init__(scope, construct_id)
         self.workflow_id = _id(self, workflow_id)
-        members = {name: self._member(member, stage) for name, member in document.get("jobs", {}).items()}
+        steps = {name: self._step(step, stage) for name, step in document.get("jobs", {}).items()}
         tags = [*document.get("tags", ()), *_tags(self)]
-        self.document: dict[str, Any] = {"workflow": self.workflow_id, **document, "jobs": members, "tags": tags}
-        defined = [name for name, member in members.items() if "job" in member]
+        self.document: dict[str, Any] = {"workflow": self.workflow_id, **document, "jobs": steps, "tags": tags}
+        defined = [name for name, step in steps.items() if "job" in step]
         stage.take([self.workflow_id, *defined], self.node.path)
         _resource(self, "Workflow", stage, self.workflow_id, self.document, removal_policy)
 
-    def _member(self, member: Mapping[str, Any], stage: Duecourse) -> Mapping[str, Any]:
-        if "job" not in member:
-            return member
-        job = {**member["job"]}
+    def _step(self, step: Mapping[str, Any], stage: Duecourse) -> Mapping[str, Any]:
+        if "job" not in step:
+            return step
+        job = {**step["job"]}
         if "target" in job:
             job["target"] = target_document(self, job["target"], stage.allowed_names)
-        return {**member, "job": {**job, "tags": [*job.get("tags", ()), *_tags(self)]}}
+        return {**step, "job": {**job, "tags": [*job.get("tags", ()), *_tags(self)]}}
 
 
 def _resource(

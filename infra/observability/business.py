@@ -67,7 +67,7 @@ def _failing(config: StageConfig) -> Iterator[Row]:
             counted(
                 config,
                 "audit",
-                {"OccurrencesLost": "lost", "OccurrencesDoubled": "doubled", "MembersLost": "lost in a workflow's run"},
+                {"OccurrencesLost": "lost", "OccurrencesDoubled": "doubled", "StepsLost": "lost in a workflow's run"},
             ),
             unit="occurrences",
         ),

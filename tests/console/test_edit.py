@@ -275,10 +275,10 @@ def test_an_edit_whose_answer_was_lost_is_saved_once_and_is_nobody_elses(
 
 
 def test_what_cannot_be_edited_is_said(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
-    scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"member": {"job": {"target": TARGET}}}})
+    scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"step": {"job": {"target": TARGET}}}})
     scheduler.client.create_job({"id": "over", "schedule": "at(2026-03-28T12:30:00)", "target": TARGET})
     scheduler.advance(hours=1)
-    page = open_page(console, "/jobs/member/edit")
+    page = open_page(console, "/jobs/step/edit")
     expect(page.get_by_text("This job belongs to a workflow")).to_be_visible()
     expect(page.get_by_role("textbox", name="Expression")).to_have_count(0)
     page.goto(f"{console.url}#/jobs/flow/edit")

@@ -127,7 +127,7 @@ def test_many_are_run_paused_and_deleted_and_what_failed_is_told(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     make(scheduler, 2)
-    scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"member": {"job": {"target": TARGET}}}})
+    scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"step": {"job": {"target": TARGET}}}})
     page = open_page(console, "/jobs")
     expect(page.get_by_role("button", name="Actions")).to_be_disabled()
     for job_id in ("job-000", "job-001"):
@@ -144,12 +144,12 @@ def test_many_are_run_paused_and_deleted_and_what_failed_is_told(
     expect(page.get_by_role("row", name=re.compile("job-000"))).to_contain_text(HOSTILE)
 
     page.get_by_role("checkbox", name="Choose job-000").check()
-    page.get_by_role("checkbox", name="Choose member").check()
+    page.get_by_role("checkbox", name="Choose step").check()
     act(page, "Delete", "Delete 2 jobs")
     expect(page.get_by_text("Deleted 1 job; could not delete 1 job")).to_be_visible()
-    expect(page.get_by_text("member is in the workflow flow")).to_be_visible()
+    expect(page.get_by_text("step is in the workflow flow")).to_be_visible()
     expect(page.get_by_role("rowheader", name="job-000")).to_have_count(0)
-    expect(page.get_by_role("checkbox", name="Choose member")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Choose step")).to_be_checked()
 
 
 def test_texts_of_tenants_stay_texts_and_chosen_columns_stay_chosen(

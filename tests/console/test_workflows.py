@@ -40,15 +40,15 @@ def test_one_of_four_fails_and_a_rerun_from_there_succeeds(
     scheduler.answer("refunds", status=422, body={"error": HOSTILE}, times=1)
     scheduler.advance(hours=1)
     page = open_page(console, RUN)
-    members = page.get_by_role("grid", name="Jobs of the run")
-    expect(members.get_by_role("row", name=re.compile("refunds DEAD"))).to_contain_text("<img src=x")
-    expect(members.get_by_role("row", name=re.compile("book SKIPPED"))).to_contain_text("a job before it failed")
+    steps = page.get_by_role("grid", name="Jobs of the run")
+    expect(steps.get_by_role("row", name=re.compile("refunds DEAD"))).to_contain_text("<img src=x")
+    expect(steps.get_by_role("row", name=re.compile("book SKIPPED"))).to_contain_text("a job before it failed")
     expect(page.get_by_text("2 succeeded, 1 failed, 1 stopped by a failure")).to_be_visible()
     graph = page.get_by_role("region", name=re.compile("Graph of"))
     expect(graph.get_by_role("link", name="refunds")).to_have_attribute("href", "#/runs/refunds.20260328T130000Z")
     assert page.evaluate("window.broken") is None
 
-    members.get_by_role("button", name="Run again from here: refunds").click()
+    steps.get_by_role("button", name="Run again from here: refunds").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("runs 2 jobs: refunds, book.")
     dialog.get_by_role("button", name="Run 2 jobs").click()
@@ -58,7 +58,7 @@ def test_one_of_four_fails_and_a_rerun_from_there_succeeds(
     page.reload()  # it asks again by itself, too; later
     expect(page.get_by_text("4 succeeded")).to_be_visible()
     expect(page.get_by_text("close.20260328T130000Z from refunds")).to_be_visible()
-    expect(members.get_by_role("row", name=re.compile("orders SUCCEEDED"))).to_contain_text("Not run again")
+    expect(steps.get_by_role("row", name=re.compile("orders SUCCEEDED"))).to_contain_text("Not run again")
 
 
 def test_it_says_whom_a_job_waits_for_and_is_cancelled_with_their_number(
@@ -67,8 +67,8 @@ def test_it_says_whom_a_job_waits_for_and_is_cancelled_with_their_number(
     put(scheduler, extract={"completion": "callback"})
     scheduler.advance(hours=1)
     page = open_page(console, RUN)
-    members = page.get_by_role("grid", name="Jobs of the run")
-    waits = members.get_by_role("row", name=re.compile("orders WAITS"))
+    steps = page.get_by_role("grid", name="Jobs of the run")
+    waits = steps.get_by_role("row", name=re.compile("orders WAITS"))
     expect(waits).to_contain_text("Waits for all before it to succeed; still to end: extract")
     expect(page.get_by_text("1 due or at work, 3 waiting")).to_be_visible()
 
@@ -78,7 +78,7 @@ def test_it_says_whom_a_job_waits_for_and_is_cancelled_with_their_number(
     dialog.get_by_role("button", name="Cancel the run").click()
     expect(dialog).to_be_hidden()
     scheduler.advance(minutes=1)
-    left = members.get_by_role("row", name=re.compile("orders LEFT"))
+    left = steps.get_by_role("row", name=re.compile("orders LEFT"))
     expect(left).to_contain_text(
         "the run of its workflow was over", timeout=PATIENCE_MS
     )  # by itself, while it is not over

@@ -138,12 +138,12 @@ def test_a_workflow_of_four_is_run_again_from_the_one_that_failed(system: System
     with http_target(behave) as target:
         after = {"story-extract": [], "story-orders": ["story-extract"], "story-refunds": ["story-extract"]}
         after["story-book"] = ["story-orders", "story-refunds"]
-        members = {
+        steps = {
             name: {"after": before, "job": {"target": {"type": "http", "url": target.url(f"/{name}")}}}
             for name, before in after.items()
         }
-        system.client.put_workflow("story-close", {"schedule": None, "jobs": members})
-        left.extend(["story-close", *members])
+        system.client.put_workflow("story-close", {"schedule": None, "jobs": steps})
+        left.extend(["story-close", *steps])
         page.goto(address(system, "/workflows/story-close"))
         page.get_by_role("button", name="Run now").click()
         page.get_by_role("dialog").get_by_role("button", name="Run now").click()

@@ -56,7 +56,7 @@ STORES = {
 NOT_GRANTED = {
     ("Execute", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
     ("Reconcile", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
-    ("Api", "runs", "dynamodb:ConditionCheckItem"): "the job that is checked when members are freed is no run",
+    ("Api", "runs", "dynamodb:ConditionCheckItem"): "the job that is checked when steps are freed is no run",
     ("Execute", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",
     ("Reconcile", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",
     ("Reconcile", "results", "s3:PutObject"): "what the reconciler ends has no result",

@@ -1,4 +1,4 @@
-"""At most one call of a member's job is at work among the seats, whatever becomes of its workflow's runs."""
+"""At most one call of a step's job is at work among the seats, whatever becomes of its workflow's runs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from duecourse.domain.runs.states import Run
 from tests.support.seat_model import Broken, Rules, explore
 
 CLOCKS = [(0.0, 0.0), (-2.5, 2.5), (2.5, -2.5)]
-"""How far the clocks of the workflow's workers and of the member's are ahead: they differ by up to 5 s."""
+"""How far the clocks of the workflow's workers and of the step's are ahead: they differ by up to 5 s."""
 
 
-@pytest.mark.parametrize(("workflow", "member"), CLOCKS)
-def test_seats_of_a_workflows_members_two_runs_in_all_orders(workflow: float, member: float) -> None:
-    found = explore(Rules(workflow, member), runs=2, step=65, horizon=260)
-    assert isinstance(found, int), found.steps
+@pytest.mark.parametrize(("workflow", "step"), CLOCKS)
+def test_seats_of_a_workflows_steps_two_runs_in_all_orders(workflow: float, step: float) -> None:
+    found = explore(Rules(workflow, step), runs=2, tick=65, horizon=260)
+    assert isinstance(found, int), found.path
 
 
-@pytest.mark.parametrize(("workflow", "member"), CLOCKS)
-def test_seats_of_a_workflows_members_three_runs_in_quick_succession(workflow: float, member: float) -> None:
-    found = explore(Rules(workflow, member), runs=3, step=60, horizon=60)
-    assert isinstance(found, int), found.steps
+@pytest.mark.parametrize(("workflow", "step"), CLOCKS)
+def test_seats_of_a_workflows_steps_three_runs_in_quick_succession(workflow: float, step: float) -> None:
+    found = explore(Rules(workflow, step), runs=3, tick=60, horizon=60)
+    assert isinstance(found, int), found.path
 
 
 def forget(lock: Lock | None) -> Lock | None:
@@ -40,7 +40,7 @@ def never_lost(run: Run | None, now: float) -> float | None:
 
 
 @pytest.mark.parametrize(
-    ("planted", "runs", "step", "horizon"),
+    ("planted", "runs", "tick", "horizon"),
     [
         (Rules(released=forget), 2, 65, 65),
         (Rules(released=only_own), 3, 60, 60),
@@ -50,7 +50,7 @@ def never_lost(run: Run | None, now: float) -> float | None:
     ],
     ids=["released", "handed on", "recorded", "asked", "lost"],
 )
-def test_seats_of_a_workflows_members_the_model_detects_planted_faults(
-    planted: Rules, runs: int, step: float, horizon: float
+def test_seats_of_a_workflows_steps_the_model_detects_planted_faults(
+    planted: Rules, runs: int, tick: float, horizon: float
 ) -> None:
-    assert isinstance(explore(planted, runs=runs, step=step, horizon=horizon), Broken)
+    assert isinstance(explore(planted, runs=runs, tick=tick, horizon=horizon), Broken)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.workflows.graph import Graph, Member, Rule
+from duecourse.domain.workflows.graph import Graph, Rule, Step
 from duecourse.ports import Outgoing
 from tests.support import in_process
 from tests.support.examples import examples
@@ -31,15 +31,15 @@ class Model:
     @cached_property
     def ends(self) -> dict[str, str]:
         ends: dict[str, str] = {}
-        for member in self.graph.members:  # what comes before a job stands before it
-            ends[member.id] = self._end(member, [ends[name] for name in member.after])
+        for step in self.graph.steps:  # what comes before a job stands before it
+            ends[step.id] = self._end(step, [ends[name] for name in step.after])
         return ends
 
-    def _end(self, member: Member, before: list[str]) -> str:
-        runs = "failed" if member.id in self.failing else "ok"
+    def _end(self, step: Step, before: list[str]) -> str:
+        runs = "failed" if step.id in self.failing else "ok"
         bad = "failed" in before or "cut" in before
         good = "ok" in before
-        match member.when:
+        match step.when:
             case Rule.ALL_SUCCESS:
                 return "cut" if bad else "skipped" if "skipped" in before else runs
             case Rule.ALL_DONE:
@@ -57,19 +57,19 @@ class Model:
 
     @property
     def fails(self) -> bool:
-        return any(self.ends[member.id] == "failed" and not member.may_fail for member in self.graph.members)
+        return any(self.ends[step.id] == "failed" and not step.may_fail for step in self.graph.steps)
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    members: list[Member] = []
+    steps: list[Step] = []
     for number in range(draw(st.integers(1, JOBS))):
-        names = [member.id for member in members]
+        names = [step.id for step in steps]
         after = draw(st.lists(st.sampled_from(names), unique=True, max_size=3)) if names else []
         rules = list(Rule) if after else [Rule.ALL_SUCCESS, Rule.ALL_DONE, Rule.NONE_FAILED]
         when, may_fail = draw(st.sampled_from(rules)), draw(st.booleans())
-        members.append(Member(id=f"job-{number}", after=tuple(after), when=when, may_fail=may_fail))
-    return Graph(tuple(members))
+        steps.append(Step(id=f"job-{number}", after=tuple(after), when=when, may_fail=may_fail))
+    return Graph(tuple(steps))
 
 
 failing = st.frozensets(st.sampled_from([f"job-{number}" for number in range(JOBS)]), max_size=4)
@@ -108,10 +108,10 @@ class Redriven(Model):
     first: dict[str, str]
     again: frozenset[str]
 
-    def _end(self, member: Member, before: list[str]) -> str:
-        had = self.first[member.id]
-        stays = had in ("ok", "failed") and member.id not in self.again
-        return had if stays else super()._end(member, before)
+    def _end(self, step: Step, before: list[str]) -> str:
+        had = self.first[step.id]
+        stays = had in ("ok", "failed") and step.id not in self.again
+        return had if stays else super()._end(step, before)
 
 
 @examples(40)

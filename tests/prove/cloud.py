@@ -190,13 +190,13 @@ class Cloud:
             for name, items in old.items():
                 table = ministack._tables[name]
                 fresh[name], table["items"] = table["items"], items
-                table.pop("_index_members", None)
+                table.pop("_index_steps", None)
         try:
             status, headers, answered = dynamodb.answer(operation, body)
         finally:
             for name, items in fresh.items():
                 ministack._tables[name]["items"] = items
-                ministack._tables[name].pop("_index_members", None)
+                ministack._tables[name].pop("_index_steps", None)
         if status != 200:
             problem = json.loads(answered)
             problem["__type"] = "com.amazonaws.dynamodb.v20120810#" + problem["__type"].rpartition("#")[2]

@@ -51,7 +51,7 @@ def draw(seed: int, profile: str | None = None) -> Plan:
     targets: dict[str, dict[str, Any]] = {}
     if profile == "workflow":
         operations = draw_workflows.operations(random, seconds, end)
-        targets = {name: _target(random) for name in draw_workflows.members(operations)}
+        targets = {name: _target(random) for name in draw_workflows.steps(operations)}
     for name in JOBS[: {"busy": 1, "workflow": 0}.get(profile, random.randint(1, 2))]:
         begin = round(random.uniform(1, 30), 1)
         operations.append(Operation(begin, "create", name, {"body": body(random, profile, end)}))

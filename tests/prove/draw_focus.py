@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.prove.draw_workflows import RIVAL, WORKFLOW, members
+from tests.prove.draw_workflows import RIVAL, WORKFLOW, steps
 from tests.prove.faults import Fault
 from tests.prove.plan import Conditions, Operation, Plan
 from tests.prove.targets import ADDRESS
@@ -159,8 +159,8 @@ def repair(random: Random, seed: int) -> Plan:
     at = random.uniform(11, 18)
     for _ in range(random.randint(1, 4)):
         pick = {"pick": random.randint(0, 5)}
-        what = random.choice(("redrive", "redrive", "rerun", "member", "member", "member"))
-        if what == "member":
+        what = random.choice(("redrive", "redrive", "rerun", "step", "step", "step"))
+        if what == "step":
             dead = [name for name in jobs if targets[name] is not OK] or list(jobs)
             operations.append(Operation(round(at, 1), "redrive", random.choice(dead), pick))
         else:
@@ -186,8 +186,8 @@ def timed(random: Random, seed: int) -> Plan:
 def paused(random: Random, seed: int) -> Plan:
     """Jobs of a workflow are paused when their turn comes, or while they wait for another run of theirs."""
     jobs = _graph(random, random.randint(2, 4))
-    for member in jobs.values():
-        member["job"]["overlap"] = random.choice(("queue", "skip", "allow"))
+    for step in jobs.values():
+        step["job"]["overlap"] = random.choice(("queue", "skip", "allow"))
     put = _put(jobs, overlap="allow", deadline_seconds=300)
     operations = [put] + [Operation(7.0 + number, "run", WORKFLOW, {}) for number in range(random.randint(1, 3))]
     for name in random.sample(list(jobs), random.randint(1, 2)):
@@ -227,7 +227,7 @@ def rivals(random: Random, seed: int) -> Plan:
                     Operation(near, "patch", job, {"body": {"schedule": "rate(30 seconds)", "lasting": 100.0}})
                 )
         operations.append(Operation(at + 4, "run", f"{RIVAL}{number}", {}))
-    targets = dict.fromkeys(members(operations), OK)
+    targets = dict.fromkeys(steps(operations), OK)
     return Plan(seed, 40.0, _sorted(operations), [], Conditions(), targets)
 
 
@@ -315,7 +315,7 @@ def deleted(random: Random, seed: int) -> Plan:
         operations.append(Operation(at, "run", name, {}))
         operations.append(Operation(round(at + random.uniform(0.01, 0.12), 3), "delete", name, {}))
     target = OK | {"seconds": 4.0, "always": True}  # the second job would start well after the deletion
-    return Plan(seed, 50.0, _sorted(operations), [], Conditions(), dict.fromkeys(members(operations), target))
+    return Plan(seed, 50.0, _sorted(operations), [], Conditions(), dict.fromkeys(steps(operations), target))
 
 
 def again(random: Random, seed: int) -> Plan:
@@ -370,13 +370,13 @@ def _graph(random: Random, size: int) -> dict[str, Any]:
     jobs: dict[str, Any] = {}
     for number in range(size):
         before = sorted(random.sample(list(jobs), min(number, random.choice((1, 1, 2)))))
-        member: dict[str, Any] = {"job": TARGET | {"retry": {"max_attempts": 1}, "timeout_seconds": 30}}
+        step: dict[str, Any] = {"job": TARGET | {"retry": {"max_attempts": 1}, "timeout_seconds": 30}}
         if before:
             rules = ("all_success", "all_done", "any_success", "any_failure", "none_failed")
-            member |= {"after": before, "when": random.choice(rules)}
+            step |= {"after": before, "when": random.choice(rules)}
         if random.random() < 0.25:
-            member["may_fail"] = True
-        jobs[f"m{number}"] = member
+            step["may_fail"] = True
+        jobs[f"m{number}"] = step
     return jobs
 
 

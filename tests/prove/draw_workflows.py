@@ -31,7 +31,7 @@ ON_WORKFLOWS = (
         "rival",
     ),
 )
-ON_MEMBERS = ("redrive", "redrive", "redrive", "cancel", "pause", "pause", "run", "patch", "console-redrive")
+ON_STEPS = ("redrive", "redrive", "redrive", "cancel", "pause", "pause", "run", "patch", "console-redrive")
 
 
 def graph(random: Random) -> dict[str, Any]:
@@ -67,9 +67,9 @@ def document(random: Random, end: str) -> dict[str, Any]:
     if schedule is not None:
         made["end"] = end
     jobs = graph(random)
-    for member in jobs.values():
+    for step in jobs.values():
         if not str(schedule).startswith("*"):  # it would never name an occurrence, which is refused
-            member.pop("only", None)
+            step.pop("only", None)
     return made | {"jobs": jobs}
 
 
@@ -95,7 +95,7 @@ def operations(random: Random, seconds: float, end: str) -> list[Operation]:
                 case _:
                     made.append(Operation(at, what, WORKFLOW, pick))
         else:
-            what, job = random.choice(ON_MEMBERS), random.choice(list(first["jobs"]))
+            what, job = random.choice(ON_STEPS), random.choice(list(first["jobs"]))
             if what == "patch":
                 pick = {"body": {"payload": {"new": random.randint(1, 9)}}}
             made.append(Operation(at, what, job, pick))
@@ -135,6 +135,6 @@ def _plain() -> dict[str, Any]:
     return {"target": {"type": "http", "url": f"{ADDRESS}/"}, "retry": {"max_attempts": 1}}
 
 
-def members(made: list[Operation]) -> list[str]:
+def steps(made: list[Operation]) -> list[str]:
     """The names of all jobs that workflows of these operations have."""
     return sorted({name for each in made if each.what == "put" for name in each.more["body"]["jobs"]})

@@ -43,7 +43,7 @@ class AllPromises(WorkflowPromises):
         if self.calm:
             yield from self._requests()
             yield from self._turns()
-            yield from self._members_in_time()
+            yield from self._steps_in_time()
             yield from self._ends_in_time()
 
     def _flows(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -170,29 +170,27 @@ class AllPromises(WorkflowPromises):
             ]
         )
 
-    def _steady(self, name: str, members: Any) -> bool:
+    def _steady(self, name: str, steps: Any) -> bool:
         """Whether nobody redrove, cancelled or replaced anything of a workflow."""
         own = name.partition(".")[0]
-        whats = {done.operation.what for job in (own, *members) for done in self.done[job]}
+        whats = {done.operation.what for job in (own, *steps) for done in self.done[job]}
         return (
             whats <= {"create", "run", "put", "rerun", "pause", "resume"} and not self.result.operator.redriven_messages
         )
 
-    def _members_in_time(self) -> Iterator[Finding]:
+    def _steps_in_time(self) -> Iterator[Finding]:
         """A job starts once the jobs before it have ended as its rule says; a paused one once it is resumed."""
         for name, run in self._flows():
-            members = self._members(run)
-            if not self._steady(name, members) or any(self._timed(name, each) for each in members):
+            steps = self._steps(run)
+            if not self._steady(name, steps) or any(self._timed(name, each) for each in steps):
                 continue
-            for each, member in members.items():
+            for each, step in steps.items():
                 first = next(iter(self.calls.get(f"{each}.{name.partition('.')[2]}", [])), None)
-                if first is None or member["given"]:
+                if first is None or step["given"]:
                     continue
                 ready = [self._asked_of(run)]
                 ready += [
-                    at(members[other]["finished_at"])
-                    for other in _before(each, members)
-                    if members[other]["finished_at"]
+                    at(steps[other]["finished_at"]) for other in _before(each, steps) if steps[other]["finished_at"]
                 ]
                 resumed = [done.reply for done in self.done[each] if done.operation.what in ("resume", "create")]
                 ready += [instant for reply in resumed for instant in (reply.asked, reply.answered)]
@@ -209,22 +207,22 @@ class AllPromises(WorkflowPromises):
         own = (run for run in self.result.runs.values() if run["job_id"] == job)
         return [at(run["finished_at"]) for run in own if run["finished_at"]]
 
-    def _timed(self, name: str, member: str) -> bool:
+    def _timed(self, name: str, step: str) -> bool:
         """Whether a job of a workflow has a time of its own, or may wait elsewhere."""
         puts = [done for done in self.done[name.partition(".")[0]] if done.operation.what == "put"]
-        return len(puts) != 1 or bool(puts[0].operation.more["body"]["jobs"].get(member, {}).get("not_before"))
+        return len(puts) != 1 or bool(puts[0].operation.more["body"]["jobs"].get(step, {}).get("not_before"))
 
     def _ends_in_time(self) -> Iterator[Finding]:
         """A workflow's run ends once its jobs have; one that is not to run is not waited for."""
         for name, run in self._flows():
-            members, local = self._members(run), name.partition(".")[2]
+            steps, local = self._steps(run), name.partition(".")[2]
             puts = [done for done in self.done[run["job_id"]] if done.operation.what == "put"]
-            paused = any(done.operation.what == "pause" for each in members for done in self.done[each])
-            if run["finished_at"] is None or not self._steady(name, members) or len(puts) != 1 or paused:
+            paused = any(done.operation.what == "pause" for each in steps for done in self.done[each])
+            if run["finished_at"] is None or not self._steady(name, steps) or len(puts) != 1 or paused:
                 continue
             over, last = at(run["finished_at"]), self._asked_of(run)
-            ends = [at(each["finished_at"]) for each in members.values() if each["finished_at"] and not each["given"]]
-            calls = [one.until for each in members for one in self.calls.get(f"{each}.{local}", [])]
+            ends = [at(each["finished_at"]) for each in steps.values() if each["finished_at"] and not each["given"]]
+            calls = [one.until for each in steps for one in self.calls.get(f"{each}.{local}", [])]
             since = max([last, *ends, *calls])
             if over > since + PROMPT_SECONDS:
                 yield (
@@ -244,7 +242,7 @@ class AllPromises(WorkflowPromises):
             conditions = self.plan.conditions
             if len(puts) != 1 or other or conditions.outage or conditions.stale or conditions.skew or hidden > 1:
                 continue
-            if self._touched_after(name, self._members(run)) or run["finished_at"] is None:
+            if self._touched_after(name, self._steps(run)) or run["finished_at"] is None:
                 continue
             seconds = puts[0].operation.more["body"]["deadline_seconds"]
             begun = self._begun(run)
@@ -290,9 +288,9 @@ class AllPromises(WorkflowPromises):
         if self.plan.conditions.outage:
             return
         for name, run in self._flows():
-            local, members = name.partition(".")[2], self._members(run)
+            local, steps = name.partition(".")[2], self._steps(run)
             whole = [done for done in self.done[run["job_id"]] if done.operation.what == "redrive" and done.run == name]
-            stops = {done.operation.what for job in (run["job_id"], *members) for done in self.done[job]} & {
+            stops = {done.operation.what for job in (run["job_id"], *steps) for done in self.done[job]} & {
                 "cancel",
                 "delete",
                 "pause",
@@ -306,8 +304,8 @@ class AllPromises(WorkflowPromises):
                 before = done.seen["finished_at"]
                 if not done.reply.accepted or before is None or done.seen["code"] == "workflow.deadline":
                     continue
-                for each, member in members.items():
-                    died = member["finished_at"] if member["state"] == "DEAD" and not member["given"] else None
+                for each, step in steps.items():
+                    died = step["finished_at"] if step["state"] == "DEAD" and not step["given"] else None
                     calls = self.calls.get(f"{each}.{local}", [])
                     if died is not None and at(died) < at(before) and calls:
                         yield (
@@ -316,10 +314,10 @@ class AllPromises(WorkflowPromises):
                         )
 
 
-def _before(member: str, members: Any) -> set[str]:
+def _before(step: str, steps: Any) -> set[str]:
     """All jobs that a job of a workflow comes after: one that is skipped has no time of its own."""
     found: set[str] = set()
-    while more := {other for each in (found or {member}) for other in members[each]["after"]} - found:
+    while more := {other for each in (found or {step}) for other in steps[each]["after"]} - found:
         found |= more
     return found
 

@@ -51,20 +51,16 @@ def _without(plan: Plan, number: int, name: str) -> tuple[Operation, ...]:
     """The operations, with one job less in the workflow that the `number`-th puts."""
     operation = plan.operations[number]
     jobs = {
-        each: {**member, "after": [other for other in member["after"] if other != name]}
-        if "after" in member
-        else member
-        for each, member in operation.more["body"]["jobs"].items()
+        each: {**step, "after": [other for other in step["after"] if other != name]} if "after" in step else step
+        for each, step in operation.more["body"]["jobs"].items()
         if each != name
     }
-    body = {**operation.more["body"], "jobs": {each: _rooted(member) for each, member in jobs.items()}}
+    body = {**operation.more["body"], "jobs": {each: _rooted(step) for each, step in jobs.items()}}
     changed = replace(operation, more={**operation.more, "body": body})
     return (*plan.operations[:number], changed, *plan.operations[number + 1 :])
 
 
-def _rooted(member: dict[str, Any]) -> dict[str, Any]:
+def _rooted(step: dict[str, Any]) -> dict[str, Any]:
     return (
-        {key: value for key, value in member.items() if key not in ("after", "when")}
-        if member.get("after") == []
-        else member
+        {key: value for key, value in step.items() if key not in ("after", "when")} if step.get("after") == [] else step
     )

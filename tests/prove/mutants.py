@@ -110,7 +110,7 @@ MUTANTS = (
         "case Retrying() | Queued():\n            return Drop('lost')\n            return carried(cancel(",
         "cancels",
     ),
-    Mutant("deaths are not announced", "if not run.is_member:  # whose", "if False:  # whose", "retries"),
+    Mutant("deaths are not announced", "if not run.is_step:  # whose", "if False:  # whose", "retries"),
     Mutant(
         "dead letters are deleted",
         "self.forwarder.postpone(item.received.receipt, DEAD_VISIBILITY_SECONDS)\n                return Disposition.RETAIN",
@@ -210,7 +210,7 @@ MUTANTS = (
     Mutant(
         "a refused PUT has written the workflow (A.6)",
         "        found = self._checked(tenant, workflow_id, draft, before)\n        if expected == ANYTHING",
-        "        early = draft.definition(self.workflows.put_graph(tenant, workflow_id, Graph(draft.members)).graph)\n"
+        "        early = draft.definition(self.workflows.put_graph(tenant, workflow_id, Graph(draft.steps)).graph)\n"
         "        self.editing.put(tenant, workflow_id, lambda _: early, expected, correlation_id, by=by)\n"
         "        found = self._checked(tenant, workflow_id, draft, before)\n        if expected == ANYTHING",
         "rivals",

@@ -20,9 +20,9 @@ OF_OTHERS = ("upstream_failed", "upstream_skipped", "not_needed", "not_its_time"
 Runs = Mapping[str, dict[str, Any]]
 
 
-def ending(member: dict[str, Any]) -> str:
+def ending(step: dict[str, Any]) -> str:
     """How a job's end counts for the jobs after it: `ok`, `failed`, `skipped`, or `open`."""
-    match member["state"], member["reason"]:
+    match step["state"], step["reason"]:
         case "SUCCEEDED", _:
             return "ok"
         case "SKIPPED", "upstream_skipped" | "not_needed" | "not_its_time":
@@ -65,7 +65,7 @@ class WorkflowPromises(Promises):
         yield from self._membership()
         yield from self._paused()
 
-    def _members(self, run: dict[str, Any]) -> Runs:
+    def _steps(self, run: dict[str, Any]) -> Runs:
         return {each["id"]: each for each in run["jobs"]}
 
     def _may_fail(self, run: str) -> set[str] | None:
@@ -77,30 +77,30 @@ class WorkflowPromises(Promises):
 
     def _outcome(self, name: str, run: dict[str, Any]) -> Iterator[Finding]:
         """A run succeeds if no job failed that may not; it ends once all have ended."""
-        members, may_fail = self._members(run), self._may_fail(name)
+        steps, may_fail = self._steps(run), self._may_fail(name)
         if may_fail is None:
             return
         failed = sorted(
             each
-            for each, member in members.items()
-            if each not in may_fail and ending(member) == "failed" and member["reason"] != "upstream_failed"
+            for each, step in steps.items()
+            if each not in may_fail and ending(step) == "failed" and step["reason"] != "upstream_failed"
         )
-        left = {each for each, member in members.items() if member["given"] and member["state"] == "LEFT"}
-        still = sorted(each for each, member in members.items() if member["state"] not in FINAL and each not in left)
+        left = {each for each, step in steps.items() if step["given"] and step["state"] == "LEFT"}
+        still = sorted(each for each, step in steps.items() if step["state"] not in FINAL and each not in left)
         text = f"{name} is {run['state']} ({run['code']}, {run['reason']}): {_states(run)}"
         if run["state"] == "SUCCEEDED" and (failed or still):
             yield "a workflow succeeds if no job failed that may not", text
-        if run["state"] == "DEAD" and self.by_members(run) and not failed and not self._touched(name, members):
+        if run["state"] == "DEAD" and self.by_steps(run) and not failed and not self._touched(name, steps):
             yield "a workflow is dead because of a job", text
 
-    def by_members(self, run: dict[str, Any]) -> bool:
-        return "members_failed" in (run["code"], run["reason"]) or "members_failed" in str(run["code"])
+    def by_steps(self, run: dict[str, Any]) -> bool:
+        return "steps_failed" in (run["code"], run["reason"]) or "steps_failed" in str(run["code"])
 
-    def _touched(self, name: str, members: Runs) -> bool:
+    def _touched(self, name: str, steps: Runs) -> bool:
         """Whether somebody acted on a run, or on a run of one of its jobs, or on a run from which an end is given."""
         local, workflow = name.partition(".")[2], name.partition(".")[0]
-        runs = {f"{each}.{local}" for each in members} | {name}
-        given = {member["run"] for member in members.values() if member["given"] and member["run"]}
+        runs = {f"{each}.{local}" for each in steps} | {name}
+        given = {step["run"] for step in steps.values() if step["given"] and step["run"]}
         runs |= given | {f"{workflow}.{each.partition('.')[2]}" for each in given}
         if self.result.operator.redriven_messages:
             return True
@@ -112,40 +112,38 @@ class WorkflowPromises(Promises):
 
     def _rules(self, name: str, run: dict[str, Any]) -> Iterator[Finding]:
         """Each job ran, or was skipped, as its rule says by the final ends before it."""
-        if run["state"] not in FINAL or (run["state"] != "SUCCEEDED" and not self.by_members(run)):
+        if run["state"] not in FINAL or (run["state"] != "SUCCEEDED" and not self.by_steps(run)):
             return
-        members = self._members(run)
-        if self.recreated(name.partition(".")[0]) and self._touched(name, members):
+        steps = self._steps(run)
+        if self.recreated(name.partition(".")[0]) and self._touched(name, steps):
             return  # a job that is redriven runs, but a deleted workflow does not go on
-        for each, member in members.items():
-            if member["given"] or member["reason"] == "not_its_time" or each in run["rerun_from"]:
+        for each, step in steps.items():
+            if step["given"] or step["reason"] == "not_its_time" or each in run["rerun_from"]:
                 continue
-            before = [ending(members[other]) for other in member["after"] if other in members]
-            due = expected(member["when"], before)
-            skipped = member["reason"] if member["state"] == "SKIPPED" and member["reason"] in OF_OTHERS else "starts"
+            before = [ending(steps[other]) for other in step["after"] if other in steps]
+            due = expected(step["when"], before)
+            skipped = step["reason"] if step["state"] == "SKIPPED" and step["reason"] in OF_OTHERS else "starts"
             if skipped == due:
                 continue
-            if self._touched(name, members) and skipped == "starts":
+            if self._touched(name, steps) and skipped == "starts":
                 continue  # it had started because of an end that was withdrawn later
             yield (
                 "jobs start by their rules",
-                f"{each} of {name}: {due} is due, it is {member['state']} ({member['reason']}): {_states(run)}",
+                f"{each} of {name}: {due} is due, it is {step['state']} ({step['reason']}): {_states(run)}",
             )
 
     def _order(self, name: str, run: dict[str, Any]) -> Iterator[Finding]:
         """No job starts before the jobs before it have ended as its rule needs it."""
-        members, local = self._members(run), name.partition(".")[2]
-        for each, member in members.items():
+        steps, local = self._steps(run), name.partition(".")[2]
+        for each, step in steps.items():
             for call in self.calls.get(f"{each}.{local}", []):
-                before = {
-                    other: self.calls.get(f"{other}.{local}", []) for other in member["after"] if other in members
-                }
-                if member["given"] or each in run["rerun_from"]:
+                before = {other: self.calls.get(f"{other}.{local}", []) for other in step["after"] if other in steps}
+                if step["given"] or each in run["rerun_from"]:
                     continue
-                yield from self._started(name, each, member, call, before)
+                yield from self._started(name, each, step, call, before)
 
     def _started(
-        self, name: str, each: str, member: dict[str, Any], call: TargetCall, before: dict[str, list[TargetCall]]
+        self, name: str, each: str, step: dict[str, Any], call: TargetCall, before: dict[str, list[TargetCall]]
     ) -> Iterator[Finding]:
         succeeded = [
             other
@@ -153,13 +151,13 @@ class WorkflowPromises(Promises):
             if any(one.outcome == "succeeds" and one.until <= call.began + SLACK for one in calls)
         ]
         seen = [[told(one) for one in calls] for calls in before.values()]
-        text = f"{each} ({member['when']}) of {name}: {told(call)}; before it: {seen}"
+        text = f"{each} ({step['when']}) of {name}: {told(call)}; before it: {seen}"
         given = {other["id"] for other in self.result.graphs[name]["jobs"] if other["given"]}
-        if member["when"] == "all_success" and set(before) - set(succeeded) - given:
+        if step["when"] == "all_success" and set(before) - set(succeeded) - given:
             yield "no job starts before its condition holds", text
-        if member["when"] in ("any_success", "none_failed") and before and not succeeded and not given & set(before):
+        if step["when"] in ("any_success", "none_failed") and before and not succeeded and not given & set(before):
             yield "no job starts before its condition holds", text
-        if member["when"] in ("all_success", "all_done", "none_failed"):
+        if step["when"] in ("all_success", "all_done", "none_failed"):
             at_work = [
                 one
                 for calls in before.values()
@@ -171,15 +169,11 @@ class WorkflowPromises(Promises):
 
     def _over(self, name: str, run: dict[str, Any]) -> Iterator[Finding]:
         """Nothing starts after a run has ended, or after its workflow was deleted."""
-        local, members = name.partition(".")[2], self._members(run)
-        if (
-            run["finished_at"] is None
-            or run["state"] not in ("CANCELLED", "DEAD")
-            or self._touched_after(name, members)
-        ):
+        local, steps = name.partition(".")[2], self._steps(run)
+        if run["finished_at"] is None or run["state"] not in ("CANCELLED", "DEAD") or self._touched_after(name, steps):
             return
         begin = at(run["finished_at"]) + self.skew + (2 if self.undisturbed else LATE_REQUEST_SECONDS)
-        for each in members:
+        for each in steps:
             for call in self.calls.get(f"{each}.{local}", []):
                 if call.began > begin:
                     yield (
@@ -187,9 +181,9 @@ class WorkflowPromises(Promises):
                         f"{told(call)}; {name} {run['state']} at {at(run['finished_at']) - START:.1f}",
                     )
 
-    def _touched_after(self, name: str, members: Runs) -> bool:
+    def _touched_after(self, name: str, steps: Runs) -> bool:
         local = name.partition(".")[2]
-        runs = {f"{each}.{local}" for each in members} | {name}
+        runs = {f"{each}.{local}" for each in steps} | {name}
         return bool(self.result.operator.redriven_messages) or any(
             done.run in runs and done.operation.what == "redrive" for each in self.done.values() for done in each
         )
@@ -227,8 +221,8 @@ class WorkflowPromises(Promises):
 
     def _paused(self) -> Iterator[Finding]:
         """A paused job of a workflow starts nothing until it is resumed."""
-        members = {member for document in self.graphs_put() for member in document}
-        for job in members:
+        steps = {step for document in self.graphs_put() for step in document}
+        for job in steps:
             for done in self.done[job]:
                 if done.operation.what != "pause" or not done.reply.accepted:
                     continue

@@ -8,7 +8,7 @@ from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.ports import AuditStore, Claim, ClaimResult, Depth
-from duecourse.usecases.maintenance.audit import Audit, AuditMembers, ClassifyGaps, CompareWindow
+from duecourse.usecases.maintenance.audit import Audit, AuditSteps, ClassifyGaps, CompareWindow
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
@@ -44,8 +44,8 @@ class AuditedWorld(World):
 
     def auditor(self, segments: int = 1) -> Audit:
         classify = ClassifyGaps(self.jobs, self.run_store, self.depths, self.clock, 300, 840, 90)
-        members = AuditMembers(self.jobs, self.run_store, self.api.workflow_runs, self.depths, self.clock)
-        return Audit(self.audits, CompareWindow(self.run_store), classify, members, self.clock, segments, 90)
+        steps = AuditSteps(self.jobs, self.run_store, self.api.workflow_runs, self.depths, self.clock)
+        return Audit(self.audits, CompareWindow(self.run_store), classify, steps, self.clock, segments, 90)
 
     def audit(self, *, hour: int | None = None, segments: int = 1, seconds: float = 600) -> Report:
         """The audit of the hour that begins so many hours after NOON, or of now; it has so many seconds."""

@@ -53,8 +53,8 @@ class CdkApp:
         job = {"job_id": "invoices", "schedule": "0 2 * * *", "timezone": "Europe/Berlin", "target": self.url}
         ScheduledJob(stack, "Nightly", stage=stage, **(job | changes))
         called = {"target": self.url}
-        members = {"extract": {"job": called}, "load": {"after": ["extract"], "job": called}}
-        Workflow(stack, "Etl", stage=stage, workflow_id="etl", document={"schedule": "0 3 * * *", "jobs": members})
+        steps = {"extract": {"job": called}, "load": {"after": ["extract"], "job": called}}
+        Workflow(stack, "Etl", stage=stage, workflow_id="etl", document={"schedule": "0 3 * * *", "jobs": steps})
         made: Template = app.synth().get_stack_by_name(STACK).template
         (function,) = (each for each in made["Resources"].values() if each["Type"] == "AWS::Lambda::Function")
         files = {str(path.relative_to(FUNCTION)): path.read_bytes() for path in FUNCTION.rglob("*.py")}

@@ -64,11 +64,11 @@ def properties(
 ) -> dict[str, Any]:
     """Those of a resource, as the constructs write them."""
     tags = [stack, construct]
-    members = {
-        name: {**member, "job": {**member["job"], "tags": tags}} if "job" in member else member
-        for name, member in document.get("jobs", {}).items()
+    steps = {
+        name: {**step, "job": {**step["job"], "tags": tags}} if "job" in step else step
+        for name, step in document.get("jobs", {}).items()
     }
-    whole = {**document, **({"jobs": members} if members else {}), "tags": tags}
+    whole = {**document, **({"jobs": steps} if steps else {}), "tags": tags}
     return {
         "Kind": kind,
         "Id": job_id,

@@ -42,7 +42,7 @@ OURS: Mapping[str, frozenset[str]] = {
     "audit": frozenset(
         {
             *("JobsAudited", "OccurrencesAudited", "OccurrencesLost", "OccurrencesDoubled"),
-            *("MembersLost", "AuditsFailed", "AuditsWaiting"),
+            *("StepsLost", "AuditsFailed", "AuditsWaiting"),
         }
     ),
     "archive": frozenset({"RecordsArchived", "ObjectsWritten", "ArchivesFailed"}),

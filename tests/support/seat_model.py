@@ -1,9 +1,9 @@
-"""An explicit-state model of the seats of workflows' members: all orders of the steps of a few runs of one workflow.
+"""An explicit-state model of the seats of workflows' steps: all orders of the path of a few runs of one workflow.
 
-Each run has one member, whose job has a seat. A worker takes the lock and writes the run's record in two steps, and
-ends the run and releases the lock in two steps; it may die in between. A member's worker reads the workflow's run, and
+Each run has one step, whose job has a seat. A worker takes the lock and writes the run's record in two path, and
+ends the run and releases the lock in two path; it may die in between. A step's worker reads the workflow's run, and
 then, within its invocation, starts a call that lasts as long as the invocation may. The lock, the records and the
-decisions are the project's own; time passes in whole steps. Promised in every state: at most one call of the member's
+decisions are the project's own; time passes in whole path. Promised in every state: at most one call of the step's
 job is at work among the seats.
 """
 
@@ -34,11 +34,11 @@ DEADLINE_SECONDS = 120
 """After this time a run of the workflow is ended by its deadline; it may be cancelled at any time."""
 
 WORKFLOW = job("* * * * *", id="nightly", **workflow_fields("g", DEADLINE_SECONDS))
-MEMBER = job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", seated=True)
+STEP = job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", seated=True)
 
 
 class Call(NamedTuple):
-    """A member's worker that has read its workflow's run, or calls: until when it may be at work."""
+    """A step's worker that has read its workflow's run, or calls: until when it may be at work."""
 
     until: float
     in_workflow: float | None
@@ -47,7 +47,7 @@ class Call(NamedTuple):
 
 
 class One(NamedTuple):
-    """A run of the workflow: its record, the start that is to be written, its member."""
+    """A run of the workflow: its record, the start that is to be written, its step."""
 
     record: Run | None = None
     starts: Start | None = None
@@ -66,12 +66,12 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """How far the clocks of the workflow's workers and of the member's are ahead of the time, and the faults that a
+    """How far the clocks of the workflow's workers and of the step's are ahead of the time, and the faults that a
     test plants.
     """
 
     workflow_clock: float = 0.0
-    member_clock: float = 0.0
+    step_clock: float = 0.0
     released: Callable[[Lock | None], Lock | None] = lambda lock: lock
     written: Callable[[float], float] = lambda called_until: called_until
     asked: Callable[[Run | None, float], float | None] = called_in_workflow
@@ -79,12 +79,12 @@ class Rules:
 
 @dataclass(frozen=True)
 class Broken:
-    """The steps to a state that breaks the promise."""
+    """The path to a state that breaks the promise."""
 
-    steps: tuple[str, ...]
+    path: tuple[str, ...]
 
 
-def explore(rules: Rules, *, runs: int, step: float, horizon: float) -> int | Broken:
+def explore(rules: Rules, *, runs: int, tick: float, horizon: float) -> int | Broken:
     """Try all orders, each state once, the shortest way first; how many states there are."""
     begin = NOON + 60 * runs  # all of them have come due
     first = State(begin, None, (One(),) * runs)
@@ -94,7 +94,7 @@ def explore(rules: Rules, *, runs: int, step: float, horizon: float) -> int | Br
         state = pending.popleft()
         if sum(each.worker is not None and each.worker.seated for each in state.runs) > 1:
             return Broken(tuple(_way(seen, state)))
-        for name, following in _steps(rules, state, step, begin + horizon):
+        for name, following in _moves(rules, state, tick, begin + horizon):
             if following not in seen:
                 seen[following] = state, name
                 pending.append(following)
@@ -102,20 +102,20 @@ def explore(rules: Rules, *, runs: int, step: float, horizon: float) -> int | Br
 
 
 def _way(seen: dict[State, tuple[State, str] | None], state: State) -> list[str]:
-    steps = list[str]()
+    path = list[str]()
     while (came := seen[state]) is not None:
         state, name = came
-        steps.insert(0, name)
-    return steps
+        path.insert(0, name)
+    return path
 
 
-def _steps(rules: Rules, state: State, step: float, horizon: float) -> Iterator[tuple[str, State]]:
+def _moves(rules: Rules, state: State, tick: float, horizon: float) -> Iterator[tuple[str, State]]:
     if state.now < horizon:
-        yield f"{step:g} s pass", _later(state, state.now + step)
+        yield f"{tick:g} s pass", _later(state, state.now + tick)
     for number, one in enumerate(state.runs):
         if number and state.runs[number - 1].record is None:
             continue  # runs come in their order, so that like states are one
-        for name, lock, after in (*_workflow(rules, state, number, one), *_member(rules, state, one)):
+        for name, lock, after in (*_workflow(rules, state, number, one), *_step(rules, state, one)):
             others = (*state.runs[:number], after, *state.runs[number + 1 :])
             yield f"run {number} {name}", State(state.now, lock, others)
 
@@ -189,26 +189,26 @@ def _started(record: Run | None, number: int, now: float) -> Running:
     )
 
 
-def _member(rules: Rules, state: State, one: One) -> Iterator[tuple[str, Lock | None, One]]:
-    """What the worker of the member may do. Its first attempt is its only one: others have no seat."""
-    now, worker = state.now + rules.member_clock, one.worker
+def _step(rules: Rules, state: State, one: One) -> Iterator[tuple[str, Lock | None, One]]:
+    """What the worker of the step may do. Its first attempt is its only one: others have no seat."""
+    now, worker = state.now + rules.step_clock, one.worker
     if worker is None:
         if not one.called and one.record is not None and not isinstance(one.record, Final):
             told = rules.asked(one.record, now)
             read = Call(state.now + INVOCATION, told)
-            yield "is read by its member", state.lock, one._replace(worker=read)
+            yield "is read by its step", state.lock, one._replace(worker=read)
     elif not worker.began:
-        start = Starting(MEMBER.generation, now, first=True, in_workflow=worker.in_workflow)
-        seated = has_seat(MEMBER, Lane.NORMAL, start)
+        start = Starting(STEP.generation, now, first=True, in_workflow=worker.in_workflow)
+        seated = has_seat(STEP, Lane.NORMAL, start)
         calls = worker._replace(began=True, seated=seated, in_workflow=None)
         yield (
-            f"has its member called {'with a seat' if seated else 'in bulk'}",
+            f"has its step called {'with a seat' if seated else 'in bulk'}",
             state.lock,
             one._replace(worker=calls, called=True),
         )
-        yield "loses its member's worker", state.lock, one._replace(worker=None)
+        yield "loses its step's worker", state.lock, one._replace(worker=None)
     else:
-        yield "has its member's call end", state.lock, one._replace(worker=None)
+        yield "has its step's call end", state.lock, one._replace(worker=None)
 
 
 def _overlaps(state: State, now: float) -> tuple[Overlaps, MemoryRunStore]:

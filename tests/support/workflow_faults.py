@@ -27,7 +27,7 @@ S, D, K = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED
 Ends = Mapping[str, RunState]
 
 
-class Members(Target):
+class Steps(Target):
     """Counts calls by run; jobs in `failing` fail for good."""
 
     failing: frozenset[str] = frozenset()
@@ -46,10 +46,10 @@ class WorkflowStage(Stage):
 
     def __init__(self, danger: Danger) -> None:
         super().__init__(create_tables(dynamodb()), danger)
-        self.members = Members(self.clock, danger)
-        self.members.counted = Counter()
-        self.target = self.members
-        self.caller = self.members  # type: ignore[assignment]
+        self.steps = Steps(self.clock, danger)
+        self.steps.counted = Counter()
+        self.target = self.steps
+        self.caller = self.steps  # type: ignore[assignment]
         self.failed_again = ""
 
     def run(self, job_id: str, local: str = INSTANT) -> Run | None:
@@ -96,9 +96,9 @@ def _join(stage: WorkflowStage) -> None:
 
 
 def _failing(stage: WorkflowStage) -> None:
-    stage.members.failing = frozenset({"eu"})
+    stage.steps.failing = frozenset({"eu"})
     _join(stage)
-    stage.members.failing = frozenset()
+    stage.steps.failing = frozenset()
 
 
 def _redriven(stage: WorkflowStage) -> None:
@@ -181,7 +181,7 @@ def _problems(story: WorkflowStory, stage: WorkflowStage) -> Iterable[str]:
     yield from (f"left: {item['SK']['S']}" for item in items if item["SK"]["S"] == "ACTIVE")
     if len(stage.wheel):
         yield f"{len(stage.wheel)} messages are left"
-    calls = Counter(name.partition(".")[0] for name in stage.members.counted.elements())
+    calls = Counter(name.partition(".")[0] for name in stage.steps.counted.elements())
     more = {name: calls[name] - count for name, count in story.calls.items() if calls[name] != count}
     if any(extra < 0 for extra in more.values()) or sum(more.values()) > stage.danger.attempt_lost:
         yield f"called {dict(calls)}"

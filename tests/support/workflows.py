@@ -1,4 +1,4 @@
-"""Workflows as tests want them: members by name, each with the jobs that it comes after."""
+"""Workflows as tests want them: steps by name, each with the jobs that it comes after."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from duecourse.domain.jobs.job import Job, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.definition import workflow_fields
-from duecourse.domain.workflows.graph import Graph, Member
+from duecourse.domain.workflows.graph import Graph, Step
 from duecourse.ports import JobStore
 from duecourse.usecases.jobs.membership import Membership
 from tests.support.jobs import NOON, cursor, job
@@ -29,15 +29,15 @@ class NoWorkflows:
         raise AssertionError(f"{name} of the store of workflows is used for a run outside workflows")
 
 
-def no_members(store: JobStore) -> Membership:
+def no_steps(store: JobStore) -> Membership:
     """What is asked about jobs of which none is in a workflow."""
     return Membership(store, NoWorkflows())
 
 
-def graph_of(members: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> Graph:
-    """A graph: the jobs after which each member comes, and what else is said of some of them (`report={"when": …}`)."""
+def graph_of(steps: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> Graph:
+    """A graph: the jobs after which each step comes, and what else is said of some of them (`report={"when": …}`)."""
     named = {name.replace("_", "-"): fields for name, fields in rules.items()}
-    return Graph(tuple(Member(id=name, after=after, **named.get(name, {})) for name, after in members.items()))
+    return Graph(tuple(Step(id=name, after=after, **named.get(name, {})) for name, after in steps.items()))
 
 
 def add_workflow(
@@ -49,12 +49,12 @@ def add_workflow(
     overlap: Overlap = Overlap.ALLOW,
     **fields: Any,
 ) -> Job:
-    """Write the members that are not there, then the workflow, whose one run is due a minute after NOON. `overlap` is
-    that of the members.
+    """Write the steps that are not there, then the workflow, whose one run is due a minute after NOON. `overlap` is
+    that of the steps.
     """
-    for member in graph.members:
-        if world.jobs.get("default", member.id) is None:
-            world.add(job("", id=member.id, overlap=overlap, workflow=id))
+    for step in graph.steps:
+        if world.jobs.get("default", step.id) is None:
+            world.add(job("", id=step.id, overlap=overlap, workflow=id))
     ref = world.workflows.put_graph("default", id, graph)
     schedule = fields.pop("schedule", "1 12 21 11 *")
     return world.add(job(schedule, id=id, **(workflow_fields(ref.graph, deadline_seconds) | fields)))
@@ -62,7 +62,7 @@ def add_workflow(
 
 def add_ended_workflow(api: ApiClient, tenant: str, id: str, **fields: Any) -> None:
     """Write a workflow of one job, extract, and a run of it at NOON that is dead."""
-    ref = api.workflows.put_graph(tenant, id, Graph((Member(id="extract"),)))
+    ref = api.workflows.put_graph(tenant, id, Graph((Step(id="extract"),)))
     workflow = job("0 0 1 1 *", id=id, at=NOON - 7200, **workflow_fields(ref.graph), **fields)
     workflow = replace(workflow, tenant=tenant)
     assert api.jobs.create(workflow, cursor(workflow))

@@ -48,7 +48,7 @@ function Edit({ stored }: { stored: Stored }) {
       <EditorPage
         title={`Edit ${job.id}`}
         editor={editor}
-        member={job.workflow}
+        step={job.workflow}
         notes={<Notes job={job} />}
         save={{
           text: "Review changes",

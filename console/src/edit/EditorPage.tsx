@@ -24,14 +24,14 @@ const WIDE = matchMedia("(min-width: 1100px)");
 export function EditorPage({
   title,
   editor,
-  member = null,
+  step = null,
   notes,
   actions,
   save,
 }: {
   title: ReactNode;
   editor: Editor;
-  member?: string | null;
+  step?: string | null;
   notes?: ReactNode;
   actions?: ReactNode;
   save: { text: string; busy: boolean; error: unknown; run(): void; cancel: string };
@@ -63,7 +63,7 @@ export function EditorPage({
       ...fieldsOf(preview.error).filter(({ field }) => editor.errors.every((each) => each.field !== field)),
     ],
   };
-  const form = <JobForm editor={shown} preview={preview} member={member} />;
+  const form = <JobForm editor={shown} preview={preview} step={step} />;
   const json = <JsonSide editor={editor} />;
   return (
     <SpaceBetween size="l">

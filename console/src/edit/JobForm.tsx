@@ -15,11 +15,11 @@ import { type Editor, errorOf } from "./useEditor";
 export function JobForm({
   editor,
   preview,
-  member,
+  step,
 }: {
   editor: Editor;
   preview: ReturnType<typeof usePreview>;
-  member: string | null;
+  step: string | null;
 }) {
   return (
     <fieldset
@@ -33,7 +33,7 @@ export function JobForm({
             {editor.base === null && <Id editor={editor} />}
           </Fields>
         </Container>
-        <ScheduleSection editor={editor} preview={preview} member={member} />
+        <ScheduleSection editor={editor} preview={preview} step={step} />
         <TargetSection editor={editor} />
         <Container header={<Header variant="h2">Running</Header>}>
           <SpaceBetween size="m">

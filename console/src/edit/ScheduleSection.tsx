@@ -29,15 +29,15 @@ import { type Editor, errorOf } from "./useEditor";
 
 const ZONES = zones();
 
-/** When it runs. `member`: the workflow that runs it instead. */
+/** When it runs. `step`: the workflow that runs it instead. */
 export function ScheduleSection({
   editor,
   preview,
-  member,
+  step,
 }: {
   editor: Editor;
   preview: ReturnType<typeof usePreview>;
-  member: string | null;
+  step: string | null;
 }) {
   const { doc, set } = editor;
   const schedule = typeof doc.schedule === "string" ? doc.schedule : null;
@@ -47,9 +47,9 @@ export function ScheduleSection({
   return (
     <Container header={<Header variant="h2">Schedule</Header>}>
       <SpaceBetween size="m">
-        {member !== null ? (
+        {step !== null ? (
           <div className="text">
-            The workflow {member} runs it; a job of a workflow has no schedule of its own.
+            The workflow {step} runs it; a job of a workflow has no schedule of its own.
           </div>
         ) : (
           <SegmentedControl
@@ -59,7 +59,7 @@ export function ScheduleSection({
             onChange={({ detail }) => write(firstOf(detail.selectedId as Kind, new Date()))}
           />
         )}
-        {member === null && kind !== "request" && (
+        {step === null && kind !== "request" && (
           <FormField label="When" errorText={errorOf(editor.errors, ["schedule"])} stretch>
             <When kind={kind} schedule={schedule ?? ""} write={write} />
           </FormField>
@@ -77,8 +77,8 @@ export function ScheduleSection({
             onChange={({ detail }) => set(["timezone"], detail.selectedOption.value)}
           />
         </FormField>
-        {member === null && <Preview doc={doc} preview={preview} />}
-        {member === null && (
+        {step === null && <Preview doc={doc} preview={preview} />}
+        {step === null && (
           <RareFields text="Daylight saving, bounds, missed runs" fields={SHAPE} editor={editor} />
         )}
       </SpaceBetween>

@@ -15,7 +15,7 @@ const REASONS: Record<string, string> = {
   not_its_time: "it takes part at other times only",
   not_retryable: "the failure forbids another attempt",
   cancelled: "somebody cancelled it",
-  members_failed: "its jobs have ended",
+  steps_failed: "its jobs have ended",
   workflow_over: "the run of its workflow was over",
 };
 

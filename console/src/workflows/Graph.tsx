@@ -4,10 +4,10 @@ import "./graph.css";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { Background, Controls, Handle, type NodeProps, Position, ReactFlow } from "@xyflow/react";
 import { RunStatus } from "../shared/Status";
-import { edges, type Member, NODE } from "./graph";
+import { edges, type Step, NODE } from "./graph";
 import { useLayout } from "./useLayout";
 
-export interface GraphMember extends Member {
+export interface GraphStep extends Step {
   /** Of a run; a workflow's jobs have none. */
   state?: string;
   href: string;
@@ -16,29 +16,29 @@ export interface GraphMember extends Member {
 }
 
 interface JobNode extends Record<string, unknown> {
-  member: GraphMember;
+  step: GraphStep;
 }
 
 interface Shown {
-  members: readonly GraphMember[];
+  steps: readonly GraphStep[];
   label: string;
 }
 
 /** The jobs of a workflow (1,024 at most), read only; each is a link. A table beside it has the same facts. */
-export default function Graph({ members, label }: Shown) {
-  const places = useLayout(members);
+export default function Graph({ steps, label }: Shown) {
+  const places = useLayout(steps);
   if (places === null)
-    return <StatusIndicator type="loading">Laying out {members.length} jobs</StatusIndicator>;
+    return <StatusIndicator type="loading">Laying out {steps.length} jobs</StatusIndicator>;
   if (places === "failed") return <p>The browser could not lay out the picture; the table has all jobs.</p>;
-  const nodes = members.map((member) => ({
-    id: member.id,
+  const nodes = steps.map((step) => ({
+    id: step.id,
     type: "job",
-    position: places.get(member.id) ?? { x: 0, y: 0 },
+    position: places.get(step.id) ?? { x: 0, y: 0 },
     ...NODE,
-    data: { member },
+    data: { step },
   }));
-  const critical = new Set(members.filter((each) => each.critical).map((each) => each.id));
-  const lines = edges(members).map(({ from, to }) => {
+  const critical = new Set(steps.filter((each) => each.critical).map((each) => each.id));
+  const lines = edges(steps).map(({ from, to }) => {
     const thick = critical.has(from) && critical.has(to);
     return {
       id: `${from} ${to}`,
@@ -48,7 +48,7 @@ export default function Graph({ members, label }: Shown) {
     };
   });
   return (
-    <section aria-label={label} style={{ height: Math.min(420, 160 + members.length * 30) }}>
+    <section aria-label={label} style={{ height: Math.min(420, 160 + steps.length * 30) }}>
       <ReactFlow
         nodes={nodes}
         edges={lines}
@@ -72,7 +72,7 @@ export default function Graph({ members, label }: Shown) {
 }
 
 function Job({ data }: NodeProps) {
-  const { member } = data as JobNode;
+  const { step } = data as JobNode;
   return (
     <div
       style={{
@@ -80,17 +80,17 @@ function Job({ data }: NodeProps) {
         ...NODE,
         padding: "6px 12px",
         borderRadius: 8,
-        border: `${member.critical ? 3 : 1}px solid ${member.state === "DEAD" ? "var(--dc-error)" : "var(--dc-line)"}`,
+        border: `${step.critical ? 3 : 1}px solid ${step.state === "DEAD" ? "var(--dc-error)" : "var(--dc-line)"}`,
         background: "var(--dc-ground)",
       }}
     >
       <Handle type="target" position={Position.Left} isConnectable={false} style={{ visibility: "hidden" }} />
-      <a className="nodrag nopan" href={member.href} style={{ pointerEvents: "all", color: "inherit" }}>
-        {member.id}
+      <a className="nodrag nopan" href={step.href} style={{ pointerEvents: "all", color: "inherit" }}>
+        {step.id}
       </a>
-      {member.state !== undefined && (
+      {step.state !== undefined && (
         <div>
-          <RunStatus state={member.state} />
+          <RunStatus state={step.state} />
         </div>
       )}
       <Handle

@@ -42,7 +42,7 @@ export default function WorkflowPage() {
     }
     return <ProblemBox error={error} retry={() => void refetch()} />;
   }
-  const members = Object.entries(workflow.jobs).map(([id, job]) => ({ id, href: to.job(id), ...job }));
+  const steps = Object.entries(workflow.jobs).map(([id, job]) => ({ id, href: to.job(id), ...job }));
   const run = (runId: string) => to.workflowRun(workflow.id, runId.slice(workflow.id.length + 1));
   return (
     <SpaceBetween size="l">
@@ -77,12 +77,12 @@ export default function WorkflowPage() {
       </Container>
       <Container
         header={
-          <Header variant="h2" counter={`(${members.length})`}>
+          <Header variant="h2" counter={`(${steps.length})`}>
             Graph
           </Header>
         }
       >
-        <Graph members={members} label={`Graph of ${workflow.id}; the tab Jobs has the same as a table`} />
+        <Graph steps={steps} label={`Graph of ${workflow.id}; the tab Jobs has the same as a table`} />
       </Container>
       <Tabs
         ariaLabel="About this workflow"
@@ -94,21 +94,21 @@ export default function WorkflowPage() {
             label: "Runs",
             content: <RunsTab jobId={workflow.id} zone={workflow.timezone} address={run} />,
           },
-          { id: "jobs", label: "Jobs", content: <Jobs members={members} /> },
+          { id: "jobs", label: "Jobs", content: <Jobs steps={steps} /> },
         ]}
       />
     </SpaceBetween>
   );
 }
 
-function Jobs({ members }: { members: readonly (Schemas["WorkflowJob"] & { id: string })[] }) {
+function Jobs({ steps }: { steps: readonly (Schemas["WorkflowJob"] & { id: string })[] }) {
   return (
     <Table
       variant="embedded"
       wrapLines
       enableKeyboardNavigation
       ariaLabels={{ tableLabel: "Jobs of the workflow" }}
-      items={members}
+      items={steps}
       columnDefinitions={[
         {
           id: "id",

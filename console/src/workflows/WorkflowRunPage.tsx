@@ -22,7 +22,7 @@ import { duration, elapsed } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
 import Graph from "./Graph";
 import { criticalPath, isOver, isSettled, rerunOf } from "./graph";
-import { MemberTable } from "./MemberTable";
+import { StepTable } from "./StepTable";
 
 const JOBS_PER_SECOND = 50;
 
@@ -173,7 +173,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
       <Container header={<Header variant="h2">Graph</Header>}>
         <Graph
           label={`Graph of ${run.run}; the table below has the same`}
-          members={run.jobs.map((each) => ({
+          steps={run.jobs.map((each) => ({
             ...each,
             href: each.run === null ? to.job(each.id) : to.run(each.run),
             critical: path.ids.includes(each.id),
@@ -185,8 +185,8 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
           </Box>
         )}
       </Container>
-      <MemberTable
-        members={run.jobs}
+      <StepTable
+        steps={run.jobs}
         occurrence={run.occurrence}
         now={now}
         rerun={rerun}

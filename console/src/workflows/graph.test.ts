@@ -3,17 +3,17 @@ import type { Schemas } from "../api/client";
 import { criticalPath, edges, isSettled, rerunOf, whyOf } from "./graph";
 import { layout } from "./layout";
 
-type MemberRun = Schemas["MemberRun"];
+type StepRun = Schemas["StepRun"];
 
 const AT = Date.parse("2026-03-28T06:00:00Z");
 const iso = (seconds: number) => new Date(AT + seconds * 1000).toISOString();
 
-function member(
+function step(
   id: string,
   after: string[],
   from: number | null = null,
   until: number | null = null,
-): MemberRun {
+): StepRun {
   return {
     id,
     after,
@@ -32,10 +32,10 @@ function member(
 }
 
 const DIAMOND = [
-  member("extract", [], 0, 10),
-  member("orders", ["extract"], 10, 15),
-  member("refunds", ["extract"], 10, 40),
-  member("book", ["orders", "refunds"], 40, 41),
+  step("extract", [], 0, 10),
+  step("orders", ["extract"], 10, 15),
+  step("refunds", ["extract"], 10, 40),
+  step("book", ["orders", "refunds"], 40, 41),
 ];
 
 it("draws jobs from left to right, each once", () => {
@@ -49,17 +49,17 @@ it("draws jobs from left to right, each once", () => {
 
 it("draws jobs whatever they are called", () => {
   const names = ["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf", "1"];
-  const members = names.map((id, number) => member(id, names.slice(Math.max(0, number - 1), number)));
-  const places = layout(members);
+  const steps = names.map((id, number) => step(id, names.slice(Math.max(0, number - 1), number)));
+  const places = layout(steps);
   const columns = names.map((id) => places.get(id)?.x ?? Number.NaN);
   expect(columns).toEqual(columns.toSorted((one, other) => one - other));
   expect(new Set(columns).size).toBe(names.length);
-  expect(criticalPath(members, AT)).toEqual({ ids: [], seconds: 0 });
-  expect(rerunOf(members, "valueOf")).toEqual(["valueOf", "1"]);
+  expect(criticalPath(steps, AT)).toEqual({ ids: [], seconds: 0 });
+  expect(rerunOf(steps, "valueOf")).toEqual(["valueOf", "1"]);
 });
 
-it("passes over a job that is no member any more", () => {
-  expect(edges([member("book", ["gone"])])).toEqual([]);
+it("passes over a job that is no step any more", () => {
+  expect(edges([step("book", ["gone"])])).toEqual([]);
 });
 
 it("runs again what comes after", () => {
@@ -71,13 +71,13 @@ it("finds the chain that took longest", () => {
   expect(criticalPath(DIAMOND, AT)).toEqual({ ids: ["extract", "refunds", "book"], seconds: 41 });
 });
 
-const rule = (when: MemberRun["when"], each: MemberRun): MemberRun => ({ ...each, when });
+const rule = (when: StepRun["when"], each: StepRun): StepRun => ({ ...each, when });
 
 it("waits for the first success only, where one is enough", () => {
   const any = [
-    member("quick", [], 0, 10),
-    member("slow", [], 0, 500),
-    rule("any_success", member("report", ["slow", "quick"], 10, 900)),
+    step("quick", [], 0, 10),
+    step("slow", [], 0, 500),
+    rule("any_success", step("report", ["slow", "quick"], 10, 900)),
   ];
   expect(criticalPath(any, AT)).toEqual({ ids: ["quick", "report"], seconds: 900 });
   const failed = any.map((each) => (each.id === "quick" ? { ...each, state: "DEAD" as const } : each));
@@ -87,29 +87,29 @@ it("waits for the first success only, where one is enough", () => {
 });
 
 it("waits for the first failure only, where one is enough", () => {
-  const dead = { ...member("quick", [], 0, 10), state: "DEAD" as const };
+  const dead = { ...step("quick", [], 0, 10), state: "DEAD" as const };
   const any = [
     dead,
-    member("slow", [], 0, 500),
-    rule("any_failure", member("alert", ["slow", "quick"], 10, 900)),
+    step("slow", [], 0, 500),
+    rule("any_failure", step("alert", ["slow", "quick"], 10, 900)),
   ];
   expect(criticalPath(any, AT)).toEqual({ ids: ["quick", "alert"], seconds: 900 });
 });
 
 it("passes the longest chain on where a job did not start", () => {
   const any = [
-    { ...member("one", [], 0, 10), state: "DEAD" as const },
-    { ...member("two", [], 0, 500), state: "DEAD" as const },
-    { ...rule("any_success", member("either", ["one", "two"])), state: "SKIPPED" as const },
-    rule("all_done", member("clean", ["either"], 500, 501)),
+    { ...step("one", [], 0, 10), state: "DEAD" as const },
+    { ...step("two", [], 0, 500), state: "DEAD" as const },
+    { ...rule("any_success", step("either", ["one", "two"])), state: "SKIPPED" as const },
+    rule("all_done", step("clean", ["either"], 500, 501)),
   ];
   expect(criticalPath(any, AT).ids).toEqual(["two", "clean"]);
 });
 
 it("counts what still runs up to now, and nothing for what a rerun took over", () => {
-  const rerun = [{ ...member("extract", [], 0, 500), given: true }, member("orders", ["extract"], 600)];
+  const rerun = [{ ...step("extract", [], 0, 500), given: true }, step("orders", ["extract"], 600)];
   expect(criticalPath(rerun, AT + 620_000)).toEqual({ ids: ["orders"], seconds: 20 });
-  expect(criticalPath([member("extract", [])], AT)).toEqual({ ids: [], seconds: 0 });
+  expect(criticalPath([step("extract", [])], AT)).toEqual({ ids: [], seconds: 0 });
 });
 
 it("is asked for until its jobs have ended, too", () => {
@@ -118,7 +118,7 @@ it("is asked for until its jobs have ended, too", () => {
 });
 
 it("says why a job waits or was left out", () => {
-  const waits = { ...member("book", ["orders"]), state: "WAITS" as const, waits_for: ["orders"] };
+  const waits = { ...step("book", ["orders"]), state: "WAITS" as const, waits_for: ["orders"] };
   expect(whyOf(waits)).toBe("Waits for all before it to succeed; still to end: orders");
   expect(whyOf({ ...waits, state: "SKIPPED", reason: "upstream_failed" })).toBe("a job before it failed");
   expect(whyOf({ ...waits, state: "LEFT" })).toContain("was over");

@@ -2,24 +2,24 @@ import type { Schemas } from "../api/client";
 import { reasonText } from "../job/reasons";
 import { elapsed } from "../shared/time";
 
-export type Member = Pick<Schemas["MemberRun"], "id" | "after">;
-type MemberRun = Schemas["MemberRun"];
+export type Step = Pick<Schemas["StepRun"], "id" | "after">;
+type StepRun = Schemas["StepRun"];
 
 export const NODE = { width: 200, height: 56 };
 
 /** From each job to those directly after it. */
-export function edges(members: readonly Member[]): { from: string; to: string }[] {
-  const known = new Set(members.map(({ id }) => id));
-  return members.flatMap(({ id, after }) =>
+export function edges(steps: readonly Step[]): { from: string; to: string }[] {
+  const known = new Set(steps.map(({ id }) => id));
+  return steps.flatMap(({ id, after }) =>
     after.filter((before) => known.has(before)).map((before) => ({ from: before, to: id })),
   );
 }
 
-/** The jobs that a rerun from one runs: itself and all after it, in the order of `members`. */
-export function rerunOf(members: readonly Member[], from: string): string[] {
+/** The jobs that a rerun from one runs: itself and all after it, in the order of `steps`. */
+export function rerunOf(steps: readonly Step[], from: string): string[] {
   const found = new Set([from]);
   const next = new Map<string, string[]>();
-  for (const edge of edges(members)) next.set(edge.from, [...(next.get(edge.from) ?? []), edge.to]);
+  for (const edge of edges(steps)) next.set(edge.from, [...(next.get(edge.from) ?? []), edge.to]);
   const open = [from];
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
     for (const each of next.get(id) ?? []) {
@@ -29,44 +29,44 @@ export function rerunOf(members: readonly Member[], from: string): string[] {
       }
     }
   }
-  return members.map(({ id }) => id).filter((id) => found.has(id));
+  return steps.map(({ id }) => id).filter((id) => found.has(id));
 }
 
 /** The chain of jobs that took longest, by their real durations: what to make quicker. A job that starts after the first
  * success, or failure, of those before it has waited for that one only. What a rerun did not run again took no time.
  * Seconds; without a job where none has started.
  */
-export function criticalPath(members: readonly MemberRun[], now: number): { ids: string[]; seconds: number } {
-  const byId = new Map(members.map((each) => [each.id, each]));
+export function criticalPath(steps: readonly StepRun[], now: number): { ids: string[]; seconds: number } {
+  const byId = new Map(steps.map((each) => [each.id, each]));
   const best = new Map<string, { ids: string[]; seconds: number }>();
-  const of = (member: MemberRun): { ids: string[]; seconds: number } => {
-    const known = best.get(member.id);
+  const of = (step: StepRun): { ids: string[]; seconds: number } => {
+    const known = best.get(step.id);
     if (known !== undefined) return known;
-    best.set(member.id, NONE); // ends a circle, which a workflow has not
-    const before = longest(waitedFor(member, byId).map(of));
-    const own = member.given ? null : elapsed(member.started_at, member.finished_at, now);
+    best.set(step.id, NONE); // ends a circle, which a workflow has not
+    const before = longest(waitedFor(step, byId).map(of));
+    const own = step.given ? null : elapsed(step.started_at, step.finished_at, now);
     const found =
-      own === null ? before : { ids: [...before.ids, member.id], seconds: before.seconds + Math.max(own, 0) };
-    best.set(member.id, found);
+      own === null ? before : { ids: [...before.ids, step.id], seconds: before.seconds + Math.max(own, 0) };
+    best.set(step.id, found);
     return found;
   };
-  return longest(members.map(of));
+  return longest(steps.map(of));
 }
 
 /** The jobs whose ends a job has waited for. */
-function waitedFor(member: MemberRun, byId: Map<string, MemberRun>): MemberRun[] {
-  const all = member.after.flatMap((id) => byId.get(id) ?? []);
-  const decides = FIRST[member.when];
-  if (decides === undefined || member.started_at === null) return all;
+function waitedFor(step: StepRun, byId: Map<string, StepRun>): StepRun[] {
+  const all = step.after.flatMap((id) => byId.get(id) ?? []);
+  const decides = FIRST[step.when];
+  if (decides === undefined || step.started_at === null) return all;
   const [first, ...others] = all.filter((each) => decides(each.state));
   if (first === undefined) return all;
   return [others.reduce((one, other) => (endOf(other) < endOf(one) ? other : one), first)];
 }
 
 /** When a job's end counted for the others (milliseconds): at once, if a rerun did not run it again. */
-function endOf(member: MemberRun): number {
-  if (member.given) return Number.NEGATIVE_INFINITY;
-  return member.finished_at === null ? Number.POSITIVE_INFINITY : Date.parse(member.finished_at);
+function endOf(step: StepRun): number {
+  if (step.given) return Number.NEGATIVE_INFINITY;
+  return step.finished_at === null ? Number.POSITIVE_INFINITY : Date.parse(step.finished_at);
 }
 
 /** By the rules with which one end is enough: whether an end is such a one. */
@@ -95,15 +95,15 @@ export function ruleText(rule: string): string {
 }
 
 /** Why a job of a run is as it is; empty where its state says it all. */
-export function whyOf(member: MemberRun): string {
-  if (member.given) return "Not run again: it counts as it ended in the run before";
-  if (member.state === "WAITS") {
-    const whom = member.waits_for.length > 0 ? `; still to end: ${member.waits_for.join(", ")}` : "";
-    return `Waits for ${ruleText(member.when)}${whom}`;
+export function whyOf(step: StepRun): string {
+  if (step.given) return "Not run again: it counts as it ended in the run before";
+  if (step.state === "WAITS") {
+    const whom = step.waits_for.length > 0 ? `; still to end: ${step.waits_for.join(", ")}` : "";
+    return `Waits for ${ruleText(step.when)}${whom}`;
   }
-  if (member.state === "DUE") return "It may start; its message is on the way";
-  if (member.state === "LEFT") return "Left out: the run of its workflow was over";
-  return [reasonText(member.reason), member.code, member.error].filter(Boolean).join(": ");
+  if (step.state === "DUE") return "It may start; its message is on the way";
+  if (step.state === "LEFT") return "Left out: the run of its workflow was over";
+  return [reasonText(step.reason), step.code, step.error].filter(Boolean).join(": ");
 }
 
 const OVER: readonly string[] = ["SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED", "LEFT"];

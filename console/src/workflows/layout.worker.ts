@@ -1,4 +1,4 @@
-import type { Member } from "./graph";
+import type { Step } from "./graph";
 import { layout } from "./layout";
 
-self.onmessage = ({ data }: MessageEvent<Member[]>) => self.postMessage(layout(data));
+self.onmessage = ({ data }: MessageEvent<Step[]>) => self.postMessage(layout(data));

@@ -1,12 +1,12 @@
 import { useEffect, useState } from "react";
-import type { Member } from "./graph";
+import type { Step } from "./graph";
 import type { Places } from "./layout";
 
 /** Where the jobs stand, worked out beside the page, which goes on meanwhile: null until then, `failed` where the
  * browser does not do it.
  */
-export function useLayout(members: readonly Member[]): Places | "failed" | null {
-  const shape = JSON.stringify(members.map(({ id, after }) => ({ id, after })));
+export function useLayout(steps: readonly Step[]): Places | "failed" | null {
+  const shape = JSON.stringify(steps.map(({ id, after }) => ({ id, after })));
   const [laid, setLaid] = useState<{ shape: string; places: Places | "failed" } | null>(null);
   useEffect(() => {
     const worker = new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });

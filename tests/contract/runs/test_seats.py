@@ -75,8 +75,8 @@ def test_a_job_that_allows_overlap_takes_a_seat_if_its_runs_end_before_the_next_
 def test_a_job_without_a_schedule_takes_a_seat_when_a_workflow_defines_it(any_tables: Tables) -> None:
     desk = Desk(any_tables)
     alone = desk.jobs.create(_draft(job(""), id="a", overlap=Overlap.ALLOW))
-    member = desk.jobs.create(_draft(job(""), id="b", overlap=Overlap.ALLOW), member=True)
-    assert (alone.view.job.seated, member.view.job.seated, desk.holders()) == (False, True, ("b",))
+    step = desk.jobs.create(_draft(job(""), id="b", overlap=Overlap.ALLOW), step=True)
+    assert (alone.view.job.seated, step.view.job.seated, desk.holders()) == (False, True, ("b",))
 
 
 def test_a_seat_of_a_job_that_has_left_is_taken_once_its_call_must_have_ended(

@@ -15,7 +15,7 @@ from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.definition import workflow_fields
-from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
+from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.ports import InlineExecutor, WorkflowStore
 from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.change import Draft
@@ -26,7 +26,7 @@ from duecourse.usecases.jobs.job_errors import (
     JobVersionError,
     Precondition,
 )
-from duecourse.usecases.jobs.membership import CLAIM_SECONDS, MemberError
+from duecourse.usecases.jobs.membership import CLAIM_SECONDS, StepError
 from duecourse.usecases.jobs.reservations import RESERVED_SECONDS
 from duecourse.usecases.workflows.manage import (
     GRAPH_DAYS,
@@ -124,11 +124,11 @@ def draft(names: Sequence[str], inline: Sequence[str] | None = None, **fields: A
             | fields
         )
 
-    members = [
-        Member(id=name, after=(before,) if before else ()) for before, name in zip(("", *names), names, strict=False)
+    steps = [
+        Step(id=name, after=(before,) if before else ()) for before, name in zip(("", *names), names, strict=False)
     ]
     return WorkflowDraft(
-        tuple(members), definition, {name: plain(name) for name in (names if inline is None else inline)}
+        tuple(steps), definition, {name: plain(name) for name in (names if inline is None else inline)}
     )
 
 
@@ -245,7 +245,7 @@ def test_the_same_request_with_an_expectation_goes_on_after_a_crash(desk: Desk, 
     assert desk.job("mail").workflow == "nightly"
 
 
-def test_a_deletion_frees_the_members_though_the_id_is_reserved_again(desk: Desk) -> None:
+def test_a_deletion_frees_the_steps_though_the_id_is_reserved_again(desk: Desk) -> None:
     desk.put("extract")
     gone = desk.office.delete("nightly")
     assert desk.world.jobs.reserve("default", "nightly", None, Reservation("a", NOON + RESERVED_SECONDS))
@@ -333,12 +333,12 @@ def test_until_it_is_switched_the_workflow_is_as_it_was(desk: Desk, at: str) -> 
     with pytest.raises(Lost):
         desk.put("extract", "mail", store=interrupted(desk.world.workflows, at, lost))
     assert desk.job("nightly") == before
-    with pytest.raises(MemberError):
+    with pytest.raises(StepError):
         desk.office.delete("load")
     assert desk.office.delete("mail").id == "mail"  # it is free again
 
 
-def test_a_job_that_is_edited_meanwhile_becomes_a_member_as_it_is_now(desk: Desk) -> None:
+def test_a_job_that_is_edited_meanwhile_becomes_a_step_as_it_is_now(desk: Desk) -> None:
     desk.create("extract")
 
     def edit() -> None:
@@ -348,7 +348,7 @@ def test_a_job_that_is_edited_meanwhile_becomes_a_member_as_it_is_now(desk: Desk
     assert (desk.job("extract").name, desk.job("extract").workflow) == ("Renamed", "nightly")
 
 
-def test_a_job_that_gets_out_of_reach_meanwhile_becomes_no_member(desk: Desk) -> None:
+def test_a_job_that_gets_out_of_reach_meanwhile_becomes_no_step(desk: Desk) -> None:
     class OutOfReachError(Exception):
         pass
 
@@ -370,7 +370,7 @@ def test_a_job_cannot_be_deleted_between_its_claim_and_the_switch(desk: Desk) ->
     desk.put("extract", "load")
 
     def delete() -> None:
-        with pytest.raises(MemberError):
+        with pytest.raises(StepError):
             desk.office.delete("mail")
 
     desk.put("extract", "mail", store=interrupted(desk.world.workflows, "put_graph", delete))
@@ -517,7 +517,7 @@ def test_a_deletion_that_ends_late_leaves_what_was_created_anew(dynamodb_desk: D
     assert dynamodb_desk.job("load").workflow == "nightly"
 
 
-def test_what_another_request_took_out_meanwhile_is_a_member_again(desk: Desk) -> None:
+def test_what_another_request_took_out_meanwhile_is_a_step_again(desk: Desk) -> None:
     desk.put("extract", "load")
     switched = interrupted(desk.world.workflows, "put_graph", lambda: desk.put("extract"))
     desk.put("extract", "load", "mail", store=switched)

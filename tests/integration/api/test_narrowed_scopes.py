@@ -189,10 +189,10 @@ def test_a_job_keeps_the_tag_by_which_it_is_reached(tenants: Tenants) -> None:
     assert api.get("/v1/jobs/mine").json["tags"] == [TAG, "monthly"]
 
 
-def workflow(*members: str, **more: Any) -> dict[str, Any]:
+def workflow(*steps: str, **more: Any) -> dict[str, Any]:
     """One of jobs that stand, and of one that is defined with it."""
     made = {"job": {"target": HTTP_TARGET, **more}}
-    return {"schedule": None, "tags": [TAG], "jobs": {**{name: {} for name in members}, "made": made}}
+    return {"schedule": None, "tags": [TAG], "jobs": {**{name: {} for name in steps}, "made": made}}
 
 
 @pytest.mark.parametrize("query", [{}, {"dry_run": "true"}])
@@ -249,8 +249,8 @@ def test_what_is_wrong_with_a_put_of_a_workflow_is_told_only_to_who_reaches_it(
 
 
 def test_the_explanation_of_a_job_shows_no_run_of_a_workflow_out_of_reach(tenants: Tenants) -> None:
-    member = replace(made_job("", id="extract", at=NOON - 7200, workflow=WORKFLOW), tenant=OWNER, tags=(OTHER,))
-    assert tenants.api.jobs.create(member, cursor(member))
+    step = replace(made_job("", id="extract", at=NOON - 7200, workflow=WORKFLOW), tenant=OWNER, tags=(OTHER,))
+    assert tenants.api.jobs.create(step, cursor(step))
     tenants.api.caller = caller(OTHER)
     answer = tenants.api.get("/v1/jobs/extract/explain", at=to_iso(int(NOON)))
     assert (answer.status, answer.json["verdict"], answer.json["run"]) == (200, "not_an_occurrence", None)
@@ -293,9 +293,9 @@ MINE, THEIRS, BOTH = "mine", "theirs", "both"
 FULL = jwt_caller(OWNER, *SCOPES)
 
 
-def both(*members: str, tags: tuple[str, ...] = (TAG,)) -> dict[str, Any]:
+def both(*steps: str, tags: tuple[str, ...] = (TAG,)) -> dict[str, Any]:
     """A workflow of jobs that exist: each comes after the one before it."""
-    jobs = {name: {"after": [before] if before else []} for before, name in zip(("", *members), members, strict=False)}
+    jobs = {name: {"after": [before] if before else []} for before, name in zip(("", *steps), steps, strict=False)}
     return {"schedule": "0 * * * *", "tags": list(tags), "jobs": jobs}
 
 

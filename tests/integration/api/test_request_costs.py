@@ -17,7 +17,7 @@ from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.definition import workflow_fields
-from duecourse.domain.workflows.graph import Graph, Member
+from duecourse.domain.workflows.graph import Graph, Step
 from duecourse.ports import Depth
 from duecourse.testing.clock import SettableClock
 from tests.support import runs
@@ -157,7 +157,7 @@ def test_many_jobs_are_paused_without_their_payloads_being_read_for_the_list(
 
 
 def test_the_records_of_a_workflows_run_are_paid_before_they_are_read(api: ApiClient) -> None:
-    graph = Graph(tuple(Member(id=f"job-{number}") for number in range(1000)))
+    graph = Graph(tuple(Step(id=f"job-{number}") for number in range(1000)))
     ref = api.workflows.put_graph("default", "nightly", graph)
     workflow = job("", id="nightly", **workflow_fields(ref.graph))
     assert api.jobs.create(workflow, cursor(workflow))
@@ -208,7 +208,7 @@ def test_the_jobs_that_a_workflow_frees_are_paid_before(api: ApiClient, action: 
     ],
     ids=["defined", "named", "with_unknown_names", "unreadable"],
 )
-def test_a_workflow_is_charged_by_its_members_before_it_is_checked(
+def test_a_workflow_is_charged_by_its_steps_before_it_is_checked(
     api: ApiClient, jobs: Any, cost: int, *, dry: bool
 ) -> None:
     assert charged(api, lambda: put(api, jobs, dry=dry)) == cost

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.client import ConflictError, NotFoundError
-from duecourse.client.bodies import HttpTarget, JobRequest, Member
+from duecourse.client.bodies import HttpTarget, JobRequest, Step
 from duecourse.testing import Scheduler
 
 TARGET: HttpTarget = {"type": "http", "url": "https://example.com/hook"}
@@ -75,7 +75,7 @@ def test_the_token_of_a_run_is_told_to_nobody(scheduler: Scheduler) -> None:
     assert token != "{{callback_token}}"
 
 
-def test_what_a_member_takes_of_another_one_is_told(scheduler: Scheduler) -> None:
+def test_what_a_step_takes_of_another_one_is_told(scheduler: Scheduler) -> None:
     scheduler.client.put_workflow(
         "month-end",
         {
@@ -127,8 +127,8 @@ def test_a_run_that_never_began_has_sent_nothing(scheduler: Scheduler) -> None:
     assert (found.payload, found.problem) == (None, "the run ended before its first attempt: nothing was sent")
 
 
-def test_the_payload_of_a_workflows_run_is_told_as_its_members_take_it(scheduler: Scheduler) -> None:
-    only: Member = {"job": {"target": TARGET, "payload": {"day": "{{workflow.payload.day}}"}}}
+def test_the_payload_of_a_workflows_run_is_told_as_its_steps_take_it(scheduler: Scheduler) -> None:
+    only: Step = {"job": {"target": TARGET, "payload": {"day": "{{workflow.payload.day}}"}}}
     scheduler.client.put_workflow(
         "month-end", {"schedule": "0 3 1 * *", "payload": {"day": "{{date}}"}, "jobs": {"only": only}}
     )

@@ -105,8 +105,8 @@ def test_a_workflow_is_created_with_its_jobs(desk: Desk) -> None:
 
 def test_jobs_that_a_workflow_defines_take_seats_and_give_them_up_when_they_leave_it(desk: Desk) -> None:
     desk.put()
-    members = {name: desk.world.jobs.get("default", name) for name in DIAMOND}
-    assert [None if job is None else (job.seated, job.workflow) for job in members.values()] == [(True, "nightly")] * 4
+    steps = {name: desk.world.jobs.get("default", name) for name in DIAMOND}
+    assert [None if job is None else (job.seated, job.workflow) for job in steps.values()] == [(True, "nightly")] * 4
     desk.world.until(NOON + 90)
     assert len(desk.world.caller.runs) == 4
     assert not any(each.message.bulk for each in desk.world.wheel.sent)
@@ -282,7 +282,7 @@ def test_a_job_is_not_made_a_workflow(desk: Desk) -> None:
     assert kind(desk.api.get(PATH)) == "unknown-workflow"
 
 
-def test_a_rate_without_an_anchor_may_have_members_with_times(desk: Desk) -> None:
+def test_a_rate_without_an_anchor_may_have_steps_with_times(desk: Desk) -> None:
     answer = desk.put({"schedule": "rate(1 hour)", "jobs": {"a": INLINE | {"only": "* * * * *"}}})
     assert answer.status == 201, answer.text
 
@@ -305,7 +305,7 @@ def test_a_workflow_is_no_target_of_a_posted_job(desk: Desk) -> None:
     assert "PUT /v1/workflows/<id>" in answer.errors["/target/type"]
 
 
-def test_a_member_is_neither_deleted_nor_given_a_schedule(desk: Desk) -> None:
+def test_a_step_is_neither_deleted_nor_given_a_schedule(desk: Desk) -> None:
     desk.put()
     answers = (desk.api.delete("/v1/jobs/extract"), desk.patch("extract", {"schedule": "@daily"}))
     for answer in answers:
@@ -313,13 +313,13 @@ def test_a_member_is_neither_deleted_nor_given_a_schedule(desk: Desk) -> None:
         assert "nightly" in answer.json["detail"]
 
 
-def test_a_member_is_changed_like_any_job(desk: Desk) -> None:
+def test_a_step_is_changed_like_any_job(desk: Desk) -> None:
     desk.put()
     answer = desk.patch("extract", {"timeout_seconds": 60})
     assert (answer.status, answer.json["workflow"]) == (200, "nightly")
 
 
-def test_a_members_payload_takes_from_what_comes_before_it_alone(desk: Desk) -> None:
+def test_a_steps_payload_takes_from_what_comes_before_it_alone(desk: Desk) -> None:
     desk.put()
     assert desk.patch("report", {"payload": {"rows": "{{upstream.extract.result.rows}}"}}).status == 200
     answer = desk.patch("extract", {"payload": ["{{upstream.report.result}}"]})
@@ -415,7 +415,7 @@ def test_a_failed_run_says_who_failed_and_who_did_not_run(desk: Desk) -> None:
     desk.put()
     desk.world.until(NOON + 90)
     view = desk.view()
-    assert (view["state"], view["reason"]) == ("DEAD", "members_failed")
+    assert (view["state"], view["reason"]) == ("DEAD", "steps_failed")
     assert view["counts"] == {"ok": 2, "failed": 1, "cut": 1, "skipped": 0, "due": 0, "waiting": 0, "left": 0}
     assert states(view)["report"] == "SKIPPED"
 
@@ -447,7 +447,7 @@ def test_a_run_that_has_not_begun_has_no_jobs_to_show(desk: Desk) -> None:
     assert (answer.status, kind(answer), answer.json["state"]) == (409, "no-workflow-run", "QUEUED")
 
 
-def test_a_members_run_is_no_workflows_run(desk: Desk) -> None:
+def test_a_steps_run_is_no_workflows_run(desk: Desk) -> None:
     desk.put()
     desk.world.until(NOON + 70)
     answer = desk.api.get("/v1/workflows/extract/runs/20261121T120100Z")

@@ -282,12 +282,12 @@ def test_what_no_job_can_call_is_refused(site: Site) -> None:
 
 
 def test_a_workflow_has_the_targets_of_its_jobs_and_marks_them(site: Site) -> None:
-    members = {
+    steps = {
         "extract": {"job": {"target": site.function(), "tags": ["a"]}},
         "load": {"after": ["extract"], "job": {"target": URL}},
         "old": {"after": ["load"]},
     }
-    workflow = Workflow(site.stack, "Etl", stage=site.stage, document={"schedule": SCHEDULE, "jobs": members})
+    workflow = Workflow(site.stack, "Etl", stage=site.stage, document={"schedule": SCHEDULE, "jobs": steps})
     (made,) = site.of("Custom::DuecourseWorkflow")
     document = json.loads(made["Properties"]["Document"])
     assert {"workflow": workflow.workflow_id, **document} == workflow.document

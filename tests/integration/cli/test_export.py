@@ -46,7 +46,7 @@ def filled(desk: Desk) -> None:
     desk.api.post({"id": "zoned", "schedule": None, "timezone": "Asia/Tokyo", "target": HTTP_TARGET})
     desk.put({"schedule": "0 1 * * *", "tags": ["etl"], "jobs": {**NIGHTLY["jobs"], "zoned": {"when": "all_done"}}})
     skipping = {"job": INLINE["job"] | {"overlap": "skip"}, "may_fail": True, "only": "0 0 * * 1"}
-    desk.put({"schedule": None, "jobs": {"rate-member": skipping}}, "/v1/workflows/other")
+    desk.put({"schedule": None, "jobs": {"rate-step": skipping}}, "/v1/workflows/other")
     desk.api.ask("/v1/jobs/rate/pause")
     desk.world.clock.advance(3600)
 
@@ -75,7 +75,7 @@ def test_a_folder_gets_one_file_for_each_job_and_makes_them_anew(run: Run, desk:
     assert written.exit_code == 0, written.output
     assert sorted(each.name for each in folder.iterdir()) == ["full.yaml", "odd.yaml", "other.yaml"]
     before = desk.api.get("/v1/jobs/full").json
-    for name in ("other", "rate-member", "odd", "full"):
+    for name in ("other", "rate-step", "odd", "full"):
         assert desk.api.delete(f"/v1/jobs/{name}").status == 204
     assert run("apply", "-f", str(folder), "--yes").exit_code == 0
     after = desk.api.get("/v1/jobs/full").json
@@ -83,7 +83,7 @@ def test_a_folder_gets_one_file_for_each_job_and_makes_them_anew(run: Run, desk:
     assert {name: value for name, value in after.items() if name not in new} == {
         name: value for name, value in before.items() if name not in new
     }
-    assert desk.api.get("/v1/jobs/rate-member").json["workflow"] == "other"
+    assert desk.api.get("/v1/jobs/rate-step").json["workflow"] == "other"
 
 
 def test_defaults_are_left_out(run: Run, desk: Desk, api: ServedApi) -> None:

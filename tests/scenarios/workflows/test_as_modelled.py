@@ -11,7 +11,7 @@ import pytest
 from duecourse.domain.ids import RunName
 from duecourse.domain.runs.states import Record, Run
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.domain.workflows.graph import End, MemberEnds
+from duecourse.domain.workflows.graph import End, StepEnds
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Conflict, Outgoing, RunStore, WorkflowRead, WorkflowStore
 from tests.support.jobs import NOON
@@ -23,8 +23,8 @@ from tests.support.workflow_model.world import World as Model
 from tests.support.workflows import add_workflow
 from tests.support.world import World
 
-NAMES = [member.id for member in CHAIN.members]
-IN_BULK = replace(CHAIN, members=tuple(replace(member, bulk=True) for member in CHAIN.members))
+NAMES = [step.id for step in CHAIN.steps]
+IN_BULK = replace(CHAIN, steps=tuple(replace(step, bulk=True) for step in CHAIN.steps))
 """The model knows no seats: no message moves from one queue of its lane to the other."""
 
 
@@ -60,7 +60,7 @@ class LoggedWorkflows:
 
     def record_end(
         self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
-    ) -> MemberEnds:
+    ) -> StepEnds:
         self.log.append(f"note {NAMES[number]} {end}")
         return self.store.record_end(tenant, run, number, end, in_round=in_round, expires_at=expires_at)
 

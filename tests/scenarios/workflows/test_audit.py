@@ -50,7 +50,7 @@ def test_of_a_run_that_went_well_nothing_is_found(world: AuditedWorkflows) -> No
     graph = graph_of({**DIAMOND, "alert": ("us",)}, us={"may_fail": True}, alert={"when": Rule.ANY_FAILURE})
     world.begin(graph, NOON + 90)
     report = world.audit(hour=4)
-    assert (report.counts["OccurrencesAudited"], report.counts["MembersLost"]) == (1, 0)
+    assert (report.counts["OccurrencesAudited"], report.counts["StepsLost"]) == (1, 0)
     assert (world.findings("lost"), world.findings("open")) == ([], [])
 
 
@@ -58,7 +58,7 @@ def test_a_job_that_ended_and_has_no_record_is_lost_and_told_once(world: Audited
     world.begin(graph_of(CHAIN), NOON + 90)
     world.delete_record("transform")
     report = world.audit(hour=4)
-    assert (report.counts["MembersLost"], report.counts["OccurrencesLost"]) == (1, 0)
+    assert (report.counts["StepsLost"], report.counts["OccurrencesLost"]) == (1, 0)
     (facts,) = lost(report)
     assert (facts["job_id"], facts["run_id"], facts["workflow_run"]) == (
         "transform",
@@ -67,13 +67,13 @@ def test_a_job_that_ended_and_has_no_record_is_lost_and_told_once(world: Audited
     )
     assert world.findings("lost") == [world.lost("transform")]
     world.audit(hour=5)
-    assert world.count("MembersLost") == 1
+    assert world.count("StepsLost") == 1
 
 
 def test_a_job_whose_start_was_lost_is_found_while_its_workflow_waits_for_it(world: AuditedWorkflows) -> None:
     world.begin(graph_of(CHAIN, transform=SOON), NOON + 90, **LONG)
     world.wheel.empty()
-    assert world.audit(hour=4).counts["MembersLost"] == 1
+    assert world.audit(hour=4).counts["StepsLost"] == 1
     assert world.findings("lost") == [world.lost("transform")]
     assert world.state("nightly") == (RunState.WAITING, None)
 
@@ -82,7 +82,7 @@ def test_what_may_still_wait_in_its_lane_is_open_until_the_lane_is_empty(world: 
     world.begin(graph_of(CHAIN, transform=SOON), NOON + 90, **LONG)
     held = world.wheel.hold_back(60)
     world.depths.fixed = BUSY
-    assert world.audit(hour=4).counts["MembersLost"] == 0
+    assert world.audit(hour=4).counts["StepsLost"] == 0
     assert world.findings("open") == [world.lost("nightly")]
     world.audit(hour=5)
     assert world.findings("open") == [world.lost("nightly")]
@@ -99,7 +99,7 @@ def test_what_is_open_is_lost_once_its_lane_is_empty(world: AuditedWorkflows) ->
     world.depths.fixed = BUSY
     world.audit(hour=4)
     world.depths.fixed = Depth(0, 0, 0)
-    assert world.audit(hour=5).counts["MembersLost"] == 1
+    assert world.audit(hour=5).counts["StepsLost"] == 1
     assert (world.findings("open"), world.findings("lost")) == ([], [world.lost("transform")])
 
 
@@ -120,7 +120,7 @@ def test_jobs_at_work_in_line_paused_or_with_a_time_to_come_are_not_lost(world: 
     )
     world.begin(graph, NOON + 90, **LONG)
     report = world.audit(hour=4)
-    assert [report.counts[name] for name in ("OccurrencesAudited", "MembersLost", "AuditsFailed")] == [1, 0, 0]
+    assert [report.counts[name] for name in ("OccurrencesAudited", "StepsLost", "AuditsFailed")] == [1, 0, 0]
     assert (world.findings("lost"), world.findings("open")) == ([], [])
 
 
@@ -131,7 +131,7 @@ def test_an_end_that_was_recorded_and_not_noted_is_found(world: AuditedWorkflows
     found = world.run("extract")
     assert found is not None
     assert world.run_store.write(varied(found, job_id="transform"), None) is None
-    assert world.audit(hour=4).counts["MembersLost"] == 1
+    assert world.audit(hour=4).counts["StepsLost"] == 1
     assert world.findings("lost") == [world.lost("transform")]
 
 

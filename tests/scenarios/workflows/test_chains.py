@@ -1,8 +1,8 @@
 """Chains, lanes and seats.
 
 - Jobs of a workflow run one after the other, each once, in names that bear the workflow's instant.
-- Members start in the lane that their job has now, whichever it had when the workflow was put.
-- Members of a workflow have seats, as long as no call of an earlier run of the workflow can be at work.
+- Steps start in the lane that their job has now, whichever it had when the workflow was put.
+- Steps of a workflow have seats, as long as no call of an earlier run of the workflow can be at work.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.domain.workflows.definition import workflow_fields
-from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, Rule
+from duecourse.domain.workflows.graph import PART_STEPS, Graph, Rule
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE
@@ -39,7 +39,7 @@ def test_a_join_waits_for_all_before_it_and_runs_once(world: WorkflowWorld) -> N
 
 
 def test_a_hundred_and_fifty_jobs_join_in_one_though_their_ends_fill_two_items(world: WorkflowWorld) -> None:
-    wide = {f"part-{number:03d}": ("extract",) for number in range(PART_MEMBERS + 22)}
+    wide = {f"part-{number:03d}": ("extract",) for number in range(PART_STEPS + 22)}
     world.begin(graph_of({"extract": (), **wide, "report": tuple(wide)}), NOON + 70)
     assert world.called()[0] == "extract"
     assert sorted(world.called()[1:-1]) == sorted(wide)
@@ -51,7 +51,7 @@ def test_what_comes_after_a_failure_does_not_run_and_says_why(world: WorkflowWor
     world.answers.failing = {"extract"}
     world.begin(graph_of(CHAIN), NOON + 90)
     assert [world.state(name) for name in ("transform", "load")] == [(K, "upstream_failed")] * 2
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
     run = world.run("nightly")
     assert run is not None
     assert (run.code, run.error) == ("workflow.failed", "failed: extract (http.500)")
@@ -79,7 +79,7 @@ def test_a_clean_up_after_a_failure_does_not_hide_it(world: WorkflowWorld) -> No
     )
     world.begin(graph, NOON + 90)
     assert world.called() == ["extract", "alert", "tidy"]
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
 
 
 def test_a_job_for_failures_is_skipped_where_nothing_failed(world: WorkflowWorld) -> None:
@@ -105,7 +105,7 @@ def test_a_job_with_a_time_of_its_own_starts_then_and_not_before(world: Workflow
     assert world.caller.calls[-1] == (f"report.{INSTANT}", 1, NOON + 3600)
 
 
-def test_a_run_now_of_a_member_runs_it_alone(world: WorkflowWorld) -> None:
+def test_a_run_now_of_a_step_runs_it_alone(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     made = world.run_now("extract")
     world.until(NOON + 100)
@@ -149,10 +149,10 @@ LATER = {"not_before": "0 13 * * *"}
 
 
 def begin(world: WorkflowWorld, graph: Graph, until: float, **fields: Any) -> None:
-    """Begin a workflow whose members have seats, and a second attempt."""
+    """Begin a workflow whose steps have seats, and a second attempt."""
     twice = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
-    for member in graph.members:
-        world.add(job("", id=member.id, overlap=Overlap.ALLOW, workflow="nightly", seated=True, retry=twice))
+    for step in graph.steps:
+        world.add(job("", id=step.id, overlap=Overlap.ALLOW, workflow="nightly", seated=True, retry=twice))
     world.begin(graph, until, **fields)
 
 
@@ -168,21 +168,21 @@ def cancel(world: WorkflowWorld, minute: int) -> None:
     world.work()
 
 
-def test_members_start_among_the_seats_and_cost_no_further_message(world: WorkflowWorld) -> None:
+def test_steps_start_among_the_seats_and_cost_no_further_message(world: WorkflowWorld) -> None:
     begin(world, graph_of(CHAIN), NOON + 90)
     assert world.called() == list(CHAIN)
     assert [each.message.job_id for each in world.wheel.sent] == ["nightly", "nightly", *CHAIN, "nightly"]
     assert not any(each.message.bulk for each in world.wheel.sent)
 
 
-def test_members_of_every_run_start_among_the_seats_if_each_run_ends_by_its_members(world: WorkflowWorld) -> None:
+def test_steps_of_every_run_start_among_the_seats_if_each_run_ends_by_its_steps(world: WorkflowWorld) -> None:
     world.answers.failing.add("transform")
     begin(world, graph_of(CHAIN), NOON + 330, schedule=EVERY_MINUTE)
     assert world.called().count("extract") == 5
     assert not any(each.message.bulk for each in world.wheel.sent)
 
 
-def test_members_use_the_bulk_queue_while_a_call_of_a_cancelled_run_may_be_at_work(world: WorkflowWorld) -> None:
+def test_steps_use_the_bulk_queue_while_a_call_of_a_cancelled_run_may_be_at_work(world: WorkflowWorld) -> None:
     begin(world, graph_of(CHAIN, transform=LATER), NOON + 90, schedule=EVERY_MINUTE)
     for minute in range(1, 6):
         cancel(world, minute)
@@ -191,7 +191,7 @@ def test_members_use_the_bulk_queue_while_a_call_of_a_cancelled_run_may_be_at_wo
     assert in_bulk(world, "extract") == [2, 3, 4, 5, 6], "the run before was cancelled less than 130 s ago"
 
 
-def test_members_have_their_seats_again_once_the_calls_of_a_cancelled_run_have_ended(world: WorkflowWorld) -> None:
+def test_steps_have_their_seats_again_once_the_calls_of_a_cancelled_run_have_ended(world: WorkflowWorld) -> None:
     graph = graph_of(CHAIN, transform=LATER)
     begin(world, graph, NOON + 90, schedule="1,2,4 12 21 11 *")
     cancel(world, 1)
@@ -210,10 +210,10 @@ def test_the_runs_after_a_cancelled_one_pass_on_until_when_its_calls_began(world
     world.until(NOON + 270)
     ends = [world.state("nightly", f"20261121T120{minute}00Z") for minute in (1, 2, 3, 4)]
     assert ends == [(RunState.CANCELLED, "cancelled"), *[(RunState.SUCCEEDED, None)] * 3]
-    assert [in_bulk(world, member) for member in CHAIN] == [[2, 3]] * 3, "until 130 s after the cancellation"
+    assert [in_bulk(world, step) for step in CHAIN] == [[2, 3]] * 3, "until 130 s after the cancellation"
 
 
-def test_members_use_the_bulk_queue_when_the_lock_of_a_cancelled_run_was_not_released(world: WorkflowWorld) -> None:
+def test_steps_use_the_bulk_queue_when_the_lock_of_a_cancelled_run_was_not_released(world: WorkflowWorld) -> None:
     begin(world, graph_of(CHAIN, transform=LATER), NOON + 90, schedule="1,2 12 21 11 *")
     cancel(world, 1)
     held, free = Lock(INSTANT, NOON + 91, rank=2), world.run_store.lock("default", "nightly", Lock("x", NOON), None)
@@ -224,7 +224,7 @@ def test_members_use_the_bulk_queue_when_the_lock_of_a_cancelled_run_was_not_rel
     assert in_bulk(world, "extract") == [2]
 
 
-def test_redriven_members_use_the_bulk_queue(world: WorkflowWorld) -> None:
+def test_redriven_steps_use_the_bulk_queue(world: WorkflowWorld) -> None:
     world.answers.failing.add("transform")
     begin(world, graph_of(CHAIN), NOON + 90)
     assert not any(each.message.bulk for each in world.wheel.sent)
@@ -234,12 +234,12 @@ def test_redriven_members_use_the_bulk_queue(world: WorkflowWorld) -> None:
     assert in_bulk(world, "transform") == [1]
 
 
-def test_members_of_a_workflow_whose_runs_may_overlap_use_the_bulk_queue(world: WorkflowWorld) -> None:
+def test_steps_of_a_workflow_whose_runs_may_overlap_use_the_bulk_queue(world: WorkflowWorld) -> None:
     graph = graph_of(CHAIN)
-    for member in graph.members:
-        world.add(job("", id=member.id, overlap=Overlap.ALLOW, workflow="nightly", seated=True))
+    for step in graph.steps:
+        world.add(job("", id=step.id, overlap=Overlap.ALLOW, workflow="nightly", seated=True))
     ref = world.workflows.put_graph("default", "nightly", graph)
     world.add(job("1 12 21 11 *", id="nightly", overlap=Overlap.ALLOW, **workflow_fields(ref.graph)))
     world.until(NOON + 90)
     assert world.called() == list(CHAIN)
-    assert all(in_bulk(world, member) == [1] for member in CHAIN)
+    assert all(in_bulk(world, step) == [1] for step in CHAIN)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.workflows import Members, measure
-from duecourse.domain.workflows.graph import PART_MEMBERS
+from benchmarks.workflows import Steps, measure
+from duecourse.domain.workflows.graph import PART_STEPS
 from tests.support.workflow_world import CHAIN, DIAMOND
 
 FIRST = tuple(f"first-{number}" for number in range(10))
-DENSE: Members = dict.fromkeys(FIRST, ()) | {f"second-{number}": FIRST for number in range(10)}
+DENSE: Steps = dict.fromkeys(FIRST, ()) | {f"second-{number}": FIRST for number in range(10)}
 
 
 @pytest.mark.parametrize(
-    ("members", "units", "messages"),
+    ("steps", "units", "messages"),
     [(CHAIN, 21, 6), (DIAMOND, 24, 7), (DENSE, 72, 23)],
     ids=["chain", "diamond", "dense"],
 )
-def test_a_run_takes_its_own_units_and_those_of_its_jobs(members: Members, units: int, messages: int) -> None:
-    cost = measure(members)
+def test_a_run_takes_its_own_units_and_those_of_its_jobs(steps: Steps, units: int, messages: int) -> None:
+    cost = measure(steps)
     assert (cost.written, cost.messages) == (units, messages)
 
 
 def test_each_end_is_one_write_however_many_the_item_holds() -> None:
-    wide: Members = {f"part-{number:03d}": () for number in range(PART_MEMBERS)}
-    assert measure(wide).ends == PART_MEMBERS
+    wide: Steps = {f"part-{number:03d}": () for number in range(PART_STEPS)}
+    assert measure(wide).ends == PART_STEPS

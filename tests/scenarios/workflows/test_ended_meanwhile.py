@@ -1,4 +1,4 @@
-"""A workflow's run ends just while one of its members is about to start: the member does not run."""
+"""A workflow's run ends just while one of its steps is about to start: the step does not run."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Slow:
 
 
 def cancelled(world: World) -> None:
-    """The workflow's run is cancelled, and with it the members that are due."""
+    """The workflow's run is cancelled, and with it the steps that are due."""
     (run,) = world.runs("nightly")
     world.tell(world.about(run, MessageKind.CANCEL))
 
 
-def test_a_member_that_was_cancelled_with_its_workflow_is_not_started_by_who_read_before_that_it_was_alive(
+def test_a_step_that_was_cancelled_with_its_workflow_is_not_started_by_who_read_before_that_it_was_alive(
     world: World,
 ) -> None:
     def after_extract() -> bool:
@@ -62,7 +62,7 @@ def test_a_member_that_was_cancelled_with_its_workflow_is_not_started_by_who_rea
     assert [run.state for run in world.runs("nightly")] == [RunState.CANCELLED]
 
 
-def test_a_skipped_member_that_is_cancelled_with_its_workflow_is_not_started_by_who_read_before_that_it_was_skipped(
+def test_a_skipped_step_that_is_cancelled_with_its_workflow_is_not_started_by_who_read_before_that_it_was_skipped(
     world: World,
 ) -> None:
     fails, reads = [True], []

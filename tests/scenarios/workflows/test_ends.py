@@ -110,7 +110,7 @@ def test_a_paused_job_whose_start_is_found_among_the_dead_letters_is_not_forgott
     assert world.state("nightly") == (S, None)
 
 
-def test_a_member_that_may_not_overlap_waits_for_its_other_run_and_is_not_skipped(world: WorkflowWorld) -> None:
+def test_a_step_that_may_not_overlap_waits_for_its_other_run_and_is_not_skipped(world: WorkflowWorld) -> None:
     world.add(job("0 0 1 1 *", id="extract", completion=Completion.CALLBACK, overlap=Overlap.SKIP))
     other = world.run_now("extract")
     world.begin(graph_of(CHAIN), NOON + 90)
@@ -122,12 +122,12 @@ def test_a_member_that_may_not_overlap_waits_for_its_other_run_and_is_not_skippe
     assert world.state("extract") == (RunState.WAITING, None)
 
 
-def test_a_member_that_is_late_for_its_own_start_deadline_fails(world: WorkflowWorld) -> None:
+def test_a_step_that_is_late_for_its_own_start_deadline_fails(world: WorkflowWorld) -> None:
     paused = {"state": JobState.PAUSED, "paused_at": NOON}
     world.add(job("0 0 1 1 *", id="extract", overlap=Overlap.ALLOW, start_deadline_seconds=60, **paused))
     world.begin(graph_of(CHAIN), NOON + 400)
     assert world.state("extract") == (K, "start_deadline")
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
 
 
 def test_an_evaluation_that_comes_twice_changes_nothing(world: WorkflowWorld) -> None:

@@ -105,7 +105,7 @@ def test_a_redriven_workflow_redrives_dead_jobs_that_may_fail(world: WorkflowWor
     world.begin(
         graph_of({"optional": (), "extract": (), "after": ("optional",)}, optional={"may_fail": True}), NOON + 90
     )
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
     world.answers.failing = set()
     world.redrive("nightly")
     world.until(NOON + 100)
@@ -196,7 +196,7 @@ def test_a_late_copy_of_the_first_end_does_not_count_while_the_job_runs_again(wo
     assert world.state("nightly") == (S, None)
 
 
-def test_a_member_that_was_redriven_and_cancelled_with_its_workflow_runs_when_that_is_redriven(
+def test_a_step_that_was_redriven_and_cancelled_with_its_workflow_runs_when_that_is_redriven(
     world: WorkflowWorld,
 ) -> None:
     slow(world, "extract")

@@ -12,7 +12,7 @@ from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from duecourse.usecases.jobs.job_errors import KeyReusedError
-from duecourse.usecases.runs.rerun import NoMemberError, NoWorkflowRunError, RunNotEndedError
+from duecourse.usecases.runs.rerun import NoStepError, NoWorkflowRunError, RunNotEndedError
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld
 from tests.support.workflows import graph_of
@@ -25,7 +25,7 @@ def failed(world: WorkflowWorld, *failing: str) -> None:
     """A diamond in which these jobs failed for good; they would succeed now."""
     world.answers.failing = set(failing)
     world.begin(graph_of(DIAMOND), NOON + 90)
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
     world.answers.failing = set()
 
 
@@ -42,7 +42,7 @@ def test_a_redrive_of_one_of_two_dead_jobs_leaves_the_workflow_dead(world: Workf
     world.redrive("eu")
     world.until(NOON + 100)
     assert world.state("report") == (K, "upstream_failed")
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
     world.redrive("us")
     world.until(NOON + 110)
     assert [world.state(name) for name in ("report", "nightly")] == [(S, None)] * 2
@@ -72,7 +72,7 @@ def test_a_job_that_dies_again_ends_its_workflow_again(world: WorkflowWorld) -> 
     world.redrive("nightly")
     world.until(NOON + 200)
     assert world.called().count("eu") == 2
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
     assert [death.run.job_id for death in world.notices.deaths] == ["nightly"] * 2
 
 
@@ -84,7 +84,7 @@ def test_a_rerun_runs_the_named_jobs_and_what_comes_after_them(world: WorkflowWo
     assert local.startswith(f"{INSTANT}.m")
     assert world.caller.runs[3:] == [f"eu.{local}", f"report.{local}"]
     assert world.state("nightly", local) == (S, None)
-    assert world.state("nightly") == (D, "members_failed"), "history stays"
+    assert world.state("nightly") == (D, "steps_failed"), "history stays"
 
 
 def test_a_rerun_of_a_rerun_takes_over_what_either_has_run(world: WorkflowWorld) -> None:
@@ -112,7 +112,7 @@ def test_a_rerun_starts_the_named_jobs_whatever_came_before_them(world: Workflow
     world.until(NOON + 100)
     assert world.caller.runs[1:] == [f"load.{new.name.local}"]
     assert world.state("load", new.name.local) == (S, None)
-    assert world.state("nightly", new.name.local) == (D, "members_failed"), "extract is dead"
+    assert world.state("nightly", new.name.local) == (D, "steps_failed"), "extract is dead"
 
 
 @pytest.mark.parametrize("ended_by", ["its failure", "its cancellation"])
@@ -181,7 +181,7 @@ def test_what_cannot_be_run_again_is_said(world: WorkflowWorld) -> None:
     with pytest.raises(RunNotEndedError):
         world.rerun(["load"])
     world.until(NOON + 3610)
-    with pytest.raises(NoMemberError) as unknown:
+    with pytest.raises(NoStepError) as unknown:
         world.rerun(["load", "lode"])
     assert unknown.value.names == {1: "lode"}
     with pytest.raises(NoWorkflowRunError):
@@ -220,7 +220,7 @@ def test_a_job_that_is_redriven_by_itself_brings_no_other_dead_job_back(world: W
     world.redrive("eu")
     world.until(NOON + 300)
     assert [world.called().count(name) for name in ("eu", "us")] == [3, 2]
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
 
 
 def test_a_late_evaluation_does_not_end_a_redrive_whose_messages_were_refused_at_first(world: WorkflowWorld) -> None:
@@ -241,7 +241,7 @@ def test_a_late_evaluation_does_not_end_a_redrive_whose_messages_were_refused_at
 def test_a_redriven_job_takes_its_workflow_on_once_the_next_run_of_that_has_ended(world: WorkflowWorld) -> None:
     world.answers.failing = {"eu"}
     world.begin(graph_of({"extract": (), "eu": ("extract",), "report": ("eu",)}), NOON + 90)
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
     world.answers.failing = set()
     holder = world.run_now("nightly")
     world.wheel.refuse = lambda message: message.suffix == holder.suffix and message.job_id == "report"
@@ -250,7 +250,7 @@ def test_a_redriven_job_takes_its_workflow_on_once_the_next_run_of_that_has_ende
     world.redrive("eu")
     world.until(NOON + 110)
     assert world.state("eu") == (S, None)
-    assert world.state("nightly") == (D, "members_failed"), "it waits for the other run"
+    assert world.state("nightly") == (D, "steps_failed"), "it waits for the other run"
     world.wheel.refuse = lambda _: False
     world.until(NOON + 1200)
     assert world.state("nightly", holder.name.local) == (S, None)
@@ -269,7 +269,7 @@ def test_a_rerun_whose_job_is_a_workflow_now_fails_at_once(world: WorkflowWorld)
     again = world.rerun(["load"]).name.local
     world.until(NOON + 130)
     assert world.state("load", again) == (K, "deleted")
-    assert world.state("nightly", again) == (D, "members_failed")
+    assert world.state("nightly", again) == (D, "steps_failed")
 
 
 def test_a_rerun_that_takes_a_result_which_is_not_kept_any_more_fails(world: WorkflowWorld) -> None:

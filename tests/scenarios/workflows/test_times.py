@@ -1,4 +1,4 @@
-"""Pauses and own times of members: they delay a start, and nothing else."""
+"""Pauses and own times of steps: they delay a start, and nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_failure_is_known_at_once_though_the_job_after_it_has_its_own_time(wor
     world.answers.failing = {"extract"}
     world.begin(graph_of({"extract": (), "report": ("extract",)}, report=LATER), NOON + 90)
     assert world.state("report") == (K, "upstream_failed")
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
 
 
 def test_an_alert_that_is_not_needed_keeps_no_workflow_open_until_its_own_time(world: WorkflowWorld) -> None:

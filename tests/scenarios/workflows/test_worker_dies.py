@@ -24,12 +24,12 @@ class WorkerDied(BaseException):
 
 
 def dies_after_the_starts(world: WorkflowWorld, **fields: Any) -> None:
-    """The worker of the workflow's run dies once it has sent the starts of the members."""
+    """The worker of the workflow's run dies once it has sent the starts of the steps."""
     send = world.wheel.send
 
     def dying(messages: Sequence[Outgoing]) -> list[bool]:
         sent = send(messages)
-        if any(each.message.is_member and each.message.kind is MessageKind.START for each in messages):
+        if any(each.message.is_step and each.message.kind is MessageKind.START for each in messages):
             world.wheel.send = send  # type: ignore[method-assign]
             raise WorkerDied
         return sent
@@ -143,15 +143,15 @@ def test_a_redriven_run_that_waited_leaves_the_queue_when_another_message_starts
     assert dead is not None
     world.tell(world.about(dead, MessageKind.FAIL, error="no", retryable=False))
     world.work()
-    assert world.state("nightly") == (D, "members_failed")
+    assert world.state("nightly") == (D, "steps_failed")
     holder = world.run_now("nightly")
     world.until(NOON + 95)
     world.redrive("nightly")
     assert len(world.lines.waiting("default", "nightly", limit=10)) == 1
-    member = world.run("extract", holder.name.local)
-    assert member is not None
+    step = world.run("extract", holder.name.local)
+    assert step is not None
     world.wheel.refuse = lambda message: message.waited
-    world.tell(world.about(member, MessageKind.COMPLETE))
+    world.tell(world.about(step, MessageKind.COMPLETE))
     world.work()
     assert world.state("nightly", holder.name.local) == (S, None)
     world.redrive("nightly")

@@ -52,7 +52,7 @@ CASES: dict[str, tuple[Case, str]] = {
     "CursorsOutsideIndex": (maintenance.a_cursor_that_fell_out_of_the_index, "runs-lost-or-doubled"),
     "CursorsFoundQuarantined": (maintenance.a_cursor_that_nobody_has_corrected, "jobs-stopped"),
     "OccurrencesLost": (maintenance.a_record_that_was_lost, "runs-lost-or-doubled"),
-    "MembersLost": (maintenance.a_start_in_a_workflow_that_was_lost, "runs-lost-or-doubled"),
+    "StepsLost": (maintenance.a_start_in_a_workflow_that_was_lost, "runs-lost-or-doubled"),
     "OccurrencesDoubled": (maintenance.a_catch_up_over_what_ran, "runs-lost-or-doubled"),
     "AuditsFailed": (maintenance.an_audit_that_fails, "maintenance-failing"),
     "AuditsWaiting": (maintenance.an_audit_with_too_much_open, "maintenance-failing"),

@@ -11,32 +11,32 @@ from tests.support.workflows import graph_of
 
 
 class InPairs(Graph):
-    """Ends in parts of two members."""
+    """Ends in parts of two steps."""
 
-    part_members = 2
+    part_steps = 2
 
 
 class InThrees(Graph):
     """In parts of three."""
 
-    part_members = 3
+    part_steps = 3
 
 
 class OneByOne(Graph):
     """Each end in a part of its own."""
 
-    part_members = 1
+    part_steps = 1
 
 
-def divided(kind: type[Graph], members: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> Graph:
+def divided(kind: type[Graph], steps: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> Graph:
     """A graph whose ends stand in parts of that size."""
-    return kind(graph_of(members, **rules).members)
+    return kind(graph_of(steps, **rules).steps)
 
 
 def rerun(graph: Graph, given: dict[str, End], first: tuple[str, ...]) -> Graph:
     """A rerun of it that starts with `first`, where the others ended as `given`."""
-    members = tuple(replace(each, given=_given(given.get(each.id))) for each in graph.members)
-    return type(graph)(members, rerun_of="nightly.20251121T120000Z", rerun_from=first, timed=False)
+    steps = tuple(replace(each, given=_given(given.get(each.id))) for each in graph.steps)
+    return type(graph)(steps, rerun_of="nightly.20251121T120000Z", rerun_from=first, timed=False)
 
 
 def _given(end: End | None) -> Given | None:
@@ -128,7 +128,7 @@ FULL = (
     Case("chain of 3, any_failure", ANY_FAILURE, Left(failures=1, redrives=1, cancels=1, copies=1), workers=1),
     *(Case(f"join, {rule}", joins(rule), Left(failures=2)) for rule in Rule),
     *(Case(f"join, {rule}", joins(rule), Left(failures=1, redrives=1, crashes=1), workers=1) for rule in Rule),
-    *(Case(f"join, {rule}", joins(rule), Left(member_cancels=1)) for rule in Rule),
+    *(Case(f"join, {rule}", joins(rule), Left(step_cancels=1)) for rule in Rule),
     Case("join over 2 parts", JOIN, Left(crashes=1)),
     Case("join over 2 parts", JOIN, Left(), workers=3),
     Case("join over 2 parts", JOIN, Left(cancels=1)),
@@ -147,7 +147,7 @@ FULL = (
 EVERYTHING = Left(
     crashes=2, copies=2, refusals=1, failures=2, retries=1, redrives=2, run_redrives=1, returns=1, deadlines=1, pauses=1
 )
-CANCELLED = Left(crashes=2, copies=2, failures=1, redrives=1, cancels=1, member_cancels=1, pauses=1)
+CANCELLED = Left(crashes=2, copies=2, failures=1, redrives=1, cancels=1, step_cancels=1, pauses=1)
 
 WALKS = (
     Case("nine jobs, every rule", MANY, EVERYTHING, workers=4),
@@ -182,7 +182,7 @@ MUTANTS = {
     "starts are sent before the end is noted": Case("chain of 2", CHAIN),
     "other parts are read before the own end is noted": Case("join over 2 parts", JOIN),
     "an end is written over whatever it was": _REDRIVEN,
-    "a member runs again before its end is withdrawn": _BESIDE,
+    "a step runs again before its end is withdrawn": _BESIDE,
     "an end before one that is withdrawn counts": Case(
         "chain of 2 beside one, then one", BESIDE, Left(failures=1, redrives=1)
     ),
@@ -193,11 +193,11 @@ MUTANTS = {
         "chain of 2 beside one, then one", BESIDE, Left(failures=1, redrives=1)
     ),
     "a redriven success does not have its workflow's run evaluated": _REDRIVEN,
-    "a death by members is not looked at once more": _REDRIVEN,
+    "a death by steps is not looked at once more": _REDRIVEN,
     "a success is not looked at once more": Case(
         "chain of 2, the first may fail", MAY_FAIL, Left(failures=1, redrives=1)
     ),
-    "a skipped member stays skipped": _REDRIVEN,
+    "a skipped step stays skipped": _REDRIVEN,
     "who begins a run with nothing to start does not evaluate it": _REDRIVEN,
 }
 """Changed protocols, and a case in which each of them breaks a promise."""

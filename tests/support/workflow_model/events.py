@@ -39,8 +39,8 @@ class Events:
             if run is not None and run.state is RunState.DEAD:
                 if getattr(left, name := "redrives" if number else "run_redrives"):
                     yield self._posted(state, name, record, MessageKind.REDRIVE)
-            elif number and left.member_cancels and (run is None or not run.state.final):
-                yield self._posted(state, "member_cancels", -number, MessageKind.CANCEL)
+            elif number and left.step_cancels and (run is None or not run.state.final):
+                yield self._posted(state, "step_cancels", -number, MessageKind.CANCEL)
             elif not number and run is not None and not run.state.final:
                 if left.cancels:
                     yield self._posted(state, "cancels", record, MessageKind.CANCEL)
@@ -55,13 +55,13 @@ class Events:
                     dead = state.dead[:place] + state.dead[place + 1 :]
                     yield ("back from the dead letters:", back), after._replace(lane=lane, dead=dead)
         if left.pauses:
-            for number in range(len(self.graph.members)):
+            for number in range(len(self.graph.steps)):
                 yield ("paused:", number), fewer(state, "pauses")._replace(paused=state.paused | 1 << number)
         for number in numbers_in(state.paused):
             yield ("resumed:", number), state._replace(paused=state.paused & ~(1 << number))
 
     def _posted(self, state: State, takes: str, record: int, kind: MessageKind) -> Step:
-        """Somebody sends a message about a run, by its record; by the member's (-1 for the first) where it has none."""
+        """Somebody sends a message about a run, by its record; by the step's (-1 for the first) where it has none."""
         if (record, kind) not in self._about:
             if record < 0:
                 (message,) = self.protocol.messages.cancellations([-record - 1])

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
-from duecourse.domain.runs.records import MEMBERS_FAILED, WORKFLOW_OVER, may_run_again
+from duecourse.domain.runs.records import STEPS_FAILED, WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.states import Run, RunState, cancel_requested, reason_of
-from duecourse.domain.workflows.graph import End, MemberEnds, end_of, entry, numbers_in
+from duecourse.domain.workflows.graph import End, StepEnds, end_of, entry, numbers_in
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept
 from tests.support.workflow_model.protocol import Protocol
@@ -32,17 +32,17 @@ class Promises:
 
     def beginning(self) -> Seen:
         """Nothing has happened."""
-        nobody = self.ends.of(MemberEnds(again=True))  # by which ends count only with those before them
+        nobody = self.ends.of(StepEnds(again=True))  # by which ends count only with those before them
         return Seen(nobody, self._ready_by(nobody))
 
     def written(self, state: State, letter: Letter, run: Run, previous: Run | None, attempts: int) -> Seen:
         """A record is written over another one. `attempts`: how many other workers are at work on an attempt of it."""
         seen, workflow_run = state.seen, self.runs.values[state.records[0]]
         if run.state is RunState.RUNNING and cancel_requested(run) is None:
-            _is(not attempts or not run.is_member, f"I2 {run.job_id}: two attempts are believed alive")
+            _is(not attempts or not run.is_step, f"I2 {run.job_id}: two attempts are believed alive")
             succeeded = previous is not None and previous.state is RunState.SUCCEEDED
-            _is(not succeeded or not run.is_member, f"I2 {run.job_id} runs though it succeeded")
-        if not run.is_member and run.job_id == WORKFLOW:
+            _is(not succeeded or not run.is_step, f"I2 {run.job_id} runs though it succeeded")
+        if not run.is_step and run.job_id == WORKFLOW:
             if run.state is RunState.RUNNING and previous is not None and previous.state is RunState.DEAD:
                 seen = seen._replace(late=0, told=False)
                 if letter.message.kind is MessageKind.REDRIVE:
@@ -63,17 +63,17 @@ class Promises:
         if run.state is not RunState.DEAD:
             seen = seen._replace(owed=seen.owed & ~bit)
         if run.state.final and not (run.state is RunState.CANCELLED and reason_of(run) == WORKFLOW_OVER):
-            known: MemberEnds = self.ends.values[seen.truth]
+            known: StepEnds = self.ends.values[seen.truth]
             if entry(end_of(run), run.round) > entry(known.of(number), known.round(number)):
                 truth = self.ends.of(with_entry(known, number, end_of(run), run.round))
                 seen = seen._replace(truth=truth, ready=seen.ready | self._ready_by(truth))
         return seen
 
     def noted(self, state: State, number: int, end: End | None, round: int, working: int) -> Seen:
-        """A member's end is noted. A member that has ended before the others are cancelled has nothing to hear. Where
+        """A step's end is noted. A step that has ended before the others are cancelled has nothing to hear. Where
         it is withdrawn, who comes after it may not begin any more, but those whose start is being worked on.
         """
-        known: MemberEnds = self.ends.values[state.seen.truth]
+        known: StepEnds = self.ends.values[state.seen.truth]
         had = entry(known.of(number), known.round(number))
         bit = 1 << number
         if end is None:
@@ -82,7 +82,7 @@ class Promises:
         return state.seen if state.seen.told else state.seen._replace(late=state.seen.late & ~bit)
 
     def _withdrawn(self, seen: Seen, number: int, round: int, working: int) -> Seen:
-        known: MemberEnds = self.ends.values[seen.truth]
+        known: StepEnds = self.ends.values[seen.truth]
         if entry(None, round) <= entry(known.of(number), known.round(number)):
             return seen
         truth = self.ends.of(with_entry(known, number, None, round))
@@ -91,7 +91,7 @@ class Promises:
 
     def told(self, seen: Seen, message: RunMessage, run: Run | None) -> Seen:
         """A message is decided upon over this record: who began late has heard of the end."""
-        if message.kind is MessageKind.CANCEL and message.is_member and run is not None:
+        if message.kind is MessageKind.CANCEL and message.is_step and run is not None:
             number = self.protocol.graph.numbers[message.job_id]
             return seen._replace(late=seen.late & ~(1 << number))
         return seen
@@ -99,20 +99,20 @@ class Promises:
     def followed(self, state: State, letter: Letter) -> Seen:
         """A message is done with: what follows from the end of the workflow's run, where this one carries it."""
         workflow_run: Run | None = self.runs.values[state.records[0]]
-        if letter.message.is_member or workflow_run is None or not self._over(workflow_run):
+        if letter.message.is_step or workflow_run is None or not self._over(workflow_run):
             return state.seen
         carries = workflow_run.message_id == letter.message_id
         return state.seen._replace(told=True) if carries else state.seen
 
     def hold_at_rest(self, state: State) -> None:
         """Nothing is left to do."""
-        workflow_run, *members = (self.runs.values[number] for number in state.records)
-        for number, run in enumerate(members):
+        workflow_run, *steps = (self.runs.values[number] for number in state.records)
+        for number, run in enumerate(steps):
             alive = run is not None and not run.state.final
             _is(not alive, f"I4 {self._id(number)} never ends: it is {run and run.state}")
         final = workflow_run is not None and workflow_run.state.final
         _is(final, f"I4 the workflow's run is {_state_of(workflow_run)}")
-        noted = MemberEnds()
+        noted = StepEnds()
         for part in state.parts:
             noted = noted.joined(self.ends.values[part])
         _is(replace(noted, again=True) == self.ends.values[state.seen.truth], "I3 an end is not noted")
@@ -124,13 +124,13 @@ class Promises:
         _is(not forgotten, f"I3 {', '.join(forgotten)} forgotten")
         wanted = WorkflowOutcome.DONE if workflow_run.state is RunState.SUCCEEDED else WorkflowOutcome.FAILED
         if workflow_run.attempt:
-            _is(known.outcome is wanted, f"I5 the workflow's run is {workflow_run.state}, its members {known.outcome}")
+            _is(known.outcome is wanted, f"I5 the workflow's run is {workflow_run.state}, its steps {known.outcome}")
         crashed = state.left.crashes < self.crashes  # which may cost a redrive: a known gap
         _is(crashed or not state.seen.owed, f"I5 {self._ids(state.seen.owed)} not redriven with the workflow's run")
 
     def _over(self, run: Run | None) -> bool:
-        """Whether the workflow's run ended by anything but its members."""
-        return run is not None and run.state in (RunState.DEAD, RunState.CANCELLED) and reason_of(run) != MEMBERS_FAILED
+        """Whether the workflow's run ended by anything but its steps."""
+        return run is not None and run.state in (RunState.DEAD, RunState.CANCELLED) and reason_of(run) != STEPS_FAILED
 
     def _dead(self, state: State) -> int:
         runs = [self.runs.values[number] for number in state.records[1:]]
@@ -140,16 +140,16 @@ class Promises:
         ready = self._ready.get(truth)
         if ready is None:
             state = self.protocol.state(self.ends.values[truth])
-            numbers = range(len(self.protocol.graph.members))
+            numbers = range(len(self.protocol.graph.steps))
             ready = sum(1 << each for each in numbers if state.readiness(each) is Readiness.READY)
             self._ready[truth] = ready
         return ready
 
     def _id(self, number: int) -> str:
-        return self.protocol.graph.members[number].id
+        return self.protocol.graph.steps[number].id
 
-    def _ids(self, members: int) -> str:
-        return ", ".join(map(self._id, numbers_in(members)))
+    def _ids(self, steps: int) -> str:
+        return ", ".join(map(self._id, numbers_in(steps)))
 
 
 def _is(kept: bool, promise: str) -> None:

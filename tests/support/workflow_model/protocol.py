@@ -1,4 +1,4 @@
-"""What a worker does with a message about a workflow's run or a member's, step by step.
+"""What a worker does with a message about a workflow's run or a step's, step by step.
 
 Every decision is the project's own code; what is said here once more is the order of reads, writes and sends of the use
 cases, each named where it is restated. A method is a stage: it asks, is answered, and says which stage comes next.
@@ -17,15 +17,15 @@ from duecourse.domain.runs.decision import (
     Ended,
     FollowUp,
     Hold,
-    MemberTurn,
     Readiness,
     Reschedule,
     RetryLater,
     Start,
+    StepTurn,
     Transition,
     Withdraw,
 )
-from duecourse.domain.runs.lifecycle import as_member, decide
+from duecourse.domain.runs.lifecycle import as_step, decide
 from duecourse.domain.runs.records import may_run_again
 from duecourse.domain.runs.states import Dead, Final, Retrying, Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
@@ -62,7 +62,7 @@ class Protocol(WorkflowSteps):
         its write finds out. Here it reads.)
         """
         found = yield from self._look(letter)
-        waits = isinstance(found, MemberTurn) and (found.over or found.readiness is Readiness.WAITS)
+        waits = isinstance(found, StepTurn) and (found.over or found.readiness is Readiness.WAITS)
         if self.changed == "who waits is dropped without a look at its record" and waits:
             return Stage("done", (letter, "deleted"))
         (run,) = yield Read((("own", 0),))
@@ -75,16 +75,16 @@ class Protocol(WorkflowSteps):
         message = letter.received
         paused, now = yield Circumstances(run)
         definition: Job = self.workflow
-        if message.is_member:
-            member = self.members[self.graph.numbers[message.job_id]]
-            given = as_member(replace(member, state=JobState.PAUSED) if paused else member)
+        if message.is_step:
+            step = self.steps[self.graph.numbers[message.job_id]]
+            given = as_step(replace(step, state=JobState.PAUSED) if paused else step)
             assert isinstance(given, Job)
             definition = given
         context = AttemptContext(letter.message_id, "", EARLY + LEASE_SECONDS, int(EARLY))
         decision = decide(event_of(message, 0.5, found), definition, run, context, now=now)
         match decision:
             case Start(new, previous):
-                if self.changed == "a skipped member stays skipped" and previous is not None and previous.attempt == 0:
+                if self.changed == "a skipped step stays skipped" and previous is not None and previous.attempt == 0:
                     return Stage("effects", (letter, previous))
                 return Stage("start", (letter, plain(new), previous))
             case Transition(new, previous):
@@ -109,7 +109,7 @@ class Protocol(WorkflowSteps):
     def withdraw(self, letter: Letter, final: Run, following: int) -> Steps:
         """LaneWorker._step: Workflows.withdraw, then another decision."""
         number = self.graph.numbers[letter.message.job_id]
-        if self.changed != "a member runs again before its end is withdrawn":
+        if self.changed != "a step runs again before its end is withdrawn":
             yield from self._withdraw({number: following})
         return (yield from self._again(letter, final))
 
@@ -120,7 +120,7 @@ class Protocol(WorkflowSteps):
         conflict = yield Write(run, previous)
         if conflict is not None:
             return (yield from self._again(letter, conflict))
-        return Stage("call" if run.is_member else "begin", (letter, run))
+        return Stage("call" if run.is_step else "begin", (letter, run))
 
     def write(self, letter: Letter, run: Run, previous: Run | None) -> Steps:
         """TransitionWriter.write."""
@@ -132,12 +132,12 @@ class Protocol(WorkflowSteps):
     def _again(self, letter: Letter, conflict: Run) -> Steps:
         """LaneWorker._work_on, after a conflict: the record as it was found, and then a new look."""
         found = yield from self._look(letter, conflict)
-        if self.changed == "a member runs again before its end is withdrawn" and isinstance(found, MemberTurn):
+        if self.changed == "a step runs again before its end is withdrawn" and isinstance(found, StepTurn):
             found = replace(found, round=conflict.round + 1)
         return Stage("decide", (letter, found, conflict))
 
     def call(self, letter: Letter, run: Run) -> Steps:
-        """Calls.call, of a member."""
+        """Calls.call, of a step."""
         outcome = yield Call()
         return Stage("finish", (letter, run, outcome))
 
@@ -149,12 +149,12 @@ class Protocol(WorkflowSteps):
 
     def finish(self, letter: Letter, run: Run, outcome: Outcome) -> Steps:
         """TransitionWriter.finish."""
-        definition = self.members[self.graph.numbers[run.job_id]] if run.is_member else self.workflow
+        definition = self.steps[self.graph.numbers[run.job_id]] if run.is_step else self.workflow
         context = AttemptContext(letter.message_id, "", EARLY + LEASE_SECONDS, int(EARLY))
         decision = decide(Ended(outcome, 0.5), definition, run, context, now=EARLY)
         assert isinstance(decision, Transition)
         new = plain(decision.run)
-        if self.changed == "an end is noted before its record is written" and new.is_member and new.state.final:
+        if self.changed == "an end is noted before its record is written" and new.is_step and new.state.final:
             yield NoteEnd(self.graph.numbers[new.job_id], end_of(new), new.round)
         found = yield Write(new, run)
         if found is None:

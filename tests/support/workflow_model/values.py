@@ -50,9 +50,9 @@ class Letter(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What may still happen, and how often: a worker dies; a message comes once more; a send is refused; a member fails
-    for good, or is tried again; somebody redrives a dead member, the dead workflow's run, brings a dead letter back,
-    cancels the workflow's run, or a member; its deadline comes; a member is paused for a while.
+    """What may still happen, and how often: a worker dies; a message comes once more; a send is refused; a step fails
+    for good, or is tried again; somebody redrives a dead step, the dead workflow's run, brings a dead letter back,
+    cancels the workflow's run, or a step; its deadline comes; a step is paused for a while.
     """
 
     crashes: int = 0
@@ -64,7 +64,7 @@ class Left(NamedTuple):
     run_redrives: int = 0
     returns: int = 0
     cancels: int = 0
-    member_cancels: int = 0
+    step_cancels: int = 0
     deadlines: int = 0
     pauses: int = 0
 
@@ -74,7 +74,7 @@ NOTHING = Left()
 
 @dataclass(frozen=True)
 class Case:
-    """What is searched. `attempts`: how often a member is tried."""
+    """What is searched. `attempts`: how often a step is tried."""
 
     name: str
     graph: Graph
@@ -84,8 +84,8 @@ class Case:
 
 
 class Seen(NamedTuple):
-    """What the promises remember. `truth`: how members have ended by their records, the highest end of each (a number
-    of `MemberEnds`). Masks of members: `ready`, who could begin by that at any time; `late`, who began after the
+    """What the promises remember. `truth`: how steps have ended by their records, the highest end of each (a number
+    of `StepEnds`). Masks of steps: `ready`, who could begin by that at any time; `late`, who began after the
     workflow's run was over and has not heard of it; `owed`, who was dead when a redrive of the workflow's run began
     and still is. `told`: what follows from the end of the workflow's run was done.
     """
@@ -98,7 +98,7 @@ class Seen(NamedTuple):
 
 
 class State(NamedTuple):
-    """Everything. `records`: the workflow's run, then its members'. `paused` is a mask of members, `dead` the dead
+    """Everything. `records`: the workflow's run, then its steps'. `paused` is a mask of steps, `dead` the dead
     letters, `workers` what each of them asks for next (a number of a node of the explorer).
     """
 
@@ -116,7 +116,7 @@ Step = tuple[tuple[object, ...], State]
 """What happens, in words and things, and the state after it."""
 
 
-# What a worker asks of the world. `run` is 0 for the workflow's run, else one more than the member's number.
+# What a worker asks of the world. `run` is 0 for the workflow's run, else one more than the step's number.
 
 
 Key = tuple[str, int]
@@ -138,7 +138,7 @@ class Write(NamedTuple):
 
 
 class NoteEnd(NamedTuple):
-    """A member's end into its part, upwards only; None: the round begins, and earlier ends are withdrawn. Answered by
+    """A step's end into its part, upwards only; None: the round begins, and earlier ends are withdrawn. Answered by
     the part.
     """
 
@@ -160,13 +160,13 @@ class Send(NamedTuple):
 
 
 class Circumstances(NamedTuple):
-    """Whether the member's job is paused, and what time it is."""
+    """Whether the step's job is paused, and what time it is."""
 
     run: Run | None
 
 
 class Call(NamedTuple):
-    """The member's target."""
+    """The step's target."""
 
 
 class Delete(NamedTuple):

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from duecourse.domain.jobs.job import MissedPolicy, Overlap, RetryPolicy
-from duecourse.domain.runs.decision import MemberTurn, Readiness, WorkflowOutcome
+from duecourse.domain.runs.decision import Readiness, StepTurn, WorkflowOutcome
 from duecourse.domain.runs.identity import RunIdentity
-from duecourse.domain.runs.records import MEMBERS_FAILED, WORKFLOW_OVER, may_run_again
+from duecourse.domain.runs.records import STEPS_FAILED, WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.workflows.definition import workflow_fields
-from duecourse.domain.workflows.graph import Graph, MemberEnds, end_of, numbers_in
+from duecourse.domain.workflows.graph import Graph, StepEnds, end_of, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.workflows.workflows import Evaluation, Found, WorkflowMessages
@@ -47,7 +47,7 @@ class Constant:
 
 class WorkflowSteps:
     """Over one graph. `changed` names a mutant (`cases.MUTANTS`): the protocol with one line changed, which must not
-    keep the promises. A member is tried `attempts` times.
+    keep the promises. A step is tried `attempts` times.
     """
 
     def __init__(self, graph: Graph, attempts: int = 2, changed: str | None = None) -> None:
@@ -57,18 +57,16 @@ class WorkflowSteps:
         fields = workflow_fields("g", DEADLINE_SECONDS)
         self.workflow = job("0 0 1 1 *", id=WORKFLOW, at=at, missed=MissedPolicy(grace_seconds=86_400), **fields)
         retry = RetryPolicy(max_attempts=attempts)
-        self.members = [
-            job("0 0 1 1 *", id=each.id, at=at, overlap=Overlap.ALLOW, retry=retry) for each in graph.members
-        ]
+        self.steps = [job("0 0 1 1 *", id=each.id, at=at, overlap=Overlap.ALLOW, retry=retry) for each in graph.steps]
         self.identity = RunIdentity("default", WORKFLOW, OCCURRENCE, OCCURRENCE, self.workflow.generation)
         self.of_run = replace(self.identity, workflow=f"{WORKFLOW}@g")
         self.messages = WorkflowMessages(self.of_run, graph, EARLY, Constant())
 
     def run_number(self, message: RunMessage) -> int:
         """Which run a message is about: 0 for the workflow's."""
-        return self.graph.numbers[message.job_id] + 1 if message.is_member else 0
+        return self.graph.numbers[message.job_id] + 1 if message.is_step else 0
 
-    def state(self, known: MemberEnds) -> WorkflowState:
+    def state(self, known: StepEnds) -> WorkflowState:
         """The workflow's run, by these ends."""
         return WorkflowState(self.graph, OCCURRENCE, "", known)
 
@@ -77,10 +75,10 @@ class WorkflowSteps:
         message = letter.message
         if message.workflow is None:
             return None
-        if message.kind is MessageKind.EVALUATE and not message.is_member:
+        if message.kind is MessageKind.EVALUATE and not message.is_step:
             return (yield from self._evaluation())
         starts = message.kind is MessageKind.START and message.attempt == 1
-        if message.is_member and (starts or (run is not None and may_run_again(run))):
+        if message.is_step and (starts or (run is not None and may_run_again(run))):
             return (yield from self._turn(message, run))
         return None
 
@@ -95,7 +93,7 @@ class WorkflowSteps:
             asks = self.changed != "a start does not ask whether its workflow's run is over"
             asks &= run is None or self.changed != "who was stopped does not ask whether its workflow's run is over"
             alive = (yield from self._is_alive()) if asks else True
-        return MemberTurn(readiness, not alive, ends.round(number))
+        return StepTurn(readiness, not alive, ends.round(number))
 
     def _withdraw(self, rounds: dict[int, int]) -> Generator[Question, Any, None]:
         """Workflows._withdraw, WorkflowStore.withdraw."""
@@ -135,11 +133,11 @@ class WorkflowSteps:
 
     def _ended(self, run: Run) -> Generator[Question, Any, bool]:
         """Workflows.ended; whether all was accepted."""
-        following = yield from self._after_member(run) if run.is_member else self._after_run(run)
+        following = yield from self._after_step(run) if run.is_step else self._after_run(run)
         return (yield from self._send_all(following))
 
-    def _after_member(self, run: Run) -> Generator[Question, Any, list[RunMessage]]:
-        """Workflows._after_member."""
+    def _after_step(self, run: Run) -> Generator[Question, Any, list[RunMessage]]:
+        """Workflows._after_step."""
         number = self.graph.numbers[run.job_id]
         if run.state is RunState.CANCELLED and reason_of(run) == WORKFLOW_OVER:
             if self.changed == "who was cancelled with a workflow's run that is back does not start itself":
@@ -149,7 +147,7 @@ class WorkflowSteps:
             if alive or (yield from self._is_alive()):
                 return self.messages.starts(state, state.to_start([number]))
             return [self.messages.evaluate()] if state.known.again else []
-        early: MemberEnds | None = None
+        early: StepEnds | None = None
         if self.changed == "other parts are read before the own end is noted":
             early = (yield from self._known()).known
         if self.changed == "starts are sent before the end is noted":
@@ -183,15 +181,15 @@ class WorkflowSteps:
         """Workflows._after_run."""
         if not run.state.final or run.state is RunState.SKIPPED or run.attempt == 0:
             return []
-        if reason_of(run) == MEMBERS_FAILED and self.changed == "a death by members is not looked at once more":
+        if reason_of(run) == STEPS_FAILED and self.changed == "a death by steps is not looked at once more":
             return []
         succeeded = run.state is RunState.SUCCEEDED
-        if succeeded and not any(member.may_fail for member in self.graph.members):
+        if succeeded and not any(step.may_fail for step in self.graph.steps):
             return []
         if succeeded and self.changed == "a success is not looked at once more":
             return []
         state = yield from self._known()
-        if succeeded or reason_of(run) == MEMBERS_FAILED:
+        if succeeded or reason_of(run) == STEPS_FAILED:
             written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
             return [] if state.outcome is written else [self.messages.evaluate()]
         if self.changed == "who is due is not cancelled with the workflow's run":
@@ -210,7 +208,7 @@ class WorkflowSteps:
         """Workflows._known."""
         return self.state((yield from self._read(set(self.graph.parts))))
 
-    def _ends_before(self, number: int, *, own: bool) -> Generator[Question, Any, MemberEnds]:
+    def _ends_before(self, number: int, *, own: bool) -> Generator[Question, Any, StepEnds]:
         """Workflows._ends_before."""
         mine = 1 << number
         parts = self.graph.parts_of(self.graph.upstream[number] | (mine if own else 0))
@@ -221,9 +219,9 @@ class WorkflowSteps:
             ends = ends.joined((yield from self._read(more)))
         return ends
 
-    def _read(self, parts: set[int]) -> Generator[Question, Any, MemberEnds]:
+    def _read(self, parts: set[int]) -> Generator[Question, Any, StepEnds]:
         """WorkflowStore.read."""
-        return _joined((yield Read(tuple(("part", part) for part in sorted(parts))))) if parts else MemberEnds()
+        return _joined((yield Read(tuple(("part", part) for part in sorted(parts))))) if parts else StepEnds()
 
     def _records(self, numbers: list[int]) -> Generator[Question, Any, list[Run]]:
         """Workflows._records."""
@@ -238,8 +236,8 @@ class WorkflowSteps:
         return accepted
 
 
-def _joined(ends: Sequence[MemberEnds]) -> MemberEnds:
-    joined = MemberEnds()
+def _joined(ends: Sequence[StepEnds]) -> StepEnds:
+    joined = StepEnds()
     for each in ends:
         joined = joined.joined(each)
     return joined

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.domain.workflows.graph import MemberEnds, entry
+from duecourse.domain.workflows.graph import StepEnds, entry
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept
 from tests.support.workflow_model.events import Events
@@ -49,7 +49,7 @@ OUTCOMES: tuple[tuple[str | None, Outcome], ...] = (
     ("failures", Failed("no", retryable=False, code="no")),
     ("retries", Failed("not now", code="later")),
 )
-"""How a member's call ends, and which of `Left` that takes."""
+"""How a step's call ends, and which of `Left` that takes."""
 
 
 class World:
@@ -71,8 +71,8 @@ class World:
         """The workflow's run is due."""
         protocol = self.protocol
         start = RunMessage(protocol.identity, protocol.workflow.lane, EARLY, "")
-        nobody = self.ends.of(MemberEnds())
-        records = (0,) * (len(self.case.graph.members) + 1)
+        nobody = self.ends.of(StepEnds())
+        records = (0,) * (len(self.case.graph.steps) + 1)
         lane = (self.letters.of(Letter(start)),)
         parts = (nobody,) * len(self.case.graph.parts)
         return State(records, parts, lane, (), (), self.case.left, 0, self.promises.beginning())
@@ -125,15 +125,15 @@ class World:
                     yield from self._on(after, self.workers.answered(number, None), (node, "writes", run), visible=True)
                 else:
                     yield from self._on(state, self.workers.answered(number, standing), (node, "writes not", run))
-            case NoteEnd(member, end, round):
+            case NoteEnd(step, end, round):
                 working_on = sum({1 << self.workers.nodes[each].run >> 1 for each in state.workers})
-                seen = self.promises.noted(state, member, end, round, working_on)
-                part = self.case.graph.part_of(member)
-                known: MemberEnds = self.ends.values[state.parts[part]]
-                if self.overwrites or entry(end, round) > entry(known.of(member), known.round(member)):
-                    known = with_entry(known, member, end, round)
+                seen = self.promises.noted(state, step, end, round, working_on)
+                part = self.case.graph.part_of(step)
+                known: StepEnds = self.ends.values[state.parts[part]]
+                if self.overwrites or entry(end, round) > entry(known.of(step), known.round(step)):
+                    known = with_entry(known, step, end, round)
                 after = with_part(state, part, self.ends.of(known))._replace(seen=seen)
-                said = (node, "notes", end or "again", member)
+                said = (node, "notes", end or "again", step)
                 yield from self._on(after, self.workers.answered(number, known), said, visible=True)
             case Mark(part):
                 after = with_part(state, part, self.ends.of(replace(self.ends.values[state.parts[part]], again=True)))

@@ -116,9 +116,9 @@ def test_a_workflow_waits_a_day_for_its_jobs_unless_it_says_otherwise() -> None:
     assert workflow_read(NIGHTLY | {"deadline_seconds": 3600}).definition("3f2a").completion_seconds == 3600
 
 
-def test_a_workflows_members_are_in_the_order_of_the_document() -> None:
-    members = workflow_read(NIGHTLY).members
-    assert [(member.id, member.after, member.when.value) for member in members] == [
+def test_a_workflows_steps_are_in_the_order_of_the_document() -> None:
+    steps = workflow_read(NIGHTLY).steps
+    assert [(step.id, step.after, step.when.value) for step in steps] == [
         ("extract", (), "all_success"),
         ("load", ("extract",), "all_success"),
     ]

@@ -358,7 +358,7 @@ def test_workflow_whose_job_forbids_overlap_costs_two_units_more() -> None:
 
 
 def test_workflow_above_its_units_misses_its_budget() -> None:
-    cost = Cost(members=1, units={"JOB RUN": 18, "ENDS ENDS": 1}, messages=4, locks=True)
+    cost = Cost(steps=1, units={"JOB RUN": 18, "ENDS ENDS": 1}, messages=4, locks=True)
     assert budgets({"one": cost}) == {
         "one_at_most_17_wru": False,
         "one_at_most_4_messages": True,

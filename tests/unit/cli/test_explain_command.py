@@ -402,7 +402,7 @@ def a_run(state: str) -> Mapping[str, Any]:
     return {
         "run": RUN_ID,
         "state": state,
-        "reason": None if state == "SUCCEEDED" else "members_failed",
+        "reason": None if state == "SUCCEEDED" else "steps_failed",
         "error": None if state == "SUCCEEDED" else "failed: extract (http.500)",
         "counts": {"ok": 1},
         "jobs": [

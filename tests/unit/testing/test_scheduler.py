@@ -341,14 +341,14 @@ def test_a_backfill_runs_what_was_before_the_job(scheduler: Scheduler, http: htt
 
 
 def test_a_workflow_runs_its_jobs_in_order_and_hands_results_down(scheduler: Scheduler, http: httpx.Client) -> None:
-    def member(**fields: Any) -> dict[str, Any]:
+    def step(**fields: Any) -> dict[str, Any]:
         return {"target": HTTP, **fields}
 
-    load = member(payload={"rows": "{{upstream.extract.result.body.rows}}"})
+    load = step(payload={"rows": "{{upstream.extract.result.body.rows}}"})
     graph = {
-        "extract": {"job": member()},
+        "extract": {"job": step()},
         "load": {"after": ["extract"], "job": load},
-        "alert": {"after": ["load"], "when": "any_failure", "job": member()},
+        "alert": {"after": ["load"], "when": "any_failure", "job": step()},
     }
     workflow = {"schedule": "0 2 * * *", "deadline_seconds": 14400, "jobs": graph}
     assert http.put("/v1/workflows/etl", json=workflow).status_code == 201

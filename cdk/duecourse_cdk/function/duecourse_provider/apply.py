@@ -38,12 +38,12 @@ class Wanted:
         return cls(*(str(properties[name]) for name in ("Kind", "Id", "Document", "StackTag", "ConstructTag")))
 
     @property
-    def members(self) -> frozenset[str]:
+    def steps(self) -> frozenset[str]:
         """The jobs that are defined in the workflow."""
         if self.kind != WORKFLOWS:
             return frozenset()
         jobs = json.loads(self.document).get("jobs") or {}
-        return frozenset(name for name, member in jobs.items() if "job" in member)
+        return frozenset(name for name, step in jobs.items() if "job" in step)
 
 
 def put(api: Api, wanted: Wanted) -> None:
@@ -57,7 +57,7 @@ def put(api: Api, wanted: Wanted) -> None:
         condition = _condition(api, wanted)
         try:
             if wanted.kind == WORKFLOWS:
-                _check_members(api, wanted, api.send("PUT", f"{path}?dry_run=true", body, **condition))
+                _check_steps(api, wanted, api.send("PUT", f"{path}?dry_run=true", body, **condition))
             api.send("PUT", path, body, **condition)
         except RefusedError as refused:
             if not _changed_meanwhile(api, refused):
@@ -81,7 +81,7 @@ def make_way(api: Api, wanted: Wanted, before: Wanted) -> None:
 
 def remove(api: Api, wanted: Wanted) -> tuple[str, ...]:
     """Delete it, and the jobs that are defined in it; what was left alone, since it is not the construct's any more."""
-    return delete(api, (wanted.id, *sorted(wanted.members)), wanted.construct)
+    return delete(api, (wanted.id, *sorted(wanted.steps)), wanted.construct)
 
 
 def delete(api: Api, ids: Iterable[str], tag: str) -> tuple[str, ...]:
@@ -118,9 +118,9 @@ def _condition(api: Api, wanted: Wanted) -> dict[str, str]:
     return {"if_match": found.headers["etag"]}
 
 
-def _check_members(api: Api, wanted: Wanted, looked_at: Answer) -> None:
+def _check_steps(api: Api, wanted: Wanted, looked_at: Answer) -> None:
     """Of the jobs that the workflow would change, none may be somebody else's."""
-    for job_id in sorted(wanted.members & set(looked_at.body.get("changed") or ())):
+    for job_id in sorted(wanted.steps & set(looked_at.body.get("changed") or ())):
         found = _look(api, job_id)
         if found is not None:
             _check(found, job_id, wanted.stack)

@@ -85,10 +85,10 @@ def _update(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
     """Under another id it is another one: CloudFormation then deletes the old one."""
     wanted, before = Wanted.of(event["ResourceProperties"]), Wanted.of(event["OldResourceProperties"])
     api = _api(event, patience, aws)
-    if before.members and wanted.id != before.id:
+    if before.steps and wanted.id != before.id:
         make_way(api, wanted, before)
     put(api, wanted)
-    delete(api, sorted(before.members - wanted.members), before.construct)
+    delete(api, sorted(before.steps - wanted.steps), before.construct)
     return wanted.id, "updated"
 
 

@@ -31,7 +31,7 @@ class MessageError(ValueError):
 class MessageKind(StrEnum):
     """What a message requests of its worker. START an attempt; all others are about a run whose attempt was started:
     check whether its DEADLINE has passed, COMPLETE or FAIL it by its callback, CANCEL it, REDRIVE it, or EVALUATE a
-    workflow's run: check whether its members have ended.
+    workflow's run: check whether its steps have ended.
     """
 
     START = "start"

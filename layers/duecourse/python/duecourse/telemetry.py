@@ -30,7 +30,7 @@ SYMPTOMS: Mapping[str, frozenset[str]] = {
     "completeness": frozenset(
         {
             *("OccurrencesLost", "OccurrencesDoubled", "EntriesBelowWatermark", "CursorsOutsideIndex"),
-            *("MembersLost", "DeadLettersRecorded"),
+            *("StepsLost", "DeadLettersRecorded"),
         }
     ),
     "stopped_jobs": frozenset({"CursorsQuarantined", "CursorsFoundQuarantined", "JobsPaused", "PausesFailed"}),

@@ -526,7 +526,7 @@ class Wiring(Generic[S_co]):
     @cached_property
     def audit(self: Wiring[AuditSettings]) -> Audit:
         """The completeness audit."""
-        from duecourse.usecases.maintenance.audit import Audit, AuditMembers, ClassifyGaps, CompareWindow
+        from duecourse.usecases.maintenance.audit import Audit, AuditSteps, ClassifyGaps, CompareWindow
         from duecourse.usecases.workflows.view import WorkflowRuns
 
         settings, jobs, runs, clock = self.settings, self.jobs, self.runs, self.clock
@@ -542,7 +542,7 @@ class Wiring(Generic[S_co]):
                 horizon=settings.horizon_seconds,
                 retention_days=settings.run_retention_days,
             ),
-            members=AuditMembers(jobs, runs, WorkflowRuns(self.workflows), self.depths, clock),
+            steps=AuditSteps(jobs, runs, WorkflowRuns(self.workflows), self.depths, clock),
             clock=clock,
             segments=settings.audit_segments,
             retention_days=settings.run_retention_days,

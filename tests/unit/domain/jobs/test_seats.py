@@ -45,7 +45,7 @@ LATER = NOON + 131
 
 
 ALLOWS = job("rate(1 minute)", overlap=Overlap.ALLOW, seated=True, timeout_seconds=30)
-MEMBER = job("", overlap=Overlap.ALLOW, seated=True, workflow="nightly")
+STEP = job("", overlap=Overlap.ALLOW, seated=True, workflow="nightly")
 
 
 @pytest.mark.parametrize("overlap", Overlap)
@@ -72,16 +72,16 @@ def test_a_job_that_allows_overlap_may_have_a_seat_if_its_occurrences_are_far_en
 
 
 @pytest.mark.parametrize(
-    ("of", "member", "may"),
+    ("of", "step", "may"),
     [
-        (MEMBER, True, True),
-        (MEMBER, False, False),  # it runs on request only, any number of runs at once
-        (replace(MEMBER, completion=Completion.CALLBACK), True, False),
-        (replace(MEMBER, overlap=Overlap.QUEUE), False, True),
+        (STEP, True, True),
+        (STEP, False, False),  # it runs on request only, any number of runs at once
+        (replace(STEP, completion=Completion.CALLBACK), True, False),
+        (replace(STEP, overlap=Overlap.QUEUE), False, True),
     ],
 )
-def test_a_member_of_a_workflow_may_have_a_seat(of: Job, member: bool, may: bool) -> None:
-    assert may_have_seat(of, member=member) is may
+def test_a_step_of_a_workflow_may_have_a_seat(of: Job, step: bool, may: bool) -> None:
+    assert may_have_seat(of, step=step) is may
 
 
 @pytest.mark.parametrize(
@@ -141,11 +141,11 @@ def test_a_run_of_a_job_that_allows_overlap_has_no_seat_just_after_an_edit() -> 
         (False, 0.0, False),  # a retry or a redrive
     ],
 )
-def test_a_member_has_a_seat_if_its_workflow_keeps_its_runs_apart(
+def test_a_step_has_a_seat_if_its_workflow_keeps_its_runs_apart(
     first: bool, in_workflow: float | None, seated: bool
 ) -> None:
-    start = Starting(MEMBER.generation, NOON, first=first, in_workflow=in_workflow)
-    assert has_seat(MEMBER, Lane.NORMAL, start) is seated
+    start = Starting(STEP.generation, NOON, first=first, in_workflow=in_workflow)
+    assert has_seat(STEP, Lane.NORMAL, start) is seated
 
 
 def test_a_call_that_goes_on_after_its_run_has_ended_leaves_no_seat_to_the_next_run() -> None:
@@ -153,16 +153,16 @@ def test_a_call_that_goes_on_after_its_run_has_ended_leaves_no_seat_to_the_next_
         assert has_seat(RECURRING, Lane.NORMAL, Starting(1, now, called_until=NOON)) is seated
 
 
-def test_a_member_that_leaves_its_workflow_gives_up_its_seat() -> None:
-    left = moved(MEMBER, None, NEW)
+def test_a_step_that_leaves_its_workflow_gives_up_its_seat() -> None:
+    left = moved(STEP, None, NEW)
     assert (left.seated, left.updated_at, left.workflow) == (False, NEW, None)
     assert not has_left(Lane.NORMAL, left, now=NEW + 130)
     assert has_left(Lane.NORMAL, left, now=NEW + 131)
 
 
 def test_a_job_that_joins_a_workflow_keeps_its_seat_and_so_does_one_with_a_lock_that_leaves() -> None:
-    assert moved(replace(MEMBER, workflow=None), "nightly", NEW).seated is True
-    assert moved(replace(MEMBER, overlap=Overlap.QUEUE), None, NEW).seated is True
+    assert moved(replace(STEP, workflow=None), "nightly", NEW).seated is True
+    assert moved(replace(STEP, overlap=Overlap.QUEUE), None, NEW).seated is True
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 - What is wrong with an entry of the due index, and where it belongs.
 - When a completed job has been kept long enough.
-- Which members of a workflow's run should have gone on, and did not.
+- Which steps of a workflow's run should have gone on, and did not.
 - Which changes are archived, under which day, in which object.
 """
 
@@ -16,7 +16,7 @@ import pytest
 from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.maintenance.archive import EXPIRY, RunChange, Unreadable, day_of, is_archived, row_of, sheets
-from duecourse.domain.maintenance.audit import STALLED_SECONDS, has_members, stalled
+from duecourse.domain.maintenance.audit import STALLED_SECONDS, has_steps, stalled
 from duecourse.domain.maintenance.index import (
     GIVEN_UP_SECONDS,
     Entry,
@@ -30,7 +30,7 @@ from duecourse.domain.maintenance.index import (
 from duecourse.domain.runs.document import run_document
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.workflows.graph import End, Graph, MemberEnds
+from duecourse.domain.workflows.graph import End, Graph, StepEnds
 from duecourse.domain.workflows.view import viewed
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
@@ -205,44 +205,42 @@ def record(job_id: str, state: RunState = S, reason: str | None = None) -> Run:
 
 
 def found(of: Run, *records: Run, now: float = LATER, graph: Graph = CHAIN, **ends: End) -> list[str]:
-    known = MemberEnds()
+    known = StepEnds()
     for name, end in ends.items():
         known = known.having(graph.numbers[name], end)
-    return [member.id for member, _ in stalled(viewed(of, graph, known, records), now=now)]
+    return [step.id for step, _ in stalled(viewed(of, graph, known, records), now=now)]
 
 
-def test_a_member_whose_turn_came_an_hour_ago_has_a_record() -> None:
+def test_a_step_whose_turn_came_an_hour_ago_has_a_record() -> None:
     of, first = workflow_run(W), record("extract")
     assert found(of, first, now=LATER - 1, extract=End.OK) == []
     assert found(of, first, extract=End.OK) == ["load"]
     assert found(of, first, record("load", RunState.RETRYING), extract=End.OK) == []
 
 
-def test_a_member_that_ended_has_a_record_too() -> None:
+def test_a_step_that_ended_has_a_record_too() -> None:
     assert found(workflow_run(S), record("load"), extract=End.OK, load=End.OK) == ["extract"]
 
 
-def test_a_member_that_was_cut_or_skipped_may_lack_its_record() -> None:
-    assert found(workflow_run(D, "members_failed"), record("extract", D), extract=End.FAILED, load=End.CUT) == []
+def test_a_step_that_was_cut_or_skipped_may_lack_its_record() -> None:
+    assert found(workflow_run(D, "steps_failed"), record("extract", D), extract=End.FAILED, load=End.CUT) == []
 
 
-def test_a_member_that_waits_is_not_due() -> None:
+def test_a_step_that_waits_is_not_due() -> None:
     assert found(workflow_run(W), record("extract", RunState.RUNNING)) == []
 
 
-def test_a_member_whose_end_was_not_noted_for_an_hour_is_found() -> None:
+def test_a_step_whose_end_was_not_noted_for_an_hour_is_found() -> None:
     assert found(workflow_run(W), record("extract"), now=LATER - 1) == []
     assert found(workflow_run(W), record("extract")) == ["extract"]
 
 
-def test_a_run_that_its_members_ended_has_no_member_that_is_left() -> None:
+def test_a_run_that_its_steps_ended_has_no_step_that_is_left() -> None:
     assert found(workflow_run(S), record("extract"), extract=End.OK) == ["load"]
 
 
-@pytest.mark.parametrize(("of", "expected"), [(workflow_run(D, "members_failed"), ["load"]), (workflow_run(S), [])])
-def test_a_skipped_member_goes_on_after_a_redrive_unless_its_workflow_has_succeeded(
-    of: Run, expected: list[str]
-) -> None:
+@pytest.mark.parametrize(("of", "expected"), [(workflow_run(D, "steps_failed"), ["load"]), (workflow_run(S), [])])
+def test_a_skipped_step_goes_on_after_a_redrive_unless_its_workflow_has_succeeded(of: Run, expected: list[str]) -> None:
     skipped = record("load", K, "upstream_failed")
     assert found(of, record("extract"), skipped, extract=End.OK, load=End.CUT) == expected
 
@@ -252,7 +250,7 @@ def test_a_skipped_member_goes_on_after_a_redrive_unless_its_workflow_has_succee
     [
         (workflow_run(W), True),
         (workflow_run(S), True),
-        (workflow_run(D, "members_failed"), True),
+        (workflow_run(D, "steps_failed"), True),
         (workflow_run(D), False),
         (workflow_run(C, "cancelled"), False),
         (workflow_run(RunState.RUNNING), False),
@@ -260,8 +258,8 @@ def test_a_skipped_member_goes_on_after_a_redrive_unless_its_workflow_has_succee
         (run(job(id="nightly"), S), False),
     ],
 )
-def test_looked_at_are_runs_that_wait_for_their_members_or_that_these_ended(of: Run, expected: bool) -> None:
-    assert has_members(of) is expected
+def test_looked_at_are_runs_that_wait_for_their_steps_or_that_these_ended(of: Run, expected: bool) -> None:
+    assert has_steps(of) is expected
 
 
 JOB = job(id="nightly")

@@ -86,7 +86,7 @@ class TestFromItsRecord:
             (RunState.CANCELLED, {"reason": "workflow_over"}, Verdict.CANCELLED, "the run of its workflow was over"),
             (
                 RunState.DEAD,
-                {"reason": "members_failed", "error": "failed: eu (http.500)"},
+                {"reason": "steps_failed", "error": "failed: eu (http.500)"},
                 Verdict.FIRED,
                 r"^Its jobs have ended; failed: eu \(http.500\). Redrive it, or run a part of it again",
             ),

@@ -28,9 +28,9 @@ from duecourse.domain.runs.decision import (
     Evaluated,
     Event,
     GivenUp,
-    MemberTurn,
     Readiness,
     Start,
+    StepTurn,
     Transition,
     WorkflowOutcome,
 )
@@ -50,7 +50,7 @@ DIAGRAM = re.compile(r"^```mermaid\nstateDiagram-v2\n(?P<lines>.*?)^```$", re.MU
 ARROW = re.compile(r"^\s*(?P<source>\S+) --> (?P<aim>[A-Z]+)\s*:\s*(?P<causes>\S.*)$")
 
 STOPPED = {RunState.SKIPPED: Readiness.UPSTREAM_FAILED.value, RunState.CANCELLED: WORKFLOW_OVER}
-"""Why a workflow stops the run of a member that ends so."""
+"""Why a workflow stops the run of a step that ends so."""
 
 MOMENTS = (DUE + 1.0, DUE + 30.0, DUE + 200.0, WAITS_UNTIL + 10_000.0)
 OUTCOMES: tuple[Outcome, ...] = (Returned("done"), Failed("HTTP 503"), Failed("no", forbidden=True))
@@ -96,10 +96,10 @@ def events() -> tuple[Event, ...]:
         found += [GivenUp(offered, failed, 0.5) for failed in OUTCOMES if isinstance(failed, Failed)]
         found += [CancelAsked(offered, "cancelled"), DeadLettered(offered, True), DeadLettered(offered, False)]
     offered = start_request(attempt=1, nonce="nonce-2")
-    member = varied(offered, workflow="nightly@3f2a")
-    turns = [MemberTurn(each, round=noted) for each in (Readiness.READY, Readiness.NOT_NEEDED) for noted in (0, 1)]
-    found += [replace(member, turn=turn) for turn in turns]
-    found += [CancelAsked(replace(member, turn=turn), WORKFLOW_OVER) for turn in turns]
+    step = varied(offered, workflow="nightly@3f2a")
+    turns = [StepTurn(each, round=noted) for each in (Readiness.READY, Readiness.NOT_NEEDED) for noted in (0, 1)]
+    found += [replace(step, turn=turn) for turn in turns]
+    found += [CancelAsked(replace(step, turn=turn), WORKFLOW_OVER) for turn in turns]
     found += [Evaluated(offered, outcome) for outcome in WorkflowOutcome]
     return tuple(found)
 

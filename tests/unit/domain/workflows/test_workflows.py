@@ -1,7 +1,7 @@
 """Graphs are checked, their jobs become ready and have results.
 
 - What is wrong with a workflow is said at its place, with a remedy, all at once.
-- When a member of a workflow may start, by the ends of those before it.
+- When a step of a workflow may start, by the ends of those before it.
 - Payloads that take much, or look as if they did: what a tenant posts must not occupy a worker that others share.
 """
 
@@ -16,8 +16,8 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.workflows.check import graph_faults, member_faults, time_faults
-from duecourse.domain.workflows.graph import PART_MEMBERS, End, Graph, Member, MemberEnds, Rule
+from duecourse.domain.workflows.check import graph_faults, step_faults, time_faults
+from duecourse.domain.workflows.graph import PART_STEPS, End, Graph, Rule, Step, StepEnds
 from duecourse.domain.workflows.results import UpstreamResultError, blanked, filled, result_faults, taken_by
 from duecourse.domain.workflows.state import WorkflowState
 from tests.support.jobs import NOON, job
@@ -25,7 +25,7 @@ from tests.support.workflows import graph_of
 
 
 def said(after: dict[str, tuple[str, ...]], budget: Budget | None = None, **rules: dict[str, Any]) -> dict[str, str]:
-    faults = graph_faults(graph_of(after, **rules).members, budget or Budget())
+    faults = graph_faults(graph_of(after, **rules).steps, budget or Budget())
     return {"/".join(map(str, fault.path)): fault.detail for fault in faults}
 
 
@@ -61,8 +61,8 @@ def test_a_name_with_a_changed_middle_end_or_beginning_is_recognized() -> None:
 def test_similar_names_take_no_more_steps_than_the_budget_of_the_request() -> None:
     names = [f"{'a' * 30}{n:04}{'a' * 30}" for n in range(1024)]
     budget = Budget()
-    members = graph_of({name: (name.replace("0", "b", 1) + "x",) for name in names}).members
-    assert len(graph_faults(members, budget)) == 1024
+    steps = graph_of({name: (name.replace("0", "b", 1) + "x",) for name in names}).steps
+    assert len(graph_faults(steps, budget)) == 1024
     assert 0 <= budget.steps <= STEPS - 10 * 1024
 
     assert "did you mean" not in said({"load-eu": (), "b": ("load-uk",)}, budget=Budget(0))["jobs/b/after/0"]
@@ -95,7 +95,7 @@ def test_too_many_jobs_or_edges_or_neighbours_are_counted() -> None:
 
 def times(schedule: str, **fields: str) -> list[str]:
     spec = ScheduleSpec(schedule, "Europe/Berlin")
-    return [fault.detail for fault in time_faults([Member(id="a", **fields)], spec, (), int(NOON), Budget())]
+    return [fault.detail for fault in time_faults([Step(id="a", **fields)], spec, (), int(NOON), Budget())]
 
 
 def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
@@ -107,21 +107,21 @@ def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
 
 
 def test_of_many_that_never_meet_the_schedule_ten_are_named() -> None:
-    members = [Member(id=f"j{n}", only=f"{n % 59 + 1} {n // 59} 1 2 *") for n in range(1000)]
-    assert len(time_faults(members, ScheduleSpec("0 0 31 1 *"), (), int(NOON), Budget())) == 10
+    steps = [Step(id=f"j{n}", only=f"{n % 59 + 1} {n // 59} 1 2 *") for n in range(1000)]
+    assert len(time_faults(steps, ScheduleSpec("0 0 31 1 *"), (), int(NOON), Budget())) == 10
 
 
-def test_members_that_rarely_meet_the_schedule_take_no_more_steps_than_the_budget_of_the_request() -> None:
-    """The schedule moves on by a minute a day, and each member wants a time some hundred days away."""
-    members = [Member(id=f"j{n}", only=f"{n % 60} {13 + n % 9} * * *") for n in range(1024)]
+def test_steps_that_rarely_meet_the_schedule_take_no_more_steps_than_the_budget_of_the_request() -> None:
+    """The schedule moves on by a minute a day, and each step wants a time some hundred days away."""
+    steps = [Step(id=f"j{n}", only=f"{n % 60} {13 + n % 9} * * *") for n in range(1024)]
     budget = Budget()
-    assert time_faults(members, ScheduleSpec("rate(1441 minutes)", anchor=int(NOON)), (), int(NOON), budget) == []
+    assert time_faults(steps, ScheduleSpec("rate(1441 minutes)", anchor=int(NOON)), (), int(NOON), budget) == []
     assert budget.steps == 0
 
 
 def jobs(found: dict[str, Job], *names: str, inline: tuple[str, ...] = ()) -> list[tuple[str, bool]]:
-    members = [Member(id=name) for name in names]
-    faults = member_faults("nightly", members, dict.fromkeys(inline), found)
+    steps = [Step(id=name) for name in names]
+    faults = step_faults("nightly", steps, dict.fromkeys(inline), found)
     return [(fault.detail, fault.conflict) for fault in faults]
 
 
@@ -170,8 +170,8 @@ FAILED, SKIPPED, UNNEEDED = Readiness.UPSTREAM_FAILED, Readiness.UPSTREAM_SKIPPE
 
 
 def state(graph: Graph, *ends: End | None, suffix: str = "") -> WorkflowState:
-    """The members in their order have ended so."""
-    known = MemberEnds()
+    """The steps in their order have ended so."""
+    known = StepEnds()
     for number, end in enumerate(ends):
         known = known if end is None else known.having(number, end)
     return WorkflowState(graph, int(NOON), suffix, known)
@@ -243,9 +243,9 @@ def test_the_time_before_which_a_job_does_not_start_is_the_first_one_from_the_oc
 
 
 def test_only_the_last_of_a_part_reads_the_other_parts_for_a_join() -> None:
-    wide = {f"part-{number}": () for number in range(2 * PART_MEMBERS)}
+    wide = {f"part-{number}": () for number in range(2 * PART_STEPS)}
     graph = graph_of({**wide, "join": tuple(wide)})
-    all_but_one = [OK] * (PART_MEMBERS - 1)
+    all_but_one = [OK] * (PART_STEPS - 1)
     assert state(graph, *all_but_one).parts_wanted(0) == set()
     assert state(graph, *all_but_one, OK).parts_wanted(0) == {1, 2}
     assert state(graph, F).parts_wanted(0) == {2}, "the join is cut at once, unless it was already"

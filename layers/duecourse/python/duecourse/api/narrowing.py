@@ -20,7 +20,7 @@ from duecourse.ports import GraphMissingError
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.runs.lists import RunUnknownError
-from duecourse.usecases.workflows.manage import Workflow, WorkflowDraft, members_cost
+from duecourse.usecases.workflows.manage import Workflow, WorkflowDraft, steps_cost
 
 
 def check_route(api: Api, route: Route, request: Request, parameters: Mapping[str, str]) -> Request:
@@ -54,7 +54,7 @@ def check_tags(request: Request, tags: Sequence[str]) -> None:
     _check(request, tags, "The job", frozenset({WRITE}), "/tags")
 
 
-def check_member(request: Request, job: Job | Draft) -> None:
+def check_step(request: Request, job: Job | Draft) -> None:
     """Raises Problem (403), naming the job, where one of several that are written together has none of them."""
     _check(request, job.tags, f"The job {job.id}", frozenset({WRITE}))
 
@@ -65,11 +65,11 @@ def check_released(api: Api, request: Request, before: Workflow | None, draft: W
     """
     if before is None:
         return ""
-    left = before.graph.numbers.keys() - {member.id for member in draft.members}
-    request.budget.charge(members_cost(len(left)))
+    left = before.graph.numbers.keys() - {step.id for step in draft.steps}
+    request.budget.charge(steps_cost(len(left)))
     for job in api.workflows.workflows.jobs(request.tenant, sorted(left)).values():
         if job.workflow == before.job.id:
-            check_member(request, job)
+            check_step(request, job)
     return before.job.version
 
 
@@ -106,7 +106,7 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
     except GraphMissingError:
         detail = f"The jobs of the workflow {ref.workflow} cannot be checked, since its graph is not kept any more"
         raise insufficient_scope(f"{detail}; this needs the scope {WRITE} without a tag.", frozenset({WRITE})) from None
-    request.budget.charge(members_cost(len(names)))
+    request.budget.charge(steps_cost(len(names)))
     others = store.jobs(request.tenant, sorted(names))
     for each in others.values():
         what = f"This may start, stop or release jobs of the workflow {ref.workflow}: the workflow and each of its jobs"

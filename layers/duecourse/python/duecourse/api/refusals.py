@@ -34,11 +34,11 @@ from duecourse.usecases.jobs.job_errors import (
     KeyReusedError,
     KeySpentError,
 )
-from duecourse.usecases.jobs.membership import MemberError
+from duecourse.usecases.jobs.membership import StepError
 from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, JobGoneError, NotDeadError, RunStateError
 from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.runs.requests import LaneUnavailableError
-from duecourse.usecases.runs.rerun import NoMemberError, RunNotEndedError
+from duecourse.usecases.runs.rerun import NoStepError, RunNotEndedError
 from duecourse.usecases.runs.skip_next import NothingToSkipError
 from duecourse.usecases.workflows.manage import NoWorkflowError, WorkflowInvalidError
 from duecourse.usecases.workflows.view import NoWorkflowRunError
@@ -175,7 +175,7 @@ def _of_workflow(error: Exception) -> Problem | None:
         case NoWorkflowError():
             detail = f'"{error}" is a job that is no workflow; choose another id, or delete that job first'
             return Problem("workflow-conflict", f"{detail}. Nothing was changed.")
-        case MemberError():
+        case StepError():
             remedy = f"take it out there first, by PUT /v1/workflows/{error.workflow}"
             return Problem("in-workflow", f"{error.job_id} is in the workflow {error.workflow}; {remedy}.")
         case GraphMissingError():
@@ -184,7 +184,7 @@ def _of_workflow(error: Exception) -> Problem | None:
             run = error.run
             detail = f"{run.name} is no run of a workflow, or has not begun: it is {run.state}."
             return StateProblem("no-workflow-run", detail, run.state)
-        case NoMemberError():
+        case NoStepError():
             faults = [FieldFault(f"{name} is no job of this run", f"/from/{at}") for at, name in error.names.items()]
             return invalid(faults, "invalid-command")
     return None

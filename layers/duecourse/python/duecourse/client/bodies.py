@@ -145,17 +145,6 @@ class LambdaTarget(TypedDict):
     mode: NotRequired[Literal["sync", "async"]]
 
 
-class Member(TypedDict):
-    """A job of a workflow, and when it starts."""
-
-    job: NotRequired[Mapping[str, Any] | None]
-    after: NotRequired[list[str] | tuple[str, ...]]
-    when: NotRequired[Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]]
-    may_fail: NotRequired[bool]
-    not_before: NotRequired[str | None]
-    only: NotRequired[str | None]
-
-
 class Missed(TypedDict):
     """What becomes of occurrences that nobody enqueued in time."""
 
@@ -205,6 +194,17 @@ class SqsTarget(TypedDict):
     group: NotRequired[str | None]
 
 
+class Step(TypedDict):
+    """A job of a workflow, and when it starts."""
+
+    job: NotRequired[Mapping[str, Any] | None]
+    after: NotRequired[list[str] | tuple[str, ...]]
+    when: NotRequired[Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]]
+    may_fail: NotRequired[bool]
+    not_before: NotRequired[str | None]
+    only: NotRequired[str | None]
+
+
 class StepFunctionsTarget(TypedDict):
     """A state machine of the stage's own account and region."""
 
@@ -245,4 +245,4 @@ class WorkflowRequest(TypedDict):
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]]]
     tags: NotRequired[list[str] | tuple[str, ...]]
     deadline_seconds: NotRequired[int]
-    jobs: Mapping[str, Member]
+    jobs: Mapping[str, Step]

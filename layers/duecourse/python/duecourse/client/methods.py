@@ -680,7 +680,7 @@ class Methods(ABC):
 
         The payload of its last attempt, or of the first one to come. It is not kept, but computed again from the
         run and the present definition of its job. A run that ended before its first attempt sent nothing (`problem`
-        says so). Of a workflow's run it is what its members take of it.
+        says so). Of a workflow's run it is what its steps take of it.
 
         `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
         """

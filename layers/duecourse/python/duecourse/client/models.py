@@ -436,35 +436,6 @@ class Limits(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemberRun(Answer):
-    """A job in a run of its workflow."""
-
-    id: str
-    state: (
-        Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
-        | Literal["WAITS", "DUE", "LEFT"]
-    )
-    """Its run's; without a record WAITS, DUE, or LEFT where its workflow's run is over."""
-    reason: str | None
-    run: str | None
-    """Null where it has no record."""
-    given: bool
-    """A rerun did not run it again: `run` is the one it is taken from."""
-    after: tuple[str, ...]
-    when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
-    waits_for: tuple[str, ...]
-    """Those before it that have not ended, while it waits."""
-    attempts: int
-    started_at: datetime | None
-    """UTC, to the millisecond."""
-    finished_at: datetime | None
-    """UTC, to the millisecond."""
-    code: str | None
-    """The kind of its last failure, such as http.503 or timeout."""
-    error: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class MissedShown(Answer):
     """What becomes of occurrences that nobody enqueued in time."""
 
@@ -678,6 +649,35 @@ class StepFunctionsTarget(Answer):
     """The name of a state machine in this account and region: 1 to 80 letters, digits, - and _, no ARN; one that the
     stage allows.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRun(Answer):
+    """A job in a run of its workflow."""
+
+    id: str
+    state: (
+        Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
+        | Literal["WAITS", "DUE", "LEFT"]
+    )
+    """Its run's; without a record WAITS, DUE, or LEFT where its workflow's run is over."""
+    reason: str | None
+    run: str | None
+    """Null where it has no record."""
+    given: bool
+    """A rerun did not run it again: `run` is the one it is taken from."""
+    after: tuple[str, ...]
+    when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
+    waits_for: tuple[str, ...]
+    """Those before it that have not ended, while it waits."""
+    attempts: int
+    started_at: datetime | None
+    """UTC, to the millisecond."""
+    finished_at: datetime | None
+    """UTC, to the millisecond."""
+    code: str | None
+    """The kind of its last failure, such as http.503 or timeout."""
+    error: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -909,7 +909,7 @@ class WorkflowRun(RunExtras, Answer):
     code: str | None
     error: str | None
     counts: Counts
-    jobs: tuple[MemberRun, ...]
+    jobs: tuple[StepRun, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from duecourse.domain.runs.coverage import OccurrenceRange
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A range of occurrences of a job that is `lost` or `doubled`; of a workflow's member its run `run_id`, at the
+    """A range of occurrences of a job that is `lost` or `doubled`; of a workflow's step its run `run_id`, at the
     instant that is the range.
     """
 

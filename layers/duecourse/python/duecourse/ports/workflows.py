@@ -1,4 +1,4 @@
-"""Graphs of workflows, and how the members of their runs have ended."""
+"""Graphs of workflows, and how the steps of their runs have ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run
-from duecourse.domain.workflows.graph import End, Graph, MemberEnds, WorkflowRef
+from duecourse.domain.workflows.graph import End, Graph, StepEnds, WorkflowRef
 
 
 class GraphMissingError(LookupError):
@@ -18,10 +18,10 @@ class GraphMissingError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class WorkflowRead:
-    """The record of a workflow's run (None: there is none), and the ends of its members in the parts asked for."""
+    """The record of a workflow's run (None: there is none), and the ends of its steps in the parts asked for."""
 
     run: Run | None
-    ends: MemberEnds
+    ends: StepEnds
 
 
 class WorkflowStore(Protocol):
@@ -46,31 +46,31 @@ class WorkflowStore(Protocol):
         """
 
     def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
-        """Make the jobs members of a workflow, `at` now (UTC seconds); the ids of those that are not as they were read
+        """Make the jobs steps of a workflow, `at` now (UTC seconds); the ids of those that are not as they were read
         any more, which stay as they are.
         """
 
     def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None, *, at: float) -> None:
-        """Make the jobs nobody's members, `at` now (UTC seconds), as far as they are as they were read, and while the
+        """Make the jobs nobody's steps, `at` now (UTC seconds), as far as they are as they were read, and while the
         workflow's own job is so too (None: while there is none).
         """
 
     def record_end(
         self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
-    ) -> MemberEnds:
-        """Note the end of a member in a round, unless a later round, or an end of a higher rank in this one, is known;
+    ) -> StepEnds:
+        """Note the end of a step in a round, unless a later round, or an end of a higher rank in this one, is known;
         all ends of its part as they are then.
         """
 
     def withdraw(
         self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
     ) -> None:
-        """Begin these rounds of members (by number), so that their earlier ends do not count any more. Before that
-        `parts` are marked: a read of one of them shows that ends were withdrawn (`MemberEnds.again`).
+        """Begin these rounds of steps (by number), so that their earlier ends do not count any more. Before that
+        `parts` are marked: a read of one of them shows that ends were withdrawn (`StepEnds.again`).
         """
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
-        """A workflow's run, and the ends of its members in these parts. Strongly consistent, each item by itself."""
+        """A workflow's run, and the ends of its steps in these parts. Strongly consistent, each item by itself."""
 
     def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
         """The records of these runs that exist. Strongly consistent."""

@@ -41,7 +41,7 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return read
 
 
-def _member(words: type[StrEnum]) -> Callable[[str], StrEnum]:
+def _step(words: type[StrEnum]) -> Callable[[str], StrEnum]:
     check = _one_of(*words)
     return lambda text: words(check(text))
 
@@ -71,8 +71,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "run_retention_days": _integer(1, 3650),
     "max_receive_count": _integer(2, 1000),
     "seats": _integer(1, 1000),
-    "lane": _member(Lane),
-    "default_precision": _member(Precision),
+    "lane": _step(Lane),
+    "default_precision": _step(Precision),
     "private_targets": _one_of("allow", "refuse"),
     "allowed_targets": _allowed,
     "secret_store": _one_of("parameters", "secrets_manager"),

@@ -29,7 +29,7 @@ TRIES = 5
 write a bucket that was full; from the third try on one token is taken, which needs no more than that there is one.
 """
 
-REMEMBERED = 1_000
+RESTEPED = 1_000
 """The most tenants whose state an instance keeps."""
 
 
@@ -136,7 +136,7 @@ class Limits:
     def _lease(self, tenant: str) -> _Lease:
         lease = self._leases.pop(tenant, None) or _Lease()
         self._leases[tenant] = lease
-        if len(self._leases) > REMEMBERED:
+        if len(self._leases) > RESTEPED:
             self._leases.popitem(last=False)
         return lease
 
@@ -156,13 +156,13 @@ class Seating:
     most: Mapping[Lane, int]
 
     def create(
-        self, store: JobStore, job: Job, cursor: Cursor, terms: CreationTerms, *, member: bool = False
+        self, store: JobStore, job: Job, cursor: Cursor, terms: CreationTerms, *, step: bool = False
     ) -> PauseChange | None:
-        """Write a new job, with a seat if one is free; None if its id is taken. `member`: it will be one of a workflow.
+        """Write a new job, with a seat if one is free; None if its id is taken. `step`: it will be one of a workflow.
         Raises as JobStore.create.
         """
         for left in reversed(range(SEAT_TRIES)):
-            seats = self._with(job) if left and may_have_seat(job, member=member) else None
+            seats = self._with(job) if left and may_have_seat(job, step=step) else None
             made = _placed(PauseChange(job, cursor), seated=seats is not None)
             try:
                 written = store.create(made.job, made.cursor, replace(terms, seats=seats))
@@ -172,12 +172,12 @@ class Seating:
         raise AssertionError("the last try takes no seat")
 
     def of_changed(
-        self, job: Job, change: PauseChange, due: int | None, *, member: bool = False
+        self, job: Job, change: PauseChange, due: int | None, *, step: bool = False
     ) -> tuple[PauseChange, Seats | None]:
         """The change to write for an edit, and the seats to write with it; `due` is when the next occurrence was
-        due. `member`: as in `create`.
+        due. `step`: as in `create`.
         """
-        if loses_seat(job, change.job, due, now=self.clock.now(), member=member or job.workflow is not None):
+        if loses_seat(job, change.job, due, now=self.clock.now(), step=step or job.workflow is not None):
             return _placed(change, seated=False), None
         if keeps_seat(job, change.job):
             return change, None

@@ -1,4 +1,4 @@
-"""Graphs in the jobs table, ends of members in the runs table."""
+"""Graphs in the jobs table, ends of steps in the runs table."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import UNREAD, Job
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.seats import moved
-from duecourse.domain.workflows.graph import PART_MEMBERS, End, Graph, MemberEnds, WorkflowRef, ends_in, entry
+from duecourse.domain.workflows.graph import PART_STEPS, End, Graph, StepEnds, WorkflowRef, ends_in, entry
 from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, WorkflowRead
 
-REMEMBERED = 64
-"""Graphs that a worker keeps in its memory; one of 1,000 members takes about a megabyte."""
+RESTEPED = 64
+"""Graphs that a worker keeps in its memory; one of 1,000 steps takes about a megabyte."""
 
 TRANSACTION = 100
 """Writes of one transaction, at most (Amazon DynamoDB API Reference, TransactWriteItems)."""
@@ -38,7 +38,7 @@ HASH_CHARACTERS = 24
 
 class DynamoWorkflows:
     """ports.WorkflowStore: `JOB#<tenant>#<workflow>/GRAPH#<hash>` (compressed JSON) in the jobs table, and
-    `ENDS#<tenant>#<workflow>#<instant><suffix>#<part>/ENDS` in the runs table, an attribute for each member that has
+    `ENDS#<tenant>#<workflow>#<instant><suffix>#<part>/ENDS` in the runs table, an attribute for each step that has
     ended: its number, with the round and rank of its end (`domain.workflows.graph.entry`); `again` once an end was
     withdrawn in this run.
     """
@@ -51,7 +51,7 @@ class DynamoWorkflows:
         self._executor = executor or InlineExecutor()
         self._jobs_table = jobs_table
         self._runs_table = runs_table
-        self._remembered = lru_cache(REMEMBERED)(self._read_graph)
+        self._remembered = lru_cache(RESTEPED)(self._read_graph)
 
     def graph(self, tenant: str, ref: WorkflowRef) -> Graph:
         return self._remembered(tenant, ref)
@@ -148,20 +148,20 @@ class DynamoWorkflows:
 
     def record_end(
         self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
-    ) -> MemberEnds:
+    ) -> StepEnds:
         """Answers may be lost: the same end twice changes nothing."""
-        part = number // PART_MEMBERS
+        part = number // PART_STEPS
         item = self._noted(ends_key(tenant, run, part), number, entry(end, in_round), expires_at)
         return self.read(tenant, run, [part], with_run=False).ends if item is None else _ends([item])
 
     def withdraw(
         self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
     ) -> None:
-        own = {number // PART_MEMBERS for number in rounds}
+        own = {number // PART_STEPS for number in rounds}
         list(self._executor.map(lambda part: self._mark(ends_key(tenant, run, part), expires_at), [*{*parts} | own]))
 
         def withdrawn(number: int) -> None:
-            key = ends_key(tenant, run, number // PART_MEMBERS)
+            key = ends_key(tenant, run, number // PART_STEPS)
             self._noted(key, number, entry(None, rounds[number]), expires_at)
 
         list(self._executor.map(withdrawn, list(rounds)))
@@ -206,6 +206,6 @@ class DynamoWorkflows:
         return [run_item.from_item(item) for item in batch_get(self._client, self._runs_table, keys, consistent=True)]
 
 
-def _ends(items: Sequence[Item]) -> MemberEnds:
+def _ends(items: Sequence[Item]) -> StepEnds:
     entries = {int(name): int(each["N"]) for item in items for name, each in item.items() if name.isdecimal()}
     return ends_in(entries, again=any("again" in item for item in items))

@@ -86,7 +86,7 @@ from duecourse.domain.tenants.quota import (
     MIN_GRACE_SECONDS,
     MIN_HEARTBEAT_SECONDS,
 )
-from duecourse.domain.workflows.check import MAX_DIRECT, MAX_MEMBERS
+from duecourse.domain.workflows.check import MAX_DIRECT, MAX_STEPS
 from duecourse.domain.workflows.definition import DEADLINE_SECONDS
 from duecourse.domain.workflows.results import blanked
 from duecourse.ports import Tasks
@@ -495,7 +495,7 @@ def _job_id(text: str) -> str:
 JobName = Annotated[str, AfterValidator(_job_id), Field(json_schema_extra={"pattern": f"^{ID_PATTERN}$"})]
 
 
-class MemberBody(Body):
+class StepBody(Body):
     """A job of a workflow, and when it starts."""
 
     job: Annotated[
@@ -539,6 +539,6 @@ class WorkflowBody(DefinitionBody):
         ),
     ] = DEADLINE_SECONDS
     jobs: Annotated[
-        dict[JobName, MemberBody],
-        Field(min_length=1, max_length=MAX_MEMBERS, description="Its jobs by their ids."),
+        dict[JobName, StepBody],
+        Field(min_length=1, max_length=MAX_STEPS, description="Its jobs by their ids."),
     ]

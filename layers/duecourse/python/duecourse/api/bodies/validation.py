@@ -16,10 +16,10 @@ from duecourse.api.bodies.definition_body import (
     OF_SCHEDULES,
     CheckSchedule,
     JobBody,
-    MemberBody,
     MissedBody,
     QueueBody,
     RetryBody,
+    StepBody,
     WorkflowBody,
     payload_faults,
     rendering_faults,
@@ -35,7 +35,7 @@ from duecourse.domain.jobs.document import definition_fields
 from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.workflows.definition import workflow_fields
-from duecourse.domain.workflows.graph import Member, Rule
+from duecourse.domain.workflows.graph import Rule, Step
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.workflows.manage import WorkflowDraft
 
@@ -191,7 +191,7 @@ def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[Ba
     if len(location) == 1:
         return root
     if location[0] == "jobs":
-        return MemberBody
+        return StepBody
     if location[:3] == ("target", "http", "sign") and len(location) > 3:
         return SignBody
     return TARGET_BODIES.get(str(location[1])) if location[0] == "target" else _MODELS.get(str(location[0]))
@@ -285,9 +285,9 @@ def read_workflow(
 def _defined(value: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """The jobs that are defined in the document, as far as they are objects."""
     jobs = value.get("jobs")
-    for name, member in jobs.items() if isinstance(jobs, dict) else ():
-        if is_id(name) and isinstance(member, dict) and isinstance(member.get("job"), dict):
-            yield name, member["job"]
+    for name, step in jobs.items() if isinstance(jobs, dict) else ():
+        if is_id(name) and isinstance(step, dict) and isinstance(step.get("job"), dict):
+            yield name, step["job"]
 
 
 def _read_inline(job: Mapping[str, Any], name: str, zone: str, tenant: str, rules: Rules) -> Draft:
@@ -318,12 +318,12 @@ def _workflow_draft(
     def definition(graph: str) -> Draft:
         return Draft(tenant=tenant, id=workflow_id, **fields | workflow_fields(graph, body.deadline_seconds))
 
-    members = tuple(_member(name, each) for name, each in body.jobs.items())
-    return WorkflowDraft(members, definition, inline)
+    steps = tuple(_step(name, each) for name, each in body.jobs.items())
+    return WorkflowDraft(steps, definition, inline)
 
 
-def _member(name: str, body: MemberBody) -> Member:
-    return Member(
+def _step(name: str, body: StepBody) -> Step:
+    return Step(
         id=name,
         after=tuple(body.after),
         when=Rule(body.when),

@@ -14,8 +14,8 @@ from duecourse.api.bodies.job_answer import KeptBody
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import millisecond
 from duecourse.domain.runs.states import Alive, RunState, finished_at, reason_of
-from duecourse.domain.workflows.graph import End, Graph, Member, Rule
-from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView
+from duecourse.domain.workflows.graph import End, Graph, Rule, Step
+from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 from duecourse.usecases.jobs.view import JobView
 
 
@@ -69,7 +69,7 @@ class CountsAnswer(TypedDict):
     left: Count
 
 
-class MemberRunAnswer(TypedDict):
+class StepRunAnswer(TypedDict):
     """A job in a run of its workflow."""
 
     id: JobId
@@ -105,7 +105,7 @@ class WorkflowRunAnswer(TypedDict):
     code: str | None
     error: str | None
     counts: CountsAnswer
-    jobs: list[MemberRunAnswer]
+    jobs: list[StepRunAnswer]
 
 
 SHOWN = tuple(name for name in WorkflowSummaryAnswer.model_fields if name != "deadline_seconds")
@@ -119,12 +119,12 @@ def summary_document(view: JobView) -> Document:
 
 def workflow_document(view: JobView, graph: Graph) -> Document:
     """`WorkflowAnswer`."""
-    return summary_document(view) | {"jobs": {member.id: _member(member) for member in graph.members}}
+    return summary_document(view) | {"jobs": {step.id: _step(step) for step in graph.steps}}
 
 
 def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
     """`WorkflowRunAnswer`."""
-    run, counts = view.run, Counter(each.progress for each in view.members)
+    run, counts = view.run, Counter(each.progress for each in view.steps)
     deadlines = run.deadlines if isinstance(run, Alive) else None
     return WorkflowRunAnswer(
         run=str(run.name),
@@ -139,31 +139,31 @@ def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
         code=run.code,
         error=run.error,
         counts=CountsAnswer(**{each.value: counts[each] for each in (*End, *Pending)}),  # type: ignore[typeddict-item]
-        jobs=[_member_run(each) for each in view.members],
+        jobs=[_step_run(each) for each in view.steps],
     )
 
 
-def _member(member: Member) -> WorkflowJobAnswer:
+def _step(step: Step) -> WorkflowJobAnswer:
     return WorkflowJobAnswer(
-        after=list(member.after),
-        when=member.when,
-        may_fail=member.may_fail,
-        not_before=member.not_before,
-        only=member.only,
+        after=list(step.after),
+        when=step.when,
+        may_fail=step.may_fail,
+        not_before=step.not_before,
+        only=step.only,
     )
 
 
-def _member_run(view: MemberView) -> MemberRunAnswer:
-    run, member = view.run, view.member
+def _step_run(view: StepView) -> StepRunAnswer:
+    run, step = view.run, view.step
     started = None if run is None else run.started_at if run.first_started_at is None else run.first_started_at
-    return MemberRunAnswer(
-        id=member.id,
+    return StepRunAnswer(
+        id=step.id,
         state=_state(view),
         reason=None if run is None else reason_of(run),
         run=None if run is None else str(run.name),
-        given=member.given is not None,
-        after=list(member.after),
-        when=member.when,
+        given=step.given is not None,
+        after=list(step.after),
+        when=step.when,
         waits_for=list(view.waits_for),
         attempts=0 if run is None else run.attempt,
         started_at=millisecond(started),
@@ -173,7 +173,7 @@ def _member_run(view: MemberView) -> MemberRunAnswer:
     )
 
 
-def _state(view: MemberView) -> RunState | Literal["WAITS", "DUE", "LEFT"]:
+def _state(view: StepView) -> RunState | Literal["WAITS", "DUE", "LEFT"]:
     if view.run is not None:
         return view.run.state
     match view.progress:

@@ -182,13 +182,13 @@ def workflow_examples(rules: Rules) -> tuple[Document, Document, Document]:
     draft = read_workflow(NEW_WORKFLOW, WORKFLOW_ID, "default", rules, lambda *_: None)
     job = draft.definition("5f2b7c1e9a0d4e6f8b3c2a17").new(WORKFLOW_ID, CREATED_AT)
     view = JobView(job, job.following(int(CREATED_AT)))
-    whole = workflow_document(view, Graph(draft.members))
+    whole = workflow_document(view, Graph(draft.steps))
     put = whole | {"dry_run": False, "created": ["extract", "report", WORKFLOW_ID], "changed": []}
     shown: list[Document] = [json.loads(write_json(each)) for each in (summary_document(view), whole, put)]
     return shown[0], shown[1], shown[2]
 
 
-def _member(id_: str, state: str, **more: Any) -> Document:
+def _step(id_: str, state: str, **more: Any) -> Document:
     return {
         "id": id_,
         "state": state,
@@ -221,7 +221,7 @@ WORKFLOW_RUN: Mapping[str, Any] = {
     "error": None,
     "counts": {"ok": 1, "failed": 0, "cut": 0, "skipped": 0, "due": 2, "waiting": 2, "left": 0},
     "jobs": [
-        _member(
+        _step(
             "extract",
             "SUCCEEDED",
             run="extract.20261121T020000Z",
@@ -229,7 +229,7 @@ WORKFLOW_RUN: Mapping[str, Any] = {
             started_at="2026-11-21T02:00:00.103Z",
             finished_at="2026-11-21T02:00:31.950Z",
         ),
-        _member(
+        _step(
             "load-eu",
             "RETRYING",
             run="load-eu.20261121T020000Z",
@@ -239,9 +239,9 @@ WORKFLOW_RUN: Mapping[str, Any] = {
             code="http.503",
             error="the target answered 503",
         ),
-        _member("load-us", "DUE", after=["extract"]),
-        _member("report", "WAITS", after=["load-eu", "load-us"], when="all_done", waits_for=["load-eu", "load-us"]),
-        _member("alert", "WAITS", after=["report"], when="any_failure", waits_for=["report"]),
+        _step("load-us", "DUE", after=["extract"]),
+        _step("report", "WAITS", after=["load-eu", "load-us"], when="all_done", waits_for=["load-eu", "load-us"]),
+        _step("alert", "WAITS", after=["report"], when="any_failure", waits_for=["report"]),
     ],
 }
 """Half-way."""

@@ -188,7 +188,7 @@ def get_run_payload(api: Api, request: Request, parameters: Mapping[str, str]) -
 
     The payload of its last attempt, or of the first one to come. It is not kept, but computed again from the run and
     the present definition of its job. A run that ended before its first attempt sent nothing (`problem` says so). Of a
-    workflow's run it is what its members take of it.
+    workflow's run it is what its steps take of it.
     """
     run_id = run_id_in(parameters)
     sent = api.run_payloads.of(request.tenant, run_id)

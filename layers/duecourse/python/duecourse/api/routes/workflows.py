@@ -26,16 +26,16 @@ from duecourse.api.bodies.workflow_answer import (
     summary_document,
     workflow_document,
 )
-from duecourse.api.narrowing import check_member, check_released
+from duecourse.api.narrowing import check_released, check_step
 from duecourse.api.problems import unknown_workflow
 from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key
 from duecourse.api.routes.jobs import DryRunQuery, JobsQuery, job_page, rules_of_stage
 from duecourse.api.routes.runs import run_id_in
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.workflows.check import MAX_MEMBERS
+from duecourse.domain.workflows.check import MAX_STEPS
 from duecourse.usecases.runs.requests import RunRequest
-from duecourse.usecases.workflows.manage import WorkflowDraft, WorkflowPut, members_cost
+from duecourse.usecases.workflows.manage import WorkflowDraft, WorkflowPut, steps_cost
 
 _PROBLEMS = ("graph-missing",)
 
@@ -45,7 +45,7 @@ class RerunBody(Body):
 
     start: Annotated[
         list[JobName],
-        Field(alias="from", min_length=1, max_length=MAX_MEMBERS, json_schema_extra=UNIQUE),
+        Field(alias="from", min_length=1, max_length=MAX_STEPS, json_schema_extra=UNIQUE),
         AfterValidator(each_once),
     ]
 
@@ -85,7 +85,7 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     draft = _draft(api, request.tenant, workflow_id, value, None if before is None else before.job)
     draft = replace(draft, budget=request.budget)
     if request.tags is not None:
-        draft = replace(draft, reach=partial(check_member, request))
+        draft = replace(draft, reach=partial(check_step, request))
         expected = replace(expected, seen=check_released(api, request, before, draft))
     if dry:
         return _put("workflow_looked_at", api.workflows.look(request.tenant, workflow_id, draft, before), dry=True)
@@ -195,14 +195,14 @@ def _draft(api: Api, tenant: str, workflow_id: str, value: Any, job: Job | None)
 def _cost(value: Any) -> int:
     """The requests that a posted workflow counts as, whatever is wrong with it: it is paid before it is checked."""
     jobs = value.get("jobs") if isinstance(value, dict) else None
-    members = list(jobs.values()) if isinstance(jobs, dict) else []
-    defined = sum(isinstance(member, dict) and "job" in member for member in members)
-    return defined + members_cost(len(members) - defined)
+    steps = list(jobs.values()) if isinstance(jobs, dict) else []
+    defined = sum(isinstance(step, dict) and "job" in step for step in steps)
+    return defined + steps_cost(len(steps) - defined)
 
 
 def _put(action: str, put: WorkflowPut, *, dry: bool = False) -> Answer:
     more = {"dry_run": dry, "created": list(put.created), "changed": list(put.changed)}
-    facts = {"workflow_id": put.view.job.id, "jobs": len(put.graph.members)}
+    facts = {"workflow_id": put.view.job.id, "jobs": len(put.graph.steps)}
     facts |= {"created": len(put.created), "changed": len(put.changed)}
     body = workflow_document(put.view, put.graph) | more
     return Answer(HTTPStatus.OK, action, body, {"etag": etag_of(put.view.job)}, facts)

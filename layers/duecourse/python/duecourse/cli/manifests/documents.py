@@ -49,11 +49,9 @@ class Manifest:
     def inline(self) -> dict[str, Mapping[str, Any]]:
         """The jobs that a workflow defines, by their ids."""
         jobs = self.body.get("jobs") if self.is_workflow else None
-        members = jobs.items() if isinstance(jobs, Mapping) else ()
+        steps = jobs.items() if isinstance(jobs, Mapping) else ()
         return {
-            name: each["job"]
-            for name, each in members
-            if isinstance(each, Mapping) and isinstance(each.get("job"), dict)
+            name: each["job"] for name, each in steps if isinstance(each, Mapping) and isinstance(each.get("job"), dict)
         }
 
     def owned(self, owner: str) -> Manifest:

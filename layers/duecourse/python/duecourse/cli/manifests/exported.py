@@ -51,14 +51,14 @@ def job_document(shown: Mapping[str, Any], defaults: Mapping[str, Any]) -> Docum
 def _workflow(client: Client, workflow: Workflow, known: Mapping[str, Job], defaults: Mapping[str, Any]) -> Document:
     own = _trimmed({name: each for name, each in workflow.document.items() if name in WORKFLOW_FIELDS}, defaults)
     jobs: Document = {}
-    for name, member in own.pop("jobs").items():
+    for name, step in own.pop("jobs").items():
         job = known.get(name) or patient(partial(client.get_job, name))
-        place = {key: each for key, each in member.items() if each not in (None, [], False)}
-        jobs[name] = ({"job": _member(job, defaults)} if _fits(job, workflow) else {}) | place
+        place = {key: each for key, each in step.items() if each not in (None, [], False)}
+        jobs[name] = ({"job": _step(job, defaults)} if _fits(job, workflow) else {}) | place
     return {"workflow": workflow.id, **own, "jobs": jobs}
 
 
-def _member(job: Job, defaults: Mapping[str, Any]) -> Document:
+def _step(job: Job, defaults: Mapping[str, Any]) -> Document:
     fields = tuple(name for name in JOB_FIELDS if name not in OF_THE_WORKFLOW)
     return _trimmed(only(job.document, fields), defaults and {**defaults, "overlap": "allow"})
 

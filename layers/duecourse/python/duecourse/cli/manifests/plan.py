@@ -144,7 +144,7 @@ def _of_workflow(client: Client, manifest: Manifest, new: Mapping[str, Manifest]
     found += [Difference(f"jobs.{name}.job", None, "new") for name in after.created if name in manifest.inline]
     for name in after.changed:
         if name != manifest.id:
-            found += _of_member(client, name, manifest.inline.get(name, {}), after.timezone)
+            found += _of_step(client, name, manifest.inline.get(name, {}), after.timezone)
     return _step(manifest, etag, tuple(found))
 
 
@@ -153,16 +153,16 @@ def _with(manifest: Manifest, new: Mapping[str, Manifest]) -> Manifest:
     jobs = manifest.body.get("jobs")
     if not isinstance(jobs, Mapping) or not any(name in new for name in jobs):
         return manifest
-    defined = {name: _defined(member, new[name]) if name in new else member for name, member in jobs.items()}
+    defined = {name: _defined(step, new[name]) if name in new else step for name, step in jobs.items()}
     return replace(manifest, body={**manifest.body, "jobs": defined})
 
 
-def _defined(member: Any, job: Manifest) -> Any:
+def _defined(step: Any, job: Manifest) -> Any:
     own = {name: each for name, each in job.body.items() if name not in ("id", *OF_THE_WORKFLOW)}
-    return {**member, "job": own} if isinstance(member, Mapping) else member
+    return {**step, "job": own} if isinstance(step, Mapping) else step
 
 
-def _of_member(client: Client, name: str, job: Mapping[str, Any], zone: str) -> list[Difference]:
+def _of_step(client: Client, name: str, job: Mapping[str, Any], zone: str) -> list[Difference]:
     """How a job of a workflow differs. That it does is known; what the API does not tell of it alone is left out."""
     body = {"overlap": "allow", **job, "schedule": None, "timezone": zone}
     try:

@@ -212,8 +212,8 @@ LONG_TIMEOUT_SECONDS = 840
 UNREAD: Final = object()
 """The payload of a job that was read without it, because it has an item of its own."""
 
-REMEMBERED_DEFINITIONS = 20
-REMEMBERED_SECONDS = 15 * DAY_SECONDS
+RESTEPED_DEFINITIONS = 20
+RESTEPED_SECONDS = 15 * DAY_SECONDS
 """How many earlier definitions of a schedule are remembered, and for how long: a lane keeps a message for 14 days."""
 
 
@@ -287,7 +287,7 @@ class Job(JobDefinition):
     `paused_at` is when it was last paused, `paused_by` by whom, `paused_because` why; `resumed_at` is when that pause
     ended, if the schedule was changed since (None: `changed_at` was that moment). `earlier` are the definitions before
     the present one, oldest first; messages under way may belong to them. `workflow` is the id of the workflow that it
-    is a member of, `claimed_at` when it became one. `reserved`: a request is about to replace the definition.
+    is a step of, `claimed_at` when it became one. `reserved`: a request is about to replace the definition.
     """
 
     tenant: str
@@ -319,7 +319,7 @@ class Job(JobDefinition):
             self,
             generation=max(int(since * 1000), self.generation + 1),
             changed_at=since,
-            earlier=tuple(each for each in known if each.since > since - REMEMBERED_SECONDS)[-REMEMBERED_DEFINITIONS:],
+            earlier=tuple(each for each in known if each.since > since - RESTEPED_SECONDS)[-RESTEPED_DEFINITIONS:],
         )
 
     def superseded_at(self, generation: int) -> float | None:

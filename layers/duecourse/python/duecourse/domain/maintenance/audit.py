@@ -10,11 +10,11 @@ from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.maintenance.index import Position
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
 from duecourse.domain.runs.explain import Verdict
-from duecourse.domain.runs.records import MEMBERS_FAILED
+from duecourse.domain.runs.records import STEPS_FAILED
 from duecourse.domain.runs.states import Run, Succeeded, Waiting, finished_at, reason_of
 from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
-from duecourse.domain.workflows.graph import End, Member
-from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView
+from duecourse.domain.workflows.graph import End, Step
+from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 
 HOUR_SECONDS = 3600
 
@@ -27,7 +27,7 @@ SERVED_SECONDS = HOUR_SECONDS
 """A lane that has started a run that came due this much later does not hold an older one any more."""
 
 STALLED_SECONDS = HOUR_SECONDS
-"""How long after its turn came, or after its last attempt, a member of a workflow is not looked at yet."""
+"""How long after its turn came, or after its last attempt, a step of a workflow is not looked at yet."""
 
 MAX_TURN_SECONDS = DAY_SECONDS
 """After an outage of the audit its windows are audited day by day, so that each turn can be finished."""
@@ -174,37 +174,37 @@ def held_back(due: int, served: Mapping[Lane, int], lane: Lane) -> bool:
     return due + SERVED_SECONDS >= served.get(lane, 0)
 
 
-def has_members(run: Run) -> bool:
-    """Whether it is a workflow's run that waits for its members, or that they ended. One that was cancelled, or whose
-    deadline came, may have members that never started.
+def has_steps(run: Run) -> bool:
+    """Whether it is a workflow's run that waits for its steps, or that they ended. One that was cancelled, or whose
+    deadline came, may have steps that never started.
     """
-    if run.workflow is None or run.is_member:
+    if run.workflow is None or run.is_step:
         return False
-    return isinstance(run, Waiting | Succeeded) or reason_of(run) == MEMBERS_FAILED
+    return isinstance(run, Waiting | Succeeded) or reason_of(run) == STEPS_FAILED
 
 
-def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Member, int]]:
-    """Members of a run that `has_members` with which nothing has happened for STALLED_SECONDS though something was to,
+def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Step, int]]:
+    """Steps of a run that `has_steps` with which nothing has happened for STALLED_SECONDS though something was to,
     and since when (UTC seconds): their turn came, or the run ended, and they have no record of being at work; or they
     ended, and have no record at all.
     """
-    found: list[tuple[Member, int]] = []
-    for each in view.members:
+    found: list[tuple[Step, int]] = []
+    for each in view.steps:
         turn = view.due(each)
-        if each.member.given is None and turn is not None and _incomplete(view.run, each):
+        if each.step.given is None and turn is not None and _incomplete(view.run, each):
             own = None if each.run is None else finished_at(each.run)
             since = turn if own is None else max(turn, int(own))
             if since + STALLED_SECONDS <= now:
-                found.append((each.member, since))
+                found.append((each.step, since))
     return found
 
 
-def _incomplete(of: Run, each: MemberView) -> bool:
+def _incomplete(of: Run, each: StepView) -> bool:
     match each.progress:
         case End.OK | End.FAILED:
             return each.run is None
         case Pending.DUE | Pending.LEFT:
-            # A member that was skipped stays so where one before it is redriven after the workflow's success.
+            # A step that was skipped stays so where one before it is redriven after the workflow's success.
             return each.run is None or (each.run.state.final and not isinstance(of, Succeeded))
         case _:
             return False

@@ -45,9 +45,9 @@ class Readiness(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MemberTurn:
+class StepTurn:
     """What a workflow's run says about the start of one of its jobs. `over`: that run has ended. `round` is the last
-    round of the member that is noted (domain.workflows.graph): one above that of its final record means that its end
+    round of the step that is noted (domain.workflows.graph): one above that of its final record means that its end
     was withdrawn, and it is to run again. It does not start before `not_before` (UTC seconds). `called_until`: until
     when calls of earlier runs of the workflow began (domain.runs.overlap.called_in_workflow).
     """
@@ -72,7 +72,7 @@ class StartRequest(OfRun):
     """The content of a message (`messages.RunMessage`, which the domain does not import). As an event: an attempt may
     start. `redrive`: another allowance of attempts is requested for a dead run. `following` is when the next occurrence
     is due by the definition that enqueued this one; `rules` are that definition's, in a catch-up. `replaces` are ids
-    and nonces of the messages that it replaces. `turn`: what a workflow's run says of its member's start.
+    and nonces of the messages that it replaces. `turn`: what a workflow's run says of its step's start.
     """
 
     identity: RunIdentity
@@ -84,7 +84,7 @@ class StartRequest(OfRun):
     following: int | None = None
     rules: OccurrenceRules | None = None
     replaces: tuple[tuple[str, str], ...] = ()
-    turn: MemberTurn | None = None
+    turn: StepTurn | None = None
 
     def occurrences(self, job: JobSnapshot) -> Occurrences | None:
         """The occurrences of the definition that enqueued it; None if that is not known any more. Raises ScheduleError
@@ -113,7 +113,7 @@ class StartRequest(OfRun):
         """Whether this is a run on request (run now, backfill, by a workflow), which changes of the schedule do not
         affect.
         """
-        return bool(self.suffix) or self.is_member
+        return bool(self.suffix) or self.is_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """A member of a workflow is to run again: note that its end, which is this record, does not count any more, and
+    """A step of a workflow is to run again: note that its end, which is this record, does not count any more, and
     that this round begins. Then decide again.
     """
 

@@ -141,7 +141,7 @@ def _told(run: Run) -> str:
         case Succeeded():
             late = "" if run.lateness is None else f", {max(run.lateness, 0.0):.3g} s after it was due"
             return f"It ran and succeeded after {attempts}{late}."
-        case Dead(reason="members_failed"):
+        case Dead(reason="steps_failed"):
             return f"Its jobs have ended; {run.error}. Redrive it, or run a part of it again, once the cause is gone."
         case Dead():
             code = "" if run.code is None else f" ({run.code})"

@@ -18,7 +18,7 @@ class RunIdentity:
     instead of its job's. `count` and `through`: the missed occurrences that it stands for, and the last of them.
     `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in what
     was written before there was one. `workflow` is the graph (`nightly@3f2a…`) of a workflow's own run, and of the
-    runs of its members, whose names are its own but for the job.
+    runs of its steps, whose names are its own but for the job.
     """
 
     tenant: str
@@ -60,15 +60,15 @@ class OfRun:
     workflow: str | None = _of_identity("workflow")
 
     @property
-    def is_member(self) -> bool:
-        """Whether it is the run of a workflow's member, and not the workflow's own."""
+    def is_step(self) -> bool:
+        """Whether it is the run of a workflow's step, and not the workflow's own."""
         workflow = self.workflow
         return workflow is not None and workflow.partition("@")[0] != self.job_id
 
     @property
     def is_workflow(self) -> bool:
         """Whether it is a workflow's own run."""
-        return self.workflow is not None and not self.is_member
+        return self.workflow is not None and not self.is_step
 
     @property
     def name(self) -> RunName:

@@ -1,6 +1,6 @@
 """The one function that decides every transition of a run. ARCHITECTURE.md has the state diagram.
 
-`transitions` has the decisions about an attempt. Here are those about members of workflows and workflows' runs, and
+`transitions` has the decisions about an attempt. Here are those about steps of workflows and workflows' runs, and
 about messages in the dead-letter queue. SQS moves a message there when it was received too often: because its run is
 dead and its worker failed the message on purpose, or because of crashes and throttling, which no record shows.
 """
@@ -24,19 +24,19 @@ from duecourse.domain.runs.decision import (
     Event,
     FollowUp,
     GivenUp,
-    MemberTurn,
     Readiness,
     Reschedule,
     RetryLater,
     Start,
     StartRequest,
+    StepTurn,
     Transition,
     Withdraw,
     WorkflowOutcome,
 )
 from duecourse.domain.runs.overlap import LOST_SECONDS
 from duecourse.domain.runs.records import (
-    MEMBERS_FAILED,
+    STEPS_FAILED,
     begun,
     cancelled,
     dead,
@@ -89,17 +89,17 @@ DEAD_LETTERED_ERROR = (
 )
 
 
-def as_member(job: JobSnapshot) -> JobSnapshot:
+def as_step(job: JobSnapshot) -> JobSnapshot:
     """The job as its runs in a workflow are treated: none is skipped for another run of the job, it waits in line."""
     skips = isinstance(job, Job) and job.overlap.rule.skips
     return replace(job, overlap=Overlap.QUEUE, queue_limit=None) if skips and isinstance(job, Job) else job
 
 
-def decide_member_start(
-    request: StartRequest, turn: MemberTurn, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+def decide_step_start(
+    request: StartRequest, turn: StepTurn, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Decide on a start of a member, or on its redrive. `turn` was read before a record that is not there, and after
-    one that says that the member may run again.
+    """Decide on a start of a step, or on its redrive. `turn` was read before a record that is not there, and after
+    one that says that the step may run again.
     """
     held = held_by_pause(request, job, now) if isinstance(job, Job) else None
     if held and isinstance(run, Queued):
@@ -143,13 +143,13 @@ def decide_member_start(
 
 def _skipped(
     request: StartRequest,
-    turn: MemberTurn,
+    turn: StepTurn,
     job: JobSnapshot,
     run: Run | None,
     context: AttemptContext,
     reason: str,
 ) -> Decision:
-    """The record of a member that does not run, over the one of an earlier round."""
+    """The record of a step that does not run, over the one of an earlier round."""
     if run is None:
         return not_run(request, job, context, reason)
     if isinstance(run, Skipped) and (run.reason, run.round) == (reason, max(run.round, turn.round)):
@@ -162,7 +162,7 @@ def _skipped(
 def decide_evaluated(
     event: Evaluated, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Decide what the ends of its members make of a workflow's run."""
+    """Decide what the ends of its steps make of a workflow's run."""
     request, outcome = event.request, event.outcome
     if run is None:
         return Drop("the run has no record")
@@ -172,25 +172,25 @@ def decide_evaluated(
     match run:
         case Running() | Waiting() | Retrying():
             return _alive(event, job, run, context, now)
-        case Dead() if run.reason != MEMBERS_FAILED:
+        case Dead() if run.reason != STEPS_FAILED:
             return Drop("the workflow's run ended otherwise; a redrive of its own goes on with it")
         case Dead() if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
             named = replace(run, error=event.error, token=context.token)
             return Transition(named, run, "other jobs of it are dead now")
         case Dead() | Succeeded() if goes_on(run, outcome) and isinstance(job, Job):
-            # Not redriven itself: its other dead members stay dead.
+            # Not redriven itself: its other dead steps stay dead.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
-            return Start(begun(allowed, request, job, context, now), run, "a member was redriven")
+            return Start(begun(allowed, request, job, context, now), run, "a step was redriven")
         case _:
             return Drop(f"the workflow's run is {run.state}")
 
 
 def goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
-    """Whether a workflow's run that its members ended continues, since one of them was redriven."""
+    """Whether a workflow's run that its steps ended continues, since one of them was redriven."""
     match run:
         case Succeeded():
             return outcome is WorkflowOutcome.OPEN
-        case Dead() if run.reason == MEMBERS_FAILED:
+        case Dead() if run.reason == STEPS_FAILED:
             return outcome in (WorkflowOutcome.OPEN, WorkflowOutcome.DONE)
         case _:
             return False
@@ -208,7 +208,7 @@ def _alive(
             return carried(succeed(run, None, now), event.request, context)
         case WorkflowOutcome.FAILED if isinstance(run, Waiting):
             failed = replace(run, error=event.error, code="workflow.failed")
-            return carried(Transition(dead(failed, MEMBERS_FAILED, now), run, "members failed"), event.request, context)
+            return carried(Transition(dead(failed, STEPS_FAILED, now), run, "steps failed"), event.request, context)
         case WorkflowOutcome.FAILED:
             # Its worker may be about to redrive the failed ones; one that died or was refused before that tries again.
             again = max(now + MIN_PAUSE_SECONDS, run.not_before if isinstance(run, Retrying) else 0.0)
@@ -294,7 +294,7 @@ def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now
         return Drop("its run has no record any more")
     if not isinstance(job, Job):
         return without_job(request, job, context)
-    if request.is_member and job.state is JobState.PAUSED:
+    if request.is_step and job.state is JobState.PAUSED:
         return Reschedule(now, "its job is paused, and holds its workflow's run")
     if refusal := outdated(request, job, context, now):
         return refusal
@@ -319,8 +319,8 @@ def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) ->
 def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
     """Decide about a run. `job` and `run` (None: no record) are strongly consistent reads, `now` UTC seconds."""
     match of_generation(event, job, run):
-        case StartRequest(turn=MemberTurn() as turn) as event:
-            return decide_member_start(event, turn, job, run, context, now=now)
+        case StartRequest(turn=StepTurn() as turn) as event:
+            return decide_step_start(event, turn, job, run, context, now=now)
         case StartRequest() as event:
             return decide_start(event, job, run, context, now=now)
         case Ended(outcome, draw):
@@ -329,8 +329,8 @@ def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptCont
             return decide_finish(run, job, outcome, now=now, draw=draw)
         case Completed(request) | GivenUp(request) | DeadlineCame(request) | CancelAsked(request) as event:
             if run is not None and request.turn is not None and redriven(request, run, context):
-                # A dead letter of its workflow's member that came back.
-                return decide_member_start(request, request.turn, job, run, context, now=now)
+                # A dead letter of its workflow's step that came back.
+                return decide_step_start(request, request.turn, job, run, context, now=now)
             return decide_command(event, job, run, context, now=now)
         case Evaluated() as event:
             return decide_evaluated(event, job, run, context, now=now)

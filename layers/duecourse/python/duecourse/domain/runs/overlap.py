@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job, Overlap
 from duecourse.domain.runs.decision import RetryLater
-from duecourse.domain.runs.records import MEMBERS_FAILED
+from duecourse.domain.runs.records import STEPS_FAILED
 from duecourse.domain.runs.states import (
     Dead,
     Deadlines,
@@ -152,15 +152,15 @@ def last_rank_before(final: Run) -> int:
 
 def called_until(run: Run, now: float) -> float | None:
     """Until when calls began that may still be at work, although the run has ended, or has lost its lock: of a
-    workflow's run that its members did not end, until now, since members that read it before may have begun. Such a
+    workflow's run that its steps did not end, until now, since steps that read it before may have begun. Such a
     call ends within an invocation (WORKER_SECONDS). None: no call is known of.
     """
-    left = run.is_workflow and run.attempt > 0 and not (isinstance(run, Succeeded) or reason_of(run) == MEMBERS_FAILED)
+    left = run.is_workflow and run.attempt > 0 and not (isinstance(run, Succeeded) or reason_of(run) == STEPS_FAILED)
     return latest(run.called_until, now) if left else run.called_until
 
 
 def called_in_workflow(workflow: Run | None, now: float) -> float | None:
-    """Until when calls began that may be at work beside the members of a workflow's run; None if other runs of the
+    """Until when calls began that may be at work beside the steps of a workflow's run; None if other runs of the
     workflow may be at work, because this one has no lock, or may count as lost.
     """
     match workflow:

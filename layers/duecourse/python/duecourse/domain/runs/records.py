@@ -38,11 +38,11 @@ from duecourse.domain.runs.states import (
 )
 from duecourse.domain.targets.targets import WorkflowTarget
 
-MEMBERS_FAILED = "members_failed"
-"""Why a workflow's run is dead whose members have all ended."""
+STEPS_FAILED = "steps_failed"
+"""Why a workflow's run is dead whose steps have all ended."""
 
 WORKFLOW_OVER = "workflow_over"
-"""Why a member is cancelled whose workflow's run ended otherwise: by its deadline, or by hand."""
+"""Why a step is cancelled whose workflow's run ended otherwise: by its deadline, or by hand."""
 
 
 def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Queued:
@@ -161,12 +161,12 @@ def refused(start: Start, reason: str, because: str) -> Transition:
 
 
 def may_run_again(run: Run) -> bool:
-    """Whether a member's record may be written over: it is dead, or was stopped by its workflow."""
+    """Whether a step's record may be written over: it is dead, or was stopped by its workflow."""
     return isinstance(run, Dead) or stopped_by_workflow(run)
 
 
 def stopped_by_workflow(run: Run) -> bool:
-    """Whether a member did not run, or was cancelled, on account of other members or of its workflow's end: it runs
+    """Whether a step did not run, or was cancelled, on account of other steps or of its workflow's end: it runs
     after all where these were redriven.
     """
     match run:
@@ -204,7 +204,7 @@ def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
 
 
 def of_generation(event: Event, job: JobSnapshot, run: Run | None) -> Event:
-    """The event with its job's generation. Whoever starts a member of a workflow has not read the member: it is the job
+    """The event with its job's generation. Whoever starts a step of a workflow has not read the step: it is the job
     as it stands when the message is received.
     """
     if isinstance(event, Ended):

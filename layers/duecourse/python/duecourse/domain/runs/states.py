@@ -93,7 +93,7 @@ class Record(OfRun):
     last redriven. `caught_up`: it was enqueued because the occurrences that it covers were missed. `idempotency_key` is
     the key of its first call; None before that. Empty: its id, which was the key by default. `requested_by` in its
     identity is also who requested that it is skipped. `earlier` are attempts before the one that the record describes,
-    oldest first. `round` counts how often a final record of a workflow's member was written
+    oldest first. `round` counts how often a final record of a workflow's step was written
     over (domain.workflows.graph). `called_until`: until when calls began that may still be at work beside it
     (domain.runs.overlap). None: there are none; of a workflow's run: no lock.
     """

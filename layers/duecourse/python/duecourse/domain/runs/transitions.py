@@ -112,7 +112,7 @@ def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
     """The decision for a run of a paused job that belongs to a workflow, by its turn or on request; None where it may
     start.
     """
-    of_workflow = request.is_member or (request.manual and job.workflow is not None)
+    of_workflow = request.is_step or (request.manual and job.workflow is not None)
     if job.state is not JobState.PAUSED or not of_workflow:
         return None
     rest = min(max((now - request.due) / 2, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
@@ -481,7 +481,7 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
 
 
 def _is_to_run_again(request: StartRequest, run: Run) -> bool:
-    """Whether the end of a dead member was withdrawn, and its start may be on the way."""
+    """Whether the end of a dead step was withdrawn, and its start may be on the way."""
     return request.turn is not None and request.turn.round > run.round
 
 

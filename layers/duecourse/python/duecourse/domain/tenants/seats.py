@@ -73,7 +73,7 @@ def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
 
 class Apart(Enum):
     """What keeps two runs of a job from calling its target at once: the LOCK of a job that forbids overlap (or that it
-    runs once); the SCHEDULE, if each run ends before the next one is due; or, for a member, the lock of its WORKFLOW.
+    runs once); the SCHEDULE, if each run ends before the next one is due; or, for a step, the lock of its WORKFLOW.
     """
 
     LOCK = auto()
@@ -88,8 +88,8 @@ def kept_apart(job: Job) -> Apart:
     return Apart.SCHEDULE if job.scheduled else Apart.WORKFLOW
 
 
-def may_have_seat(job: Job, *, member: bool = False) -> bool:
-    """Whether a seat is of use to the job. `member`: it is one of a workflow, or is about to be.
+def may_have_seat(job: Job, *, step: bool = False) -> bool:
+    """Whether a seat is of use to the job. `step`: it is one of a workflow, or is about to be.
 
     Whether its occurrences are far enough apart is judged by the next few; each run is checked again when it starts.
     """
@@ -98,7 +98,7 @@ def may_have_seat(job: Job, *, member: bool = False) -> bool:
             return True
         case Apart.WORKFLOW:
             # A callback may end a run whose call is at work, and nothing would tell the workflow's next run.
-            return member and job.completion is Completion.RESPONSE
+            return step and job.completion is Completion.RESPONSE
         case Apart.SCHEDULE:
             apart = job.timeout_seconds + CLOCK_MARGIN_SECONDS + LATE_SECONDS + job.jitter_seconds
             return job.recurring and all(later - earlier >= apart for earlier, later in pairwise(_coming(job)))
@@ -128,12 +128,12 @@ def moved(job: Job, workflow: str | None, at: float) -> Job:
     return replace(stays, workflow=workflow, claimed_at=None if workflow is None else at, revision=job.revision + 1)
 
 
-def loses_seat(job: Job, changed: Job, due: int | None, *, now: float, member: bool = False) -> bool:
+def loses_seat(job: Job, changed: Job, due: int | None, *, now: float, step: bool = False) -> bool:
     """Whether an edit could let a run of `changed` start beside one of `job`: overlap is allowed, other rules keep its
     runs apart now, or a one-off is rescheduled after it came due (a one-off takes no lock). `due` is when the next
     occurrence of `job` is due.
     """
-    if not may_have_seat(changed, member=member):
+    if not may_have_seat(changed, step=step):
         return True
     apart = kept_apart(changed)
     if job.seated and kept_apart(job) is not apart:

@@ -10,9 +10,9 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.workflows.graph import Member, Rule
+from duecourse.domain.workflows.graph import Rule, Step
 
-MAX_MEMBERS = 1024
+MAX_STEPS = 1024
 MAX_EDGES = 10_000
 MAX_DIRECT = 1000
 """Jobs that one comes directly after, or that come directly after one."""
@@ -46,32 +46,32 @@ class WorkflowFault:
     conflict: bool = False
 
 
-def graph_faults(members: Sequence[Member], budget: Budget) -> list[WorkflowFault]:
+def graph_faults(steps: Sequence[Step], budget: Budget) -> list[WorkflowFault]:
     """What is wrong with the graph, whatever the jobs are."""
-    if not 1 <= len(members) <= MAX_MEMBERS:
-        return [WorkflowFault(("jobs",), f"names {len(members):,} jobs; 1 to {MAX_MEMBERS:,} are allowed")]
-    edges = sum(len(member.after) for member in members)
+    if not 1 <= len(steps) <= MAX_STEPS:
+        return [WorkflowFault(("jobs",), f"names {len(steps):,} jobs; 1 to {MAX_STEPS:,} are allowed")]
+    edges = sum(len(step.after) for step in steps)
     if edges > MAX_EDGES:
         return [WorkflowFault(("jobs",), f"has {edges:,} edges; at most {MAX_EDGES:,} are allowed")]
-    faults = [*_bad_names(members, budget), *_bad_rules(members), *_too_wide(members)]
+    faults = [*_bad_names(steps, budget), *_bad_rules(steps), *_too_wide(steps)]
     if faults:
         return faults
-    circle = _circle(members)
+    circle = _circle(steps)
     if circle is not None:
         return [circle]
-    return list(_too_deep(members))
+    return list(_too_deep(steps))
 
 
 def time_faults(
-    members: Sequence[Member], schedule: ScheduleSpec, exclude: Sequence[str], now: int, budget: Budget
+    steps: Sequence[Step], schedule: ScheduleSpec, exclude: Sequence[str], now: int, budget: Budget
 ) -> list[WorkflowFault]:
-    """What is wrong with the expressions of members, beside a workflow's schedule that is understood."""
+    """What is wrong with the expressions of steps, beside a workflow's schedule that is understood."""
     faults, whole = [], occurrences_of("", "", schedule, exclude=tuple(exclude))
-    for member in members:
-        for name, expression in (("not_before", member.not_before), ("only", member.only)):
+    for step in steps:
+        for name, expression in (("not_before", step.not_before), ("only", step.only)):
             if expression is None:
                 continue
-            place: Path = ("jobs", member.id, name)
+            place: Path = ("jobs", step.id, name)
             try:
                 times = occurrences_of("", "", ScheduleSpec(expression, schedule.timezone))
                 if times.next(now) is None:
@@ -83,19 +83,19 @@ def time_faults(
     return faults
 
 
-def member_faults(
-    workflow: str, members: Sequence[Member], inline: Mapping[str, object], found: Mapping[str, Job]
+def step_faults(
+    workflow: str, steps: Sequence[Step], inline: Mapping[str, object], found: Mapping[str, Job]
 ) -> list[WorkflowFault]:
     """What is wrong with the jobs that are named: `found` are those that exist, `inline` those that the document
     brings. A claim by another workflow is left out here: it may be void.
     """
     faults = []
-    for member in members:
-        job, place = found.get(member.id), ("jobs", member.id)
-        if member.id == workflow:
+    for step in steps:
+        job, place = found.get(step.id), ("jobs", step.id)
+        if step.id == workflow:
             faults.append(WorkflowFault(place, "is the workflow itself; name the job otherwise"))
-        elif job is None and member.id not in inline:
-            faults.append(WorkflowFault(place, f"there is no job {member.id}; create it, or define it here in job"))
+        elif job is None and step.id not in inline:
+            faults.append(WorkflowFault(place, f"there is no job {step.id}; create it, or define it here in job"))
         elif job is not None and isinstance(job.target, WorkflowTarget):
             faults.append(WorkflowFault(place, "is a workflow; workflows do not nest", conflict=True))
         elif job is not None and job.schedule.expression:
@@ -104,13 +104,13 @@ def member_faults(
     return faults
 
 
-def _bad_names(members: Sequence[Member], budget: Budget) -> Iterator[WorkflowFault]:
-    known = [member.id for member in members]
+def _bad_names(steps: Sequence[Step], budget: Budget) -> Iterator[WorkflowFault]:
+    known = [step.id for step in steps]
     names, unknown = set(known), 0
-    for member in members:
+    for step in steps:
         seen: set[str] = set()
-        for index, name in enumerate(member.after):
-            place = ("jobs", member.id, "after", index)
+        for index, name in enumerate(step.after):
+            place = ("jobs", step.id, "after", index)
             if name not in names:
                 unknown += 1
                 near = _nearest(name, known, budget) if unknown <= MAX_GUESSES else None
@@ -135,21 +135,19 @@ def _likeness(one: str, other: str) -> float:
     return (begin + end) / max(len(one), len(other))
 
 
-def _bad_rules(members: Sequence[Member]) -> Iterator[WorkflowFault]:
-    for member in members:
-        if member.when in (Rule.ANY_SUCCESS, Rule.ANY_FAILURE) and not member.after:
-            yield WorkflowFault(
-                ("jobs", member.id, "when"), f"{member.when} needs after: nothing comes before this job"
-            )
+def _bad_rules(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
+    for step in steps:
+        if step.when in (Rule.ANY_SUCCESS, Rule.ANY_FAILURE) and not step.after:
+            yield WorkflowFault(("jobs", step.id, "when"), f"{step.when} needs after: nothing comes before this job")
 
 
-def _too_wide(members: Sequence[Member]) -> Iterator[WorkflowFault]:
+def _too_wide(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
     following: dict[str, int] = {}
-    for member in members:
-        if len(member.after) > MAX_DIRECT:
-            detail = f"names {len(member.after):,} jobs; at most {MAX_DIRECT:,} are allowed"
-            yield WorkflowFault(("jobs", member.id, "after"), detail)
-        for name in member.after:
+    for step in steps:
+        if len(step.after) > MAX_DIRECT:
+            detail = f"names {len(step.after):,} jobs; at most {MAX_DIRECT:,} are allowed"
+            yield WorkflowFault(("jobs", step.id, "after"), detail)
+        for name in step.after:
             following[name] = following.get(name, 0) + 1
     for name, count in following.items():
         if count > MAX_DIRECT:
@@ -157,15 +155,15 @@ def _too_wide(members: Sequence[Member]) -> Iterator[WorkflowFault]:
             yield WorkflowFault(("jobs", name), detail)
 
 
-def _circle(members: Sequence[Member]) -> WorkflowFault | None:
+def _circle(steps: Sequence[Step]) -> WorkflowFault | None:
     """A circle, named at the edge that closes it. By a walk with a stack of its own: a graph may be deep."""
-    after = {member.id: member.after for member in members}
+    after = {step.id: step.after for step in steps}
     done: set[str] = set()
-    for member in members:
+    for step in steps:
         path: dict[str, int] = {}
-        stack = [(member.id, iter(after[member.id]))] if member.id not in done else []
+        stack = [(step.id, iter(after[step.id]))] if step.id not in done else []
         if stack:
-            path[member.id] = 0
+            path[step.id] = 0
         while stack:
             here, rest = stack[-1]
             name = next(rest, None)
@@ -185,11 +183,11 @@ def _circle(members: Sequence[Member]) -> WorkflowFault | None:
     return None
 
 
-def _too_deep(members: Sequence[Member]) -> Iterator[WorkflowFault]:
+def _too_deep(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
     """The longest path, where that is too long. The graph has no circle."""
-    after = {member.id: member.after for member in members}
+    after = {step.id: step.after for step in steps}
     length: dict[str, int] = {}
-    pending = [member.id for member in members]
+    pending = [step.id for step in steps]
     while pending:
         here = pending[-1]
         unknown = [name for name in after[here] if name not in length]

@@ -9,14 +9,14 @@ from duecourse.domain.jobs.job import Completion, RetryPolicy
 from duecourse.domain.targets.targets import WorkflowTarget
 
 DEADLINE_SECONDS = DAY_SECONDS
-"""By when the members of a run must have ended, after its start, unless the workflow says otherwise."""
+"""By when the steps of a run must have ended, after its start, unless the workflow says otherwise."""
 
 OWN_FAULTS = ("workflow.start", "internal")
-"""Failures of a workflow's own attempt, which starts its members: nothing else is tried again."""
+"""Failures of a workflow's own attempt, which starts its steps: nothing else is tried again."""
 
 
 def workflow_fields(graph: str, deadline_seconds: int = DEADLINE_SECONDS) -> dict[str, Any]:
-    """The fields of the job of a workflow whose graph has this hash: its run waits for its members as others wait for
+    """The fields of the job of a workflow whose graph has this hash: its run waits for its steps as others wait for
     their callback.
     """
     return {

@@ -10,28 +10,28 @@ from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.explain import Explanation, Verdict, recorded
 from duecourse.domain.runs.states import Retrying, Waiting
 from duecourse.domain.workflows.graph import End
-from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView
+from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 
 NAMED = 3
 """Jobs that a sentence names; the facts name all."""
 
 
 def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Explanation:
-    """The explanation of a workflow's run that waits for its members: how many have ended, and which are due or at
+    """The explanation of a workflow's run that waits for its steps: how many have ended, and which are due or at
     work.
     """
-    ended = sum(isinstance(each.progress, End) for each in view.members)
-    due = [each for each in view.members if each.progress is Pending.DUE]
+    ended = sum(isinstance(each.progress, End) for each in view.steps)
+    due = [each for each in view.steps if each.progress is Pending.DUE]
     waits = f"it waits for {_few([_doing(view, each, now) for each in due])}" if due else "its own end comes next"
     until = f", until {to_iso(int(view.run.deadlines.waiting_until))}" if isinstance(view.run, Waiting) else ""
-    facts = {"ended": ended, "jobs": len(view.members), "waits_for": [each.member.id for each in due]}
-    sentence = f"{ended} of its {len(view.members)} jobs have ended; {waits}{until}."
+    facts = {"ended": ended, "jobs": len(view.steps), "waits_for": [each.step.id for each in due]}
+    sentence = f"{ended} of its {len(view.steps)} jobs have ended; {waits}{until}."
     return replace(found, sentence=sentence, facts={**found.facts, **facts})
 
 
-def member_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) -> Explanation:
-    """Why a member has no record of an instant of which its workflow's run has one, which `whole` explains."""
-    of, each = view.run, view.members[view.graph.numbers[job.id]]
+def step_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) -> Explanation:
+    """Why a step has no record of an instant of which its workflow's run has one, which `whole` explains."""
+    of, each = view.run, view.steps[view.graph.numbers[job.id]]
     due = view.due(each)
     if each.run is not None:  # the run of its workflow stands for several occurrences
         found = recorded(each.run, each.run.occurrence)
@@ -50,7 +50,7 @@ def member_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float
 
 
 def instead_of(whole: Explanation, workflow: str) -> Explanation:
-    """The explanation of a member that did not run, from why its workflow did not, or ended before its turn came."""
+    """The explanation of a step that did not run, from why its workflow did not, or ended before its turn came."""
     verdict = Verdict.SKIPPED if whole.verdict is Verdict.FIRED else whole.verdict
     return replace(whole, verdict=verdict, sentence=f"It runs in the workflow {workflow}. Of that: {whole.sentence}")
 
@@ -64,13 +64,13 @@ def _due(turn: str, due: int, job: Job, now: float) -> Explanation:
     return Explanation(Verdict.QUEUED, f"{turn} came at {to_iso(due)}; it waits for a worker.", facts)
 
 
-def _doing(view: WorkflowRunView, each: MemberView, now: float) -> str:
+def _doing(view: WorkflowRunView, each: StepView, now: float) -> str:
     run, due = each.run, view.due(each)
     if isinstance(run, Retrying):
-        return f"{each.member.id} (RETRYING, next at {to_iso(int(run.not_before))})"
+        return f"{each.step.id} (RETRYING, next at {to_iso(int(run.not_before))})"
     if run is not None:
-        return f"{each.member.id} ({run.state})"
-    return f"{each.member.id} (due {to_iso(due)})" if due is not None and due > now else f"{each.member.id} (due)"
+        return f"{each.step.id} ({run.state})"
+    return f"{each.step.id} (due {to_iso(due)})" if due is not None and due > now else f"{each.step.id} (due)"
 
 
 def _few(names: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
-"""The graph of a workflow, and how its members have ended.
+"""The graph of a workflow, and how its steps have ended.
 
-How members of a workflow's run have ended.
+How steps of a workflow's run have ended.
 
-An end belongs to a *round* of its member: round 0 is its first run or skip, and each time its final record is written
+An end belongs to a *round* of its step: round 0 is its first run or skip, and each time its final record is written
 over (a redrive, a start after a skip, another reason of a skip) the next round begins. The last round counts. So a
 late note of an earlier round changes nothing, and an end can be withdrawn: the next round is noted without an end.
 
@@ -27,7 +27,7 @@ from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
 
 
 class End(StrEnum):
-    """A member succeeded; failed; did not run since a job before it failed, or its workflow's run was over; had nothing
+    """A step succeeded; failed; did not run since a job before it failed, or its workflow's run was over; had nothing
     to do.
     """
 
@@ -52,7 +52,7 @@ _CUT = (Readiness.UPSTREAM_FAILED, WORKFLOW_OVER)
 
 
 def end_of(run: Run) -> End:
-    """What a member's final record means for the members after it."""
+    """What a step's final record means for the steps after it."""
     if isinstance(run, Succeeded):
         return End.OK
     if not stopped_by_workflow(run):
@@ -61,19 +61,19 @@ def end_of(run: Run) -> End:
 
 
 def end_by(readiness: Readiness) -> End:
-    """How a member counts that is skipped for this reason."""
+    """How a step counts that is skipped for this reason."""
     return End.CUT if readiness in _CUT else End.SKIPPED
 
 
 def entry(end: End | None, in_round: int) -> int:
-    """The end of a member in a round as it is stored; None: it has been withdrawn, and the round has no end yet."""
+    """The end of a step in a round as it is stored; None: it has been withdrawn, and the round has no end yet."""
     return ROUND * in_round + (0 if end is None else end.rank)
 
 
 @dataclass(frozen=True, slots=True)
-class MemberEnds:
-    """Who has ended and how: masks of members' numbers. `rounds` are the rounds of members above 0, by number. `again`:
-    the end of a member was withdrawn at least once in this run, and all parts of its ends say so.
+class StepEnds:
+    """Who has ended and how: masks of steps' numbers. `rounds` are the rounds of steps above 0, by number. `again`:
+    the end of a step was withdrawn at least once in this run, and all parts of its ends say so.
     """
 
     ok: int = 0
@@ -85,21 +85,21 @@ class MemberEnds:
 
     @property
     def any(self) -> int:
-        """Members that have ended, however."""
+        """Steps that have ended, however."""
         return self.ok | self.failed | self.cut | self.skipped
 
     @property
     def withdrawn(self) -> int:
-        """Members that run again and have not ended again."""
+        """Steps that run again and have not ended again."""
         return sum(1 << number for number, _ in self.rounds) & ~self.any
 
-    def having(self, number: int, end: End) -> MemberEnds:
-        """With the end of one more member."""
+    def having(self, number: int, end: End) -> StepEnds:
+        """With the end of one more step."""
         return replace(self, **{end: getattr(self, end) | 1 << number})
 
-    def joined(self, other: MemberEnds) -> MemberEnds:
-        """The ends of both, which are of different members."""
-        return MemberEnds(
+    def joined(self, other: StepEnds) -> StepEnds:
+        """The ends of both, which are of different steps."""
+        return StepEnds(
             self.ok | other.ok,
             self.failed | other.failed,
             self.cut | other.cut,
@@ -109,30 +109,30 @@ class MemberEnds:
         )
 
     def round(self, number: int) -> int:
-        """The last round of a member that is noted."""
+        """The last round of a step that is noted."""
         return dict(self.rounds).get(number, 0)
 
     def of(self, number: int) -> End | None:
-        """How a member has ended; None where it has not."""
+        """How a step has ended; None where it has not."""
         return next((end for end in End if getattr(self, end) >> number & 1), None)
 
 
-def ends_in(entries: Mapping[int, int], *, again: bool) -> MemberEnds:
-    """The ends of stored entries, by members' numbers."""
+def ends_in(entries: Mapping[int, int], *, again: bool) -> StepEnds:
+    """The ends of stored entries, by steps' numbers."""
     masks = dict.fromkeys(End, 0)
     for number, each in entries.items():
         if end := _BY_RANK.get(each % ROUND):
             masks[end] |= 1 << number
     rounds = tuple(sorted((number, each // ROUND) for number, each in entries.items() if each >= ROUND))
-    return MemberEnds(**masks, rounds=rounds, again=again)
+    return StepEnds(**masks, rounds=rounds, again=again)
 
 
-PART_MEMBERS = 128
-"""Members whose ends one item of the runs table holds: it stays under 1 KB, so that a write of it is one unit."""
+PART_STEPS = 128
+"""Steps whose ends one item of the runs table holds: it stays under 1 KB, so that a write of it is one unit."""
 
 
 class Rule(StrEnum):
-    """When a member starts, by the ends of the jobs that it comes after: all succeeded; all ended; one succeeded; one
+    """When a step starts, by the ends of the jobs that it comes after: all succeeded; all ended; one succeeded; one
     failed; none failed, and one succeeded at least.
     """
 
@@ -145,14 +145,14 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """How a member ended that a rerun does not run again, and the local name (`RunName.local`) of its run then."""
+    """How a step ended that a rerun does not run again, and the local name (`RunName.local`) of its run then."""
 
     end: End
     run: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Step:
     """A job of a workflow. It starts by rule `when` after the jobs `after`. A failure counts for nothing in the
     outcome where it `may_fail`. `not_before` (cron): it starts at that expression's first instant at or after the
     occurrence, or later. `only` (cron): it takes part in occurrences that the expression names.
@@ -191,38 +191,38 @@ def read_ref(text: str) -> WorkflowRef:
 
 @dataclass(frozen=True)
 class Graph:
-    """Members by number, which is their place in `members`; sets of members are bit masks of these numbers.
+    """Steps by number, which is their place in `steps`; sets of steps are bit masks of these numbers.
 
-    `timezone` is that of the expressions in members, `lane` the workflow's own.
-    A rerun has a graph of its own: `rerun_of` is the run id that it repeats, `rerun_from` the members that it starts
+    `timezone` is that of the expressions in steps, `lane` the workflow's own.
+    A rerun has a graph of its own: `rerun_of` is the run id that it repeats, `rerun_from` the steps that it starts
     with. `timed`: `not_before` and `only` count; they do not in a run that somebody asked for at any instant.
     """
 
-    members: tuple[Member, ...]
+    steps: tuple[Step, ...]
     timezone: str = "UTC"
     lane: Lane = Lane.NORMAL
     rerun_of: str | None = None
     rerun_from: tuple[str, ...] = ()
     timed: bool | None = None
 
-    part_members: ClassVar[int] = PART_MEMBERS
+    part_steps: ClassVar[int] = PART_STEPS
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The number of each member."""
-        return {member.id: number for number, member in enumerate(self.members)}
+        """The number of each step."""
+        return {step.id: number for number, step in enumerate(self.steps)}
 
     @cached_property
     def upstream(self) -> tuple[int, ...]:
-        """For each member the jobs that it comes directly after."""
-        return tuple(sum(1 << self.numbers[each] for each in set(member.after)) for member in self.members)
+        """For each step the jobs that it comes directly after."""
+        return tuple(sum(1 << self.numbers[each] for each in set(step.after)) for step in self.steps)
 
     @cached_property
     def downstream(self) -> tuple[tuple[int, ...], ...]:
-        """For each member the numbers of those that come directly after it."""
-        found: list[list[int]] = [[] for _ in self.members]
-        for number, member in enumerate(self.members):
-            for each in dict.fromkeys(member.after):
+        """For each step the numbers of those that come directly after it."""
+        found: list[list[int]] = [[] for _ in self.steps]
+        for number, step in enumerate(self.steps):
+            for each in dict.fromkeys(step.after):
                 found[self.numbers[each]].append(number)
         return tuple(map(tuple, found))
 
@@ -232,37 +232,37 @@ class Graph:
 
     @cached_property
     def first(self) -> int:
-        """Members that a rerun starts with, whatever comes before them."""
+        """Steps that a rerun starts with, whatever comes before them."""
         return sum(1 << self.numbers[each] for each in self.rerun_from)
 
     @cached_property
     def all(self) -> int:
-        """Every member."""
-        return (1 << len(self.members)) - 1
+        """Every step."""
+        return (1 << len(self.steps)) - 1
 
     @cached_property
     def may_fail(self) -> int:
-        """Members whose failure does not count."""
-        return sum(1 << number for number, member in enumerate(self.members) if member.may_fail)
+        """Steps whose failure does not count."""
+        return sum(1 << number for number, step in enumerate(self.steps) if step.may_fail)
 
     @cached_property
-    def given(self) -> MemberEnds:
+    def given(self) -> StepEnds:
         """The ends that a rerun begins with: jobs that it does not run again count as they ended."""
-        ends = MemberEnds()
-        for number, member in enumerate(self.members):
-            if member.given is not None:
-                ends = ends.having(number, member.given.end)
+        ends = StepEnds()
+        for number, step in enumerate(self.steps):
+            if step.given is not None:
+                ends = ends.having(number, step.given.end)
         return ends
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """All members, each after those before it."""
-        return tuple(sorted(range(len(self.members)), key=lambda number: self._depth[number]))
+        """All steps, each after those before it."""
+        return tuple(sorted(range(len(self.steps)), key=lambda number: self._depth[number]))
 
     @cached_property
     def _depth(self) -> list[int]:
-        """For each member how many jobs the longest path to it has."""
-        depth, open_ = [0] * len(self.members), [len(set(member.after)) for member in self.members]
+        """For each step how many jobs the longest path to it has."""
+        depth, open_ = [0] * len(self.steps), [len(set(step.after)) for step in self.steps]
         ready = [number for number, count in enumerate(open_) if not count]
         for number in ready:  # which grows
             for following in self.downstream[number]:
@@ -273,14 +273,14 @@ class Graph:
         return depth
 
     def before(self, number: int) -> int:
-        """All members that must have ended, or been skipped, before this one may start. As deep as the longest path."""
+        """All steps that must have ended, or been skipped, before this one may start. As deep as the longest path."""
         if number not in self._before:
             upstream = self.upstream[number]
             self._before[number] = reduce(or_, map(self.before, numbers_in(upstream)), upstream)
         return self._before[number]
 
     def after(self, numbers: int) -> int:
-        """These members, and all that come after them."""
+        """These steps, and all that come after them."""
         found, pending = 0, numbers
         while pending:
             found |= pending
@@ -290,32 +290,32 @@ class Graph:
 
     @property
     def parts(self) -> range:
-        """The numbers of the items that hold its members' ends."""
-        return range((len(self.members) + self.part_members - 1) // self.part_members)
+        """The numbers of the items that hold its steps' ends."""
+        return range((len(self.steps) + self.part_steps - 1) // self.part_steps)
 
     def part_of(self, number: int) -> int:
-        """The item that holds the end of this member."""
-        return number // self.part_members
+        """The item that holds the end of this step."""
+        return number // self.part_steps
 
     def part(self, part: int) -> int:
-        """The members whose ends that item holds."""
-        return ((1 << self.part_members) - 1) << (part * self.part_members) & self.all
+        """The steps whose ends that item holds."""
+        return ((1 << self.part_steps) - 1) << (part * self.part_steps) & self.all
 
-    def parts_of(self, members: int) -> set[int]:
-        """The items that hold the ends of these members."""
-        return {part for part in self.parts if members & self.part(part)}
+    def parts_of(self, steps: int) -> set[int]:
+        """The items that hold the ends of these steps."""
+        return {part for part in self.parts if steps & self.part(part)}
 
     def idle(self, occurrence: int, suffix: str) -> int:
-        """Members that take no part in the run of this occurrence."""
+        """Steps that take no part in the run of this occurrence."""
         if not self.is_timed(suffix):
             return 0
-        timed = [(number, member.only) for number, member in enumerate(self.members) if member.only is not None]
+        timed = [(number, step.only) for number, step in enumerate(self.steps) if step.only is not None]
         idle = (number for number, only in timed if self._times(only).next(occurrence - 1) != occurrence)
         return sum(1 << number for number in idle) & ~self.first
 
     def not_before(self, number: int, occurrence: int, suffix: str) -> int | None:
-        """The earliest start of a member in the run of this occurrence (UTC seconds)."""
-        expression = self.members[number].not_before
+        """The earliest start of a step in the run of this occurrence (UTC seconds)."""
+        expression = self.steps[number].not_before
         if expression is None or self.first >> number & 1 or not self.is_timed(suffix):
             return None
         return self._times(expression).next(occurrence - 1)
@@ -328,10 +328,10 @@ class Graph:
         return occurrences_of("", "", ScheduleSpec(expression, self.timezone))
 
 
-def numbers_in(members: int) -> list[int]:
+def numbers_in(steps: int) -> list[int]:
     """The numbers of a mask, ascending."""
     found = []
-    while members:
-        found.append((members & -members).bit_length() - 1)
-        members &= members - 1
+    while steps:
+        found.append((steps & -steps).bit_length() - 1)
+        steps &= steps - 1
     return found

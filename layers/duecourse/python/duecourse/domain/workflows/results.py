@@ -1,4 +1,4 @@
-"""Results that members hand down: `{{upstream.extract.result.body.rows}}` in a member's payload.
+"""Results that steps hand down: `{{upstream.extract.result.body.rows}}` in a step's payload.
 
 Names only, put in once: what is put in is never read as a template again. A string that is one such placeholder
 becomes the JSON value, elsewhere it stands as text.
@@ -41,14 +41,14 @@ _BRACES = re.compile(r"\{\{|\}\}")
 
 
 class UpstreamResultError(TemplateError):
-    """What a payload takes from another member is not there."""
+    """What a payload takes from another step is not there."""
 
     code = "upstream_result"
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one placeholder takes: of a member (`job`, with a field of its record, or its result), or of the payload of
+    """What one placeholder takes: of a step (`job`, with a field of its record, or its result), or of the payload of
     the workflow's run (None); `path` leads into it.
     """
 
@@ -76,15 +76,15 @@ def blanked(text: str) -> str:
     return _PLACEHOLDER.sub(lambda match: match[0] if read_name(_name(match)) is None else "-" * len(match[0]), text)
 
 
-def result_faults(payload: Any, member: str, graph: Graph) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """What is wrong with the placeholders of a member's payload: their place, and why."""
-    before, named = graph.before(graph.numbers[member]), set()
+def result_faults(payload: Any, step: str, graph: Graph) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """What is wrong with the placeholders of a step's payload: their place, and why."""
+    before, named = graph.before(graph.numbers[step]), set()
     for path, name, taken in taken_by(payload):
         if taken is None:
             forms = "upstream.JOB.result.PATH, upstream.JOB.state, .run_id, .code or .error, workflow.payload.PATH"
             yield path, f"{{{{{name[:40]}}}}} is not understood; known are {forms}"
-        elif taken.job is not None and not before >> graph.numbers.get(taken.job, len(graph.members)) & 1:
-            yield path, f"upstream.{taken.job} does not come before {member}"
+        elif taken.job is not None and not before >> graph.numbers.get(taken.job, len(graph.steps)) & 1:
+            yield path, f"upstream.{taken.job} does not come before {step}"
         elif taken.job is not None:
             named.add(taken.job)
     if len(named) > MAX_UPSTREAMS:
@@ -102,7 +102,7 @@ class Filled:
 
 
 def filled(payload: Any, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Filled:
-    """Look up what a payload takes. `records` are those of the members that it names. Raises UpstreamResultError, also
+    """Look up what a payload takes. `records` are those of the steps that it names. Raises UpstreamResultError, also
     for values of more than MAX_TAKEN_BYTES together, before one is put in.
     """
     values, texts, size = dict[str, Any](), dict[str, str](), 0

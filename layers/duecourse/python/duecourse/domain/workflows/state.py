@@ -1,4 +1,4 @@
-"""What the ends of some members mean for the others, and for the run of their workflow."""
+"""What the ends of some steps mean for the others, and for the run of their workflow."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
-from duecourse.domain.workflows.graph import End, Graph, MemberEnds, Rule, end_by, numbers_in
+from duecourse.domain.workflows.graph import End, Graph, Rule, StepEnds, end_by, numbers_in
 
 
 @dataclass(frozen=True)
 class WorkflowState:
-    """A workflow's run, of the occurrence (UTC seconds) and suffix of its name, as far as `ends` are known: a member
+    """A workflow's run, of the occurrence (UTC seconds) and suffix of its name, as far as `ends` are known: a step
     without one has not ended. The answers depend on the ends, never on their order.
 
     Once an end was withdrawn in the run, because its job runs again, the ends of all jobs after that one count again
-    only when the jobs before them have ended again. The ends of all jobs before a member must be known then.
+    only when the jobs before them have ended again. The ends of all jobs before a step must be known then.
     """
 
     graph: Graph
     occurrence: int
     suffix: str
-    known: MemberEnds
+    known: StepEnds
 
     @cached_property
-    def ends(self) -> MemberEnds:
+    def ends(self) -> StepEnds:
         """The ends that count: the known ones, without those that are withdrawn or to be decided again, and those that
         a rerun was given.
         """
@@ -38,7 +38,7 @@ class WorkflowState:
         return ends
 
     def _counts(self, end: End, readiness: Readiness) -> bool:
-        """Whether the end of a member is what its readiness allows: it has run, or is skipped for a like reason."""
+        """Whether the end of a step is what its readiness allows: it has run, or is skipped for a like reason."""
         if end in (End.OK, End.FAILED):
             return not self.known.again or readiness is not Readiness.WAITS
         return readiness.skips and end is end_by(readiness)
@@ -48,10 +48,10 @@ class WorkflowState:
         return self.graph.idle(self.occurrence, self.suffix)
 
     def readiness(self, number: int) -> Readiness:
-        """Whether a member may start, waits, or will not run in this run of its workflow."""
+        """Whether a step may start, waits, or will not run in this run of its workflow."""
         return self._readiness(number, self.ends)
 
-    def _readiness(self, number: int, ends: MemberEnds) -> Readiness:
+    def _readiness(self, number: int, ends: StepEnds) -> Readiness:
         if self._idle >> number & 1:
             return Readiness.NOT_ITS_TIME
         if self.graph.first >> number & 1:
@@ -59,7 +59,7 @@ class WorkflowState:
         upstream = self.graph.upstream[number]
         ok, failed = upstream & ends.ok, upstream & (ends.failed | ends.cut)
         ended = not upstream & ~ends.any
-        match self.graph.members[number].when:
+        match self.graph.steps[number].when:
             case Rule.ALL_SUCCESS:
                 if failed:
                     return Readiness.UPSTREAM_FAILED
@@ -78,23 +78,23 @@ class WorkflowState:
                 return _once(ended, Readiness.READY if ok or not upstream else Readiness.UPSTREAM_SKIPPED)
 
     def settled(self, number: int) -> bool:
-        """Whether nothing is left to do for a member. One that was skipped is not where it may start after all, or is
+        """Whether nothing is left to do for a step. One that was skipped is not where it may start after all, or is
         to be skipped for another reason: a job before it was redriven.
         """
         end = self.ends.of(number)
         return end is not None and bool(self.graph.given.any >> number & 1 or self._counts(end, self.readiness(number)))
 
     def to_start(self, numbers: list[int] | None = None) -> list[int]:
-        """Members (of `numbers`, or of all) that are to be sent a start: they may run, or their record must say that
+        """Steps (of `numbers`, or of all) that are to be sent a start: they may run, or their record must say that
         they will not.
         """
-        wanted = range(len(self.graph.members)) if numbers is None else numbers
+        wanted = range(len(self.graph.steps)) if numbers is None else numbers
         return [
             number for number in wanted if not self.settled(number) and self.readiness(number) is not Readiness.WAITS
         ]
 
     def to_cancel(self) -> list[int]:
-        """Members that the end of their workflow's run takes with it: those that may run; and those that run again or
+        """Steps that the end of their workflow's run takes with it: those that may run; and those that run again or
         come after one that does, unless they have ended. The ends before the redrive may have started them.
         """
         again = sum(1 << number for number, _ in self.known.rounds)
@@ -105,21 +105,21 @@ class WorkflowState:
 
     @cached_property
     def outcome(self) -> WorkflowOutcome:
-        """OPEN until all members are settled; then FAILED where one failed that may not."""
-        if not all(map(self.settled, range(len(self.graph.members)))):
+        """OPEN until all steps are settled; then FAILED where one failed that may not."""
+        if not all(map(self.settled, range(len(self.graph.steps)))):
             return WorkflowOutcome.OPEN
         return WorkflowOutcome.FAILED if self.failed else WorkflowOutcome.DONE
 
     @property
     def failed(self) -> list[int]:
-        """Members that failed, and may not."""
+        """Steps that failed, and may not."""
         return numbers_in(self.ends.failed & ~self.graph.may_fail)
 
     def parts_wanted(self, number: int) -> set[int]:
-        """The parts that must be known to say what follows from the end of a member, where its own part is `known`.
+        """The parts that must be known to say what follows from the end of a step, where its own part is `known`.
 
         Of the ends that make a rule true or false the last one sees all others: each is written before the others are
-        read. So nothing is read for a job that waits for members of this very part.
+        read. So nothing is read for a job that waits for steps of this very part.
         """
         own = self.graph.part_of(number)
         if self.known.again:

@@ -1,4 +1,4 @@
-"""A run of a workflow, as people look at it: its graph with the state of each member."""
+"""A run of a workflow, as people look at it: its graph with the state of each step."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from enum import StrEnum
 
 from duecourse.domain.runs.decision import Readiness
 from duecourse.domain.runs.states import Run, finished_at
-from duecourse.domain.workflows.graph import End, Graph, Member, MemberEnds, numbers_in
+from duecourse.domain.workflows.graph import End, Graph, Step, StepEnds, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 
 
 class Pending(StrEnum):
-    """A member that has not ended: it waits for others; is due or at work; is left, its workflow's run being over."""
+    """A step that has not ended: it waits for others; is due or at work; is left, its workflow's run being over."""
 
     WAITING = "waiting"
     DUE = "due"
@@ -21,12 +21,12 @@ class Pending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MemberView:
-    """A member in a run: `run` is its record (None: it has none), `progress` how it has ended or what it is instead;
+class StepView:
+    """A step in a run: `run` is its record (None: it has none), `progress` how it has ended or what it is instead;
     `waits_for` are the jobs that have not ended, where it waits for some.
     """
 
-    member: Member
+    step: Step
     progress: End | Pending
     run: Run | None
     waits_for: tuple[str, ...] = ()
@@ -38,38 +38,38 @@ class WorkflowRunView:
 
     run: Run
     graph: Graph
-    members: tuple[MemberView, ...]
+    steps: tuple[StepView, ...]
 
-    def due(self, member: MemberView) -> int | None:
-        """When the turn of a member came, or comes (UTC seconds): after what has ended before it, and not before its
+    def due(self, step: StepView) -> int | None:
+        """When the turn of a step came, or comes (UTC seconds): after what has ended before it, and not before its
         own time. None where the workflow's run has not begun.
         """
-        number = self.graph.numbers[member.member.id]
-        upstream = (self.members[each].run for each in numbers_in(self.graph.upstream[number]))
+        number = self.graph.numbers[step.step.id]
+        upstream = (self.steps[each].run for each in numbers_in(self.graph.upstream[number]))
         ended = [finished_at(each) for each in upstream if each is not None]
         own = self.graph.not_before(number, self.run.occurrence, self.run.suffix)
         known = [at for at in (self.run.started_at, own, *ended) if at is not None]
         return None if self.run.started_at is None else int(max(known))
 
 
-def viewed(run: Run, graph: Graph, ends: MemberEnds, records: Iterable[Run]) -> WorkflowRunView:
-    """The members of a workflow's run, of which these records exist."""
+def viewed(run: Run, graph: Graph, ends: StepEnds, records: Iterable[Run]) -> WorkflowRunView:
+    """The steps of a workflow's run, of which these records exist."""
     state = WorkflowState(graph, run.occurrence, run.suffix, ends)
     found = {record.job_id: record for record in records}
-    members = (_viewed(state, run, number, found) for number in range(len(graph.members)))
-    return WorkflowRunView(run, graph, tuple(members))
+    steps = (_viewed(state, run, number, found) for number in range(len(graph.steps)))
+    return WorkflowRunView(run, graph, tuple(steps))
 
 
-def _viewed(state: WorkflowState, of: Run, number: int, records: Mapping[str, Run]) -> MemberView:
-    member = state.graph.members[number]
-    run = records.get(member.id)
+def _viewed(state: WorkflowState, of: Run, number: int, records: Mapping[str, Run]) -> StepView:
+    step = state.graph.steps[number]
+    run = records.get(step.id)
     progress = _progress(state, of, number, run)
     open_ = state.graph.upstream[number] & ~state.ends.any if progress is Pending.WAITING else 0
-    return MemberView(member, progress, run, tuple(state.graph.members[each].id for each in numbers_in(open_)))
+    return StepView(step, progress, run, tuple(state.graph.steps[each].id for each in numbers_in(open_)))
 
 
 def _progress(state: WorkflowState, of: Run, number: int, run: Run | None) -> End | Pending:
-    given = state.graph.members[number].given
+    given = state.graph.steps[number].given
     if given is not None:
         return given.end
     end = state.ends.of(number)

@@ -1,4 +1,4 @@
-"""Graphs of workflows and ends of their members in memory."""
+"""Graphs of workflows and ends of their steps in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.seats import moved
-from duecourse.domain.workflows.graph import PART_MEMBERS, End, Graph, MemberEnds, WorkflowRef, ends_in, entry
+from duecourse.domain.workflows.graph import PART_STEPS, End, Graph, StepEnds, WorkflowRef, ends_in, entry
 from duecourse.ports import GraphMissingError, WorkflowRead
 from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.jobs import unchanged
@@ -68,9 +68,9 @@ class MemoryWorkflows:
 
     def record_end(
         self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
-    ) -> MemberEnds:
+    ) -> StepEnds:
         with self.items.lock:
-            entries = self.items.ends[tenant, run.job_id, run.local, number // PART_MEMBERS]
+            entries = self.items.ends[tenant, run.job_id, run.local, number // PART_STEPS]
             entries[number] = max(entries.get(number, 0), entry(end, in_round))
             return _ends([entries])
 
@@ -78,10 +78,10 @@ class MemoryWorkflows:
         self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
     ) -> None:
         with self.items.lock:
-            for part in {*parts} | {number // PART_MEMBERS for number in rounds}:
+            for part in {*parts} | {number // PART_STEPS for number in rounds}:
                 self.items.ends[tenant, run.job_id, run.local, part][AGAIN] = 1
             for number in rounds:
-                entries = self.items.ends[tenant, run.job_id, run.local, number // PART_MEMBERS]
+                entries = self.items.ends[tenant, run.job_id, run.local, number // PART_STEPS]
                 entries[number] = max(entries.get(number, 0), entry(None, rounds[number]))
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
@@ -95,6 +95,6 @@ class MemoryWorkflows:
             return [run for run in found if run is not None]
 
 
-def _ends(parts: Sequence[Mapping[int, int]]) -> MemberEnds:
+def _ends(parts: Sequence[Mapping[int, int]]) -> StepEnds:
     entries = {number: each for part in parts for number, each in part.items() if number != AGAIN}
     return ends_in(entries, again=any(AGAIN in part for part in parts))

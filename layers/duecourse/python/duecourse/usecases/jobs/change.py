@@ -169,10 +169,10 @@ class Jobs:
         correlation_id: str | None = None,
         *,
         by: str | None = None,
-        member: bool = False,
+        step: bool = False,
         reserved: Reservation | None = None,
     ) -> Created:
-        """Write the job, then send what is due soon; `key` is used up; `by`: the caller; `member`: it will be one of a
+        """Write the job, then send what is due soon; `key` is used up; `by`: the caller; `step`: it will be one of a
         workflow; `reserved`: this request has reserved the id. Nothing is written if it raises JobExistsError,
         ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
         """
@@ -187,7 +187,7 @@ class Jobs:
             terms = CreationTerms(
                 now=job.created_at, quota=self.limits.quota, key=used, after=gone, record=created(job, by)
             )
-            made = self.seating.create(self.store, job, cursor, terms, member=member)
+            made = self.seating.create(self.store, job, cursor, terms, step=step)
             if made is not None:
                 return self.send_soon(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
             if draft.id is not None:
@@ -256,7 +256,7 @@ class Jobs:
         pay: Callable[[Job], None] = lambda _: None,
     ) -> Job:
         """Delete the job for the caller `by`, and return it. `pay` charges for what follows from it. Raises
-        JobUnknownError, JobVersionError, MemberError for a member of a workflow, JobChangedError if it changes
+        JobUnknownError, JobVersionError, StepError for a step of a workflow, JobChangedError if it changes
         repeatedly meanwhile, and what `pay` raises.
         """
         for _ in range(DELETE_TRIES):
@@ -371,15 +371,15 @@ class EditJobs:
         correlation_id: str | None = None,
         *,
         by: str | None = None,
-        member: bool = False,
+        step: bool = False,
         reserved: Reservation | None = None,
     ) -> Edited:
         """Create the job, or replace it; nothing is written if it is unchanged. `correlation_id` is that of the
-        request, for messages that are sent at once; `by`: the caller; `member`: it will be one of a workflow;
+        request, for messages that are sent at once; `by`: the caller; `step`: it will be one of a workflow;
         `reserved`: this request has reserved the job, which stays so.
 
         Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule without a future
-        occurrence; MemberError for a schedule given to a workflow's member; what `draft_for` and `Jobs.create` raise.
+        occurrence; StepError for a schedule given to a workflow's step; what `draft_for` and `Jobs.create` raise.
         """
         for _ in range(EDIT_TRIES):
             job = unreserved(self.store, self.clock, tenant, job_id, reserved)
@@ -387,11 +387,9 @@ class EditJobs:
             draft = draft_for(job)
             try:
                 if job is None:
-                    made = self.jobs.create(
-                        draft, correlation_id=correlation_id, by=by, member=member, reserved=reserved
-                    )
+                    made = self.jobs.create(draft, correlation_id=correlation_id, by=by, step=step, reserved=reserved)
                     return Edited(made, created=True)
-                edited = self._edit(job, draft, correlation_id, by, member=member)
+                edited = self._edit(job, draft, correlation_id, by, step=step)
             except JobExistsError:
                 # Another request created it in between: replace that job. Or has reserved its id.
                 self.clock.sleep_until(self.clock.now() + RESERVED_WAIT_SECONDS)
@@ -442,7 +440,7 @@ class EditJobs:
         raise JobChangedError(job_id)
 
     def _edit(
-        self, job: Job, draft: Draft, correlation_id: str | None, by: str | None, *, member: bool = False
+        self, job: Job, draft: Draft, correlation_id: str | None, by: str | None, *, step: bool = False
     ) -> Edited | None:
         """Write the change; None if the job, its cursor or a run changed meanwhile. Raises JobUnreadableError."""
         cursor = self.store.get_cursor(job.tenant, job.id)
@@ -454,7 +452,7 @@ class EditJobs:
         change = self._change(job, cursor, draft, now)
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
-        change, seats = self.jobs.seating.of_changed(job, change, cursor.due, member=member)
+        change, seats = self.jobs.seating.of_changed(job, change, cursor.due, step=step)
         records = self.skipping.records(cursor, change.skipped)
         record = changed(ChangeAction.EDITED, job, change.job, by)
         if not self.store.change(job, cursor, change.job, change.cursor, records, record, seats):
@@ -475,7 +473,7 @@ class EditJobs:
         return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count, fields=changed_fields)
 
     def _change(self, job: Job, cursor: Cursor, draft: Draft, now: float) -> PauseChange:
-        """What the draft makes of the job. Raises ScheduleError, ExclusionError, MemberError."""
+        """What the draft makes of the job. Raises ScheduleError, ExclusionError, StepError."""
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=self._sent_until(job, cursor))
         if change.job.scheduled and not job.scheduled:
             self.jobs.membership.keep(job, now)

@@ -55,7 +55,7 @@ class KeySpentError(Exception):
 class Precondition:
     """A caller's expectation of the job. `versions`: one of these (None: any). `exists`: the job must exist, in a
     request that could create it. `absent`: it must not exist. `tags`: the caller reaches jobs with one of these alone.
-    `seen`: the version whose members were checked for these tags.
+    `seen`: the version whose steps were checked for these tags.
     """
 
     versions: frozenset[str] | None = None

@@ -13,8 +13,8 @@ CLAIM_SECONDS = 60
 """How long a claim counts by itself: the API ends a request after 29 s, and clocks differ by seconds."""
 
 
-class MemberError(Exception):
-    """The job (`job_id`) is a member of `workflow`, and would be none after what was asked."""
+class StepError(Exception):
+    """The job (`job_id`) is a step of `workflow`, and would be none after what was asked."""
 
     def __init__(self, job_id: str, workflow: str) -> None:
         super().__init__(f"{job_id} is in workflow {workflow}")
@@ -24,7 +24,7 @@ class MemberError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A job bears the name of its workflow. It is a member while the workflow's graph names it, and for CLAIM_SECONDS
+    """A job bears the name of its workflow. It is a step while the workflow's graph names it, and for CLAIM_SECONDS
     after it got that name: the request that claimed it may be about to switch the workflow to such a graph. After that
     the name alone means nothing: that request failed.
     """
@@ -33,7 +33,7 @@ class Membership:
     workflows: WorkflowStore
 
     def graph(self, job: Job) -> Graph | None:
-        """The present graph of the workflow that the job is a member of. A job without the name costs no read."""
+        """The present graph of the workflow that the job is a step of. A job without the name costs no read."""
         if job.workflow is None:
             return None
         workflow = self.store.get(job.tenant, job.workflow)
@@ -46,15 +46,15 @@ class Membership:
         return graph if job.id in graph.numbers else None
 
     def holds(self, job: Job, now: float) -> bool:
-        """Whether the job is a member of the workflow whose name it bears, at `now` (UTC seconds)."""
+        """Whether the job is a step of the workflow whose name it bears, at `now` (UTC seconds)."""
         if job.workflow is None:
             return False
         return is_fresh(job, now) or self.graph(job) is not None
 
     def keep(self, job: Job, now: float) -> None:
-        """Raises MemberError for a member."""
+        """Raises StepError for a step."""
         if job.workflow is not None and self.holds(job, now):
-            raise MemberError(job.id, job.workflow)
+            raise StepError(job.id, job.workflow)
 
 
 def is_fresh(job: Job, now: float) -> bool:

@@ -157,7 +157,7 @@ class Pausing:
         return True
 
     def _start_held(self, job: Job) -> None:
-        """Start the runs of a workflow's member that the pause held. What is not sent now starts within 300 s."""
+        """Start the runs of a workflow's step that the pause held. What is not sent now starts within 300 s."""
         if job.workflow is None or job.state is JobState.PAUSED:
             return
         now = self.clock.now()

@@ -6,7 +6,7 @@ classifies the missing ones: an occurrence is lost if it was enqueued, is in no 
 whose message may still be under way is kept open and classified again each hour. Not audited are occurrences before a
 job's last change of schedule (the former definition is not kept), occurrences of a pause, and quarantined jobs (index
 repair counts those). New zone data that move a time back over a window can make an occurrence look lost that never
-existed. Of a workflow's runs in the window the members are audited too (AuditMembers).
+existed. Of a workflow's runs in the window the steps are audited too (AuditSteps).
 
 A full pass over 1 million jobs that all fire in the window costs about 310,000 read units for the scan, half a unit
 at least for each job's records and one per 8 KB of them (an unread record is half a KB): together about 1 million (12
@@ -33,7 +33,7 @@ from duecourse.domain.maintenance.audit import (
     compare,
     few,
     grouped,
-    has_members,
+    has_steps,
     held_back,
     next_turn,
     stalled,
@@ -269,8 +269,8 @@ class CompareWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class StalledMember:
-    """A member's run in the run of its workflow: LOST, or QUEUED where a message of it may still be under way."""
+class StalledStep:
+    """A step's run in the run of its workflow: LOST, or QUEUED where a message of it may still be under way."""
 
     name: RunName
     workflow_run: RunName
@@ -283,8 +283,8 @@ class StalledMember:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditMembers:
-    """Reads the records of all members of each run of a workflow in a window, strongly."""
+class AuditSteps:
+    """Reads the records of all steps of each run of a workflow in a window, strongly."""
 
     jobs: JobStore
     runs: RunStore
@@ -294,16 +294,16 @@ class AuditMembers:
 
     def __call__(
         self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], served: Mapping[Lane, int]
-    ) -> list[StalledMember]:
-        """The stalled members of a workflow's runs with instants in these ranges, on request or not; none of another
+    ) -> list[StalledStep]:
+        """The stalled steps of a workflow's runs with instants in these ranges, on request or not; none of another
         job. `served`: see `held_back`. Raises GraphMissingError, and KeyError or ValueError for an item that this
         version cannot read.
         """
         job = self.jobs.get(tenant, job_id)
         if job is None or not isinstance(job.target, WorkflowTarget):
             return []
-        runs = (run for each in ranges for run in self._runs(tenant, job_id, each) if has_members(run))
-        return [member for run in runs for member in self._stalled(run, served)]
+        runs = (run for each in ranges for run in self._runs(tenant, job_id, each) if has_steps(run))
+        return [step for run in runs for step in self._stalled(run, served)]
 
     def _runs(self, tenant: str, job_id: str, window: OccurrenceRange) -> Iterator[Run]:
         before = RunName(job_id, window.last + 1).local
@@ -314,28 +314,28 @@ class AuditMembers:
                 return
             before = page[-1].name.local
 
-    def _stalled(self, run: Run, served: Mapping[Lane, int]) -> Iterator[StalledMember]:
+    def _stalled(self, run: Run, served: Mapping[Lane, int]) -> Iterator[StalledStep]:
         """The lanes are read before the records, so that what goes on meanwhile is seen."""
         now = self.clock.now()
         if not stalled(self.workflow_runs.look(run), now=now):
             return
         depths = {lane: self.depths.depth(lane) for lane in Lane}
         again = self.runs.get(run.tenant, run.job_id, run.name.local)
-        if again is None or not has_members(again):
+        if again is None or not has_steps(again):
             return
         view = self.workflow_runs.look(again)
-        for member, since in stalled(view, now=now):
-            job = self.jobs.get(run.tenant, member.id)
+        for step, since in stalled(view, now=now):
+            job = self.jobs.get(run.tenant, step.id)
             if job is not None and job.state is JobState.PAUSED:
                 continue  # it holds its workflow's run until it is resumed
-            lanes = {member.lane, view.graph.lane, *([] if job is None else [job.lane])}  # its start may have moved on
+            lanes = {step.lane, view.graph.lane, *([] if job is None else [job.lane])}  # its start may have moved on
             drained = all(
                 (depth := depths[lane]) is not None and (depth.empty or not held_back(since, served, lane))
                 for lane in lanes
             )
             lost = drained or since + MESSAGE_RETENTION_DAYS * DAY_SECONDS <= now
-            name = RunName(member.id, run.occurrence, run.suffix)
-            yield StalledMember(name, run.name, Verdict.LOST if lost else Verdict.QUEUED)
+            name = RunName(step.id, run.occurrence, run.suffix)
+            yield StalledStep(name, run.name, Verdict.LOST if lost else Verdict.QUEUED)
 
 
 GROUP = 16
@@ -353,7 +353,7 @@ class Audit:
     store: AuditStore
     compare: CompareWindow
     classify: ClassifyGaps
-    members: AuditMembers
+    steps: AuditSteps
     clock: Clock
     segments: int
     retention_days: int
@@ -451,7 +451,7 @@ class _Invocation:
             self._settle(one, turn)
 
     def _settle(self, compared: ComparedJob, turn: Turn) -> None:
-        """Count a job, classify the missing occurrences and a workflow's members, and store the findings."""
+        """Count a job, classify the missing occurrences and a workflow's steps, and store the findings."""
         whose = compared.job.tenant, compared.job.id
         self.report.counts["JobsAudited"] += compared.expected > 0
         self.report.counts["OccurrencesLost"] += 0  # counted even if 0: it shows that the audit was made
@@ -463,7 +463,7 @@ class _Invocation:
         with self._isolated(*whose):
             still = self._classified(*whose, compared.missing) if compared.missing else []
             if isinstance(compared.job.target, WorkflowTarget):
-                still += self._members(*whose, [OccurrenceRange(turn.low + 1, turn.high, 0)])
+                still += self._steps(*whose, [OccurrenceRange(turn.low + 1, turn.high, 0)])
             if still:
                 self.opened += self.uses.store.undecided(*whose, still, now=self.uses.clock.now())
 
@@ -475,15 +475,15 @@ class _Invocation:
                 self._found(Finding("lost", tenant, job_id, each), "OccurrencesLost")
         return [each for each, verdict in classified if verdict in UNDECIDED]
 
-    def _members(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
-        """Record the lost members of a workflow's runs in the ranges; returns the instants of those with members that
+    def _steps(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
+        """Record the lost steps of a workflow's runs in the ranges; returns the instants of those with steps that
         are undecided.
         """
         still: list[OccurrenceRange] = []
-        for each in self.uses.members(tenant, job_id, ranges, self.served):
+        for each in self.uses.steps(tenant, job_id, ranges, self.served):
             if each.verdict is Verdict.LOST:
                 found = Finding("lost", tenant, each.name.job_id, each.range, str(each.name))
-                self._found(found, "MembersLost", run_id=found.run_id, workflow_run=str(each.workflow_run))
+                self._found(found, "StepsLost", run_id=found.run_id, workflow_run=str(each.workflow_run))
             elif each.range not in still:
                 still.append(each.range)
         return sorted(still, key=lambda each: each.first)
@@ -518,7 +518,7 @@ class _Invocation:
         """Classify a job's open occurrences again."""
         whose = standing.tenant, standing.job_id
         still = self._classified(*whose, standing.ranges)
-        still += [each for each in self._members(*whose, standing.ranges) if each not in still]
+        still += [each for each in self._steps(*whose, standing.ranges) if each not in still]
         if self.unpublished:
             self._publish()
         if tuple(still) != standing.ranges:

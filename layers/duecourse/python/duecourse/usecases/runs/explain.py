@@ -21,7 +21,7 @@ from duecourse.domain.runs.explain import (
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.occurrences import ExclusionError
-from duecourse.domain.workflows.explain import instead_of, member_in, waiting_for
+from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, GraphMissingError, JobStore, RunStore, WaitQueues
@@ -55,7 +55,7 @@ class Explained:
 @dataclass(frozen=True, slots=True)
 class Explain:
     """Explains with a few reads; `lookahead_seconds` and the others are settings of the stage. Of a workflow's run it
-    reads the records of all members.
+    reads the records of all steps.
     """
 
     jobs: JobStore
@@ -96,7 +96,7 @@ class Explain:
             return Explained(found if pause is None else with_pause(found, pause), found.run), None
         if isinstance(job, Job) and job.workflow is not None and found.verdict is Verdict.NOT_AN_OCCURRENCE:
             if self._reached(tenant, job.workflow, tags):
-                return self._as_member(job, job.workflow, at, found, charge), None
+                return self._as_step(job, job.workflow, at, found, charge), None
             sentence = f"It runs in the workflow {job.workflow}, which the caller's scopes do not reach."
             return Explained(replace(found, sentence=sentence), None), None
         if found.verdict is Verdict.QUEUED and found.run is None and isinstance(job, Job):
@@ -109,7 +109,7 @@ class Explain:
         job = None if tags is None else self.jobs.get(tenant, workflow)
         return tags is None or (job is not None and not tags.isdisjoint(job.tags))
 
-    def _as_member(self, job: Job, workflow: str, at: int, alone: Explanation, charge: Charge) -> Explained:
+    def _as_step(self, job: Job, workflow: str, at: int, alone: Explanation, charge: Charge) -> Explained:
         """Of a job without a record then: what the run of its workflow says of it, or why its workflow did not run."""
         try:
             whole, view = self._explained(job.tenant, workflow, at, None, charge)
@@ -121,11 +121,11 @@ class Explain:
             return Explained(instead_of(whole.found, workflow), whole.run)
         if job.id not in view.graph.numbers:
             return Explained(alone, None)
-        found = member_in(whole.found, view, job, now=self.clock.now())
+        found = step_in(whole.found, view, job, now=self.clock.now())
         return Explained(found, found.run)
 
     def _view(self, run: Run, charge: Charge) -> WorkflowRunView | None:
-        """The members of a workflow's run; None where it is another one, or its graph is not kept any more."""
+        """The steps of a workflow's run; None where it is another one, or its graph is not kept any more."""
         try:
             return self.workflow_runs.look(run, charge)
         except (NoWorkflowRunError, GraphMissingError):

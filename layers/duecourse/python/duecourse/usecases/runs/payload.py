@@ -26,7 +26,7 @@ class SentPayload:
     """A run's payload with its templates filled in for the last attempt, or why they cannot be (`problem`).
 
     `own`: it was given when the run was asked for. `changed`: the job was changed after the attempt began, which may
-    have sent something else. That of a workflow's run is what its members take of it, as it is.
+    have sent something else. That of a workflow's run is what its steps take of it, as it is.
     """
 
     payload: Any

@@ -1,4 +1,4 @@
-"""Run a part of a workflow's run again: some members and all that come after them."""
+"""Run a part of a workflow's run again: some steps and all that come after them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.lifecycle import goes_on
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.workflows.graph import End, Given, Graph, MemberEnds, read_ref
+from duecourse.domain.workflows.graph import End, Given, Graph, StepEnds, read_ref
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, WorkflowStore
 from duecourse.usecases.jobs.job_errors import KeyReusedError
@@ -30,10 +30,10 @@ from duecourse.usecases.workflows.view import NoWorkflowRunError
 
 
 class RunNotEndedError(RunStateError):
-    """It has not ended, or continues since a member was redriven."""
+    """It has not ended, or continues since a step was redriven."""
 
 
-class NoMemberError(Exception):
+class NoStepError(Exception):
     """The workflow's run has no such jobs: `names` by their places in what was asked."""
 
     def __init__(self, names: Mapping[int, str]) -> None:
@@ -43,7 +43,7 @@ class NoMemberError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reruns:
-    """A rerun is another run of the same occurrence, with a graph of its own: the members that do not run again are
+    """A rerun is another run of the same occurrence, with a graph of its own: the steps that do not run again are
     given as ended in it, with the runs whose results they hand down. The request is written, then its message is sent.
     """
 
@@ -60,11 +60,11 @@ class Reruns:
     def rerun(self, tenant: str, run_id: str, begin: Sequence[str], run_request: RunRequest) -> Run:
         """The new run, QUEUED; for a request that was made before, what has become of its run.
 
-        Raises RunUnknownError, NoWorkflowRunError, RunNotEndedError, JobGoneError, NoMemberError, GraphMissingError,
+        Raises RunUnknownError, NoWorkflowRunError, RunNotEndedError, JobGoneError, NoStepError, GraphMissingError,
         KeyReusedError, LaneUnavailableError.
         """
         run = self.runs.get(tenant, run_id)
-        if run.workflow is None or run.is_member:
+        if run.workflow is None or run.is_step:
             raise NoWorkflowRunError(run)
         if not run.state.final:
             raise RunNotEndedError(run)
@@ -73,7 +73,7 @@ class Reruns:
             raise JobGoneError(run)
         graph = self.workflows.graph(tenant, read_ref(run.workflow))
         if unknown := {place: name for place, name in enumerate(begin) if name not in graph.numbers}:
-            raise NoMemberError(unknown)
+            raise NoStepError(unknown)
         ends = self.workflows.read(tenant, run.name, graph.parts, with_run=False).ends
         if ends.withdrawn or goes_on(run, WorkflowState(graph, run.occurrence, run.suffix, ends).outcome):
             raise RunNotEndedError(run)
@@ -117,23 +117,23 @@ class Reruns:
         )
 
 
-def rerun_graph(graph: Graph, run: Run, begin: Sequence[str], ends: MemberEnds) -> Graph:
-    """The graph of the rerun of a run whose members have ended so: `begin` and all that come after them run again. A
-    member that never ended, since the run was over before, counts as cut.
+def rerun_graph(graph: Graph, run: Run, begin: Sequence[str], ends: StepEnds) -> Graph:
+    """The graph of the rerun of a run whose steps have ended so: `begin` and all that come after them run again. A
+    step that never ended, since the run was over before, counts as cut.
     """
     again = graph.after(sum(1 << graph.numbers[name] for name in set(begin)))
     known = ends.joined(graph.given)
-    members = tuple(
-        replace(member, given=None)
+    steps = tuple(
+        replace(step, given=None)
         if again >> number & 1
-        else member
-        if member.given is not None
-        else replace(member, given=Given(known.of(number) or End.CUT, run.name.local))
-        for number, member in enumerate(graph.members)
+        else step
+        if step.given is not None
+        else replace(step, given=Given(known.of(number) or End.CUT, run.name.local))
+        for number, step in enumerate(graph.steps)
     )
     return replace(
         graph,
-        members=members,
+        steps=steps,
         rerun_of=str(run.name),
         rerun_from=tuple(sorted(set(begin))),
         timed=graph.is_timed(run.suffix),

@@ -23,15 +23,15 @@ from duecourse.domain.runs.decision import (
     Ended,
     FollowUp,
     Hold,
-    MemberTurn,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
     Start,
+    StepTurn,
     Transition,
     Withdraw,
 )
-from duecourse.domain.runs.lifecycle import as_member, decide
+from duecourse.domain.runs.lifecycle import as_step, decide
 from duecourse.domain.runs.overlap import Skip, Wait, latest, needs_lock
 from duecourse.domain.runs.records import may_run_again, own_job, queued, refused
 from duecourse.domain.runs.rendering import with_its_key
@@ -205,7 +205,7 @@ class LaneWorker:
             found = self.workflows.look(message, run)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
-            outcome = self._step(item, as_member(job) if message.is_member else job, run, found)
+            outcome = self._step(item, as_step(job) if message.is_step else job, run, found)
             if isinstance(outcome, Disposition):
                 return outcome
             run, found = outcome.found, self.workflows.look(message, outcome.found)
@@ -220,7 +220,7 @@ class LaneWorker:
             decision = Drop(f"{covering.name} stands for it")
         match decision:
             case Start() if isinstance(job, Job):
-                return self.starter.start(item, decision, job, found if isinstance(found, MemberTurn) else None)
+                return self.starter.start(item, decision, job, found if isinstance(found, StepTurn) else None)
             case Start():
                 raise AssertionError("a start was decided without a job")
             case Transition():
@@ -322,10 +322,8 @@ class Starter:
     randomness: Randomness
     rules: WorkerRules
 
-    def start(
-        self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None = None
-    ) -> Disposition | Conflict:
-        """Start the attempt, or defer it; `turn` is what the workflow's run of a member says."""
+    def start(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None = None) -> Disposition | Conflict:
+        """Start the attempt, or defer it; `turn` is what the workflow's run of a step says."""
         deferred = self._deferred(item, decision, job, turn)
         if deferred is not None:
             return deferred
@@ -337,7 +335,7 @@ class Starter:
             return locked
         return self._begin(item, locked, job)
 
-    def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None) -> Disposition | None:
+    def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> Disposition | None:
         """What happens to a message that this worker cannot start; None if it can."""
         message, rules = item.message, self.rules
         defer = partial(self.requeue.defer, item, decision.previous, message.not_before)
@@ -346,7 +344,7 @@ class Starter:
         if item.context.lease_until - self.clock.now() < job.timeout_seconds + FINISH_MARGIN_SECONDS:
             # To the job's present lane: this lane's workers may never have enough time.
             return defer("not enough time left", lane=job.lane)
-        if message.is_member and message.attempt == 1 and job.lane is not rules.lane:
+        if message.is_step and message.attempt == 1 and job.lane is not rules.lane:
             return defer("its job is in another lane now", lane=job.lane)
         if not message.bulk and not self._has_seat(item, decision, job, turn):
             return self._to_bulk(item, decision, job)
@@ -366,7 +364,7 @@ class Starter:
         return replace(decision, run=fitted.run)
 
     def _locked(
-        self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None
+        self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None
     ) -> Start | Disposition | Conflict:
         """The start once its run has the lock of its job, if it needs one; else what happens instead."""
         message = item.message
@@ -375,7 +373,7 @@ class Starter:
         match self.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
             case Held(called_until):
                 earlier = latest(decision.run.called_until, called_until)
-                if decision.run.is_workflow:  # whose members have seats if it has the lock
+                if decision.run.is_workflow:  # whose steps have seats if it has the lock
                     earlier = (earlier or 0.0) if needs_lock(job) else None
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
@@ -416,7 +414,7 @@ class Starter:
             return self.transitions.write(item, cancel(run, "deleted", now), job)
         return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
 
-    def _has_seat(self, item: WorkItem, decision: Start, job: Job, turn: MemberTurn | None) -> bool:
+    def _has_seat(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> bool:
         """Whether the run may start on this worker, which is for seats."""
         message, run = item.message, decision.run
         start = Starting(
@@ -478,8 +476,8 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
     report.count("AttemptsStarted", target)
     if isinstance(previous, Queued | None):
         report.counts["CaughtUp"] += decision.run.caught_up
-        # One that has waited for its turn, or for other members of its workflow, is late from when it was called.
-        since = message.not_before if message.waited or message.is_member else float(message.due)
+        # One that has waited for its turn, or for other steps of its workflow, is late from when it was called.
+        since = message.not_before if message.waited or message.is_step else float(message.due)
         if decision.run.first_started_at is not None:
             report.measure("Lateness", decision.run.first_started_at - since)
     elif isinstance(previous, Running):

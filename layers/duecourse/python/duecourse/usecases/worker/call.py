@@ -22,7 +22,7 @@ FINISH_MARGIN_SECONDS = 3
 """The time of an invocation that a worker reserves to record the end of an attempt."""
 
 BEGIN_MARGIN_SECONDS = 15
-"""In the last seconds of its lease a worker begins no further try to start a workflow's members: the end of the attempt
+"""In the last seconds of its lease a worker begins no further try to start a workflow's steps: the end of the attempt
 must be recorded.
 """
 
@@ -65,7 +65,7 @@ class Calls:
         return outcome
 
     def _begin(self, item: WorkItem, run: Run) -> Outcome:
-        """Start a workflow's members. An error of the store is no failure of the workflow: it is tried again until
+        """Start a workflow's steps. An error of the store is no failure of the workflow: it is tried again until
         shortly before the lease ends, since starts that are repeated change nothing.
         """
 

@@ -103,7 +103,7 @@ class Overlaps:
     def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
         """The lock after this run, or after the one that held it, with the calls of them that may be at work."""
         now, earlier = self.clock.now(), None if held is None else held.called_until
-        lane = Lane.LONG if run is None or run.is_workflow else run.lane  # its members are in any lane
+        lane = Lane.LONG if run is None or run.is_workflow else run.lane  # its steps are in any lane
         until = latest(wanted.called_until, earlier, None if run is None else called_until(run, now))
         return replace(wanted, called_until=None if calls_are_over(until, lane, now) else until)
 

@@ -15,8 +15,8 @@ from duecourse.domain.runs.decision import (
     Evaluated,
     Event,
     GivenUp,
-    MemberTurn,
     StartRequest,
+    StepTurn,
     WorkflowOutcome,
 )
 from duecourse.domain.targets.targets import Failed
@@ -77,7 +77,7 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
     about it.
     """
     request = start_request_of(message)
-    if isinstance(found, MemberTurn):
+    if isinstance(found, StepTurn):
         request = replace(request, turn=found)
     match message.kind:
         case MessageKind.START | MessageKind.REDRIVE:

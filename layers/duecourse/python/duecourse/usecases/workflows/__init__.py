@@ -1,1 +1,1 @@
-"""Workflows: begin a run of one, start its members in their turn, end it."""
+"""Workflows: begin a run of one, start its steps in their turn, end it."""

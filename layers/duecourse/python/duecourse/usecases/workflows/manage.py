@@ -14,8 +14,8 @@ from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import UNREAD, Job, Reservation
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.workflows.check import WorkflowFault, graph_faults, member_faults, time_faults
-from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
+from duecourse.domain.workflows.check import WorkflowFault, graph_faults, step_faults, time_faults
+from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.domain.workflows.results import result_faults
 from duecourse.messages import MessageKind, message_about
 from duecourse.ports import (
@@ -45,13 +45,13 @@ class WorkflowInvalidError(Exception):
         self.faults = faults
 
 
-MEMBERS_A_REQUEST = 20
+STEPS_A_REQUEST = 20
 """Jobs of a workflow that are read, and together count as one request."""
 
 
-def members_cost(members: int) -> int:
+def steps_cost(steps: int) -> int:
     """What the reading of so many jobs counts as (domain.budget)."""
-    return 1 + members // MEMBERS_A_REQUEST
+    return 1 + steps // STEPS_A_REQUEST
 
 
 class NoWorkflowError(Exception):
@@ -60,12 +60,12 @@ class NoWorkflowError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkflowDraft:
-    """A workflow as a caller asks for it: `members` without their lanes, `inline` the jobs that are defined with it,
+    """A workflow as a caller asks for it: `steps` without their lanes, `inline` the jobs that are defined with it,
     `definition` the draft of the workflow's own job, whose target is the graph with that hash. `reach` raises for a
     job that stands, or would, out of the caller's reach. `budget` is what the checks may take.
     """
 
-    members: tuple[Member, ...]
+    steps: tuple[Step, ...]
     definition: Callable[[str], Draft]
     inline: Mapping[str, Draft]
     reach: Callable[[Job | Draft], None] = lambda _: None
@@ -73,7 +73,7 @@ class WorkflowDraft:
 
     def digest(self) -> str:
         """What tells the request from others that define a workflow otherwise."""
-        return blake2b(repr((self.members, self.definition(""), self.inline)).encode(), digest_size=16).hexdigest()
+        return blake2b(repr((self.steps, self.definition(""), self.inline)).encode(), digest_size=16).hexdigest()
 
     def inline_over(self, name: str, job: Job | None) -> Draft:
         """The draft of a job that is defined with it, over the one that stands. Raises what `reach` raises."""
@@ -125,7 +125,7 @@ class Claims:
     made: list[str] = field(default_factory=list)
 
     def make(self, jobs: Mapping[str, Job], named: frozenset[str]) -> None:
-        """Make all of these jobs members, but those that are `named` by the workflow's graph or were claimed by this
+        """Make all of these jobs steps, but those that are `named` by the workflow's graph or were claimed by this
         request just now. Raises JobChangedError, WorkflowInvalidError, and what `reach` raises.
         """
         wanted = dict(jobs)
@@ -134,8 +134,8 @@ class Claims:
             strangers = {name: job for name, job in wanted.items() if not self._is_ours(job, named, now)}
             for job in strangers.values():
                 self.reach(job)
-            members = [Member(id=name) for name in strangers]
-            faults = member_faults(self.workflow, members, {}, strangers)
+            steps = [Step(id=name) for name in strangers]
+            faults = step_faults(self.workflow, steps, {}, strangers)
             if faults := [*faults, *claimed_by_others(self.editing.jobs.membership, self.workflow, strangers, now)]:
                 raise WorkflowInvalidError(faults)
             refused = self.workflows.claim(list(strangers.values()), self.workflow, at=now) if strangers else []
@@ -144,7 +144,7 @@ class Claims:
                 return
             wanted = self.workflows.jobs(self.tenant, refused)
             if missing := [name for name in refused if name not in wanted]:
-                raise WorkflowInvalidError(member_faults(self.workflow, [Member(id=each) for each in missing], {}, {}))
+                raise WorkflowInvalidError(step_faults(self.workflow, [Step(id=each) for each in missing], {}, {}))
         raise JobChangedError(self.workflow)
 
     def release(self) -> None:
@@ -157,7 +157,7 @@ class Claims:
         self.workflows.free(mine, self.workflow, standing, at=self.clock.now())
 
     def named(self, ref: WorkflowRef | None) -> frozenset[str]:
-        """The members that a graph names."""
+        """The steps that a graph names."""
         try:
             return frozenset() if ref is None else frozenset(self.workflows.graph(self.tenant, ref).numbers)
         except GraphMissingError:
@@ -212,7 +212,7 @@ class CancelRuns:
         orders = [
             message_about(run, MessageKind.CANCEL, now=now, nonce=self.randomness.nonce(), reason="deleted")
             for run in found.values()
-            if run.workflow is not None and not run.is_member and run.generation <= generation and not run.state.final
+            if run.workflow is not None and not run.is_step and run.generation <= generation and not run.state.final
         ]
         return self.lanes.send([Outgoing(order, 0) for order in orders]).count(False)
 
@@ -226,7 +226,7 @@ GRAPH_DAYS = 150
 
 @dataclass(frozen=True, slots=True)
 class ManageWorkflows:
-    """The order of writes: the jobs that are defined in the document, each an edit of its own; who is a member; the
+    """The order of writes: the jobs that are defined in the document, each an edit of its own; who is a step; the
     graph; the workflow's own job, which switches to it. Until then nothing runs otherwise than before, and the same
     request goes on where one ended; jobs that are left over have no schedule.
     """
@@ -357,7 +357,7 @@ class ManageWorkflows:
 
         def write(name: str) -> Edited:
             over = partial(draft.inline_over, name)
-            return self.editing.put(tenant, name, over, correlation_id=correlation_id, by=by, member=True)
+            return self.editing.put(tenant, name, over, correlation_id=correlation_id, by=by, step=True)
 
         edits = dict(zip(draft.inline, self.executor.map(write, list(draft.inline)), strict=True))
         jobs = found | {name: edited.view.job for name, edited in edits.items()}
@@ -374,7 +374,7 @@ class ManageWorkflows:
                 expected.check(job)
             kept = None if job is None else ref_of(job)  # an ordinary job that was created in this moment stays one
             present = self.workflows.jobs(tenant, list(graph.numbers))
-            if faults := member_faults(workflow_id, graph.members, {}, present):
+            if faults := step_faults(workflow_id, graph.steps, {}, present):
                 raise WorkflowInvalidError(faults)
             claims.make(present, claims.named(kept))
             if kept is None or before is None or kept != ref_of(before.job) or before.graph != graph:
@@ -397,14 +397,14 @@ class ManageWorkflows:
         )
 
     def pay_deletion(self, job: Job, charge: Charge) -> None:
-        """Charge for the members that the deletion of a job frees, where it is a workflow."""
+        """Charge for the steps that the deletion of a job frees, where it is a workflow."""
         if not isinstance(job.target, WorkflowTarget):
             return
         with suppress(GraphMissingError):
-            charge(members_cost(len(self.workflows.graph(job.tenant, ref_of(job)).numbers)))
+            charge(steps_cost(len(self.workflows.graph(job.tenant, ref_of(job)).numbers)))
 
     def deleted(self, job: Job) -> int:
-        """What follows from the deletion of a job, which stood so, where it was a workflow: its members are free, its
+        """What follows from the deletion of a job, which stood so, where it was a workflow: its steps are free, its
         runs are cancelled; of how many their lanes did not accept that.
         """
         if not isinstance(job.target, WorkflowTarget):
@@ -420,31 +420,31 @@ class ManageWorkflows:
             self.cancel_runs(tenant, job_id, gone.generation)
 
     def _checked(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> dict[str, Job]:
-        """The members that exist. Raises WorkflowInvalidError, JobQuotaError, what `reach` of the draft raises."""
+        """The steps that exist. Raises WorkflowInvalidError, JobQuotaError, what `reach` of the draft raises."""
         budget = draft.budget
-        if faults := graph_faults(draft.members, budget):
+        if faults := graph_faults(draft.steps, budget):
             raise WorkflowInvalidError(faults)
-        found = self.workflows.jobs(tenant, [member.id for member in draft.members])
+        found = self.workflows.jobs(tenant, [step.id for step in draft.steps])
         standing, definition, now = None if before is None else before.job, draft.definition(""), self.clock.now()
         wanted: list[Job | Draft] = [definition, *draft.inline.values(), *found.values()]
         for each in wanted:
             draft.reach(each)
         own = _made(definition, standing, workflow_id, now)
-        graph = Graph(draft.members, own.schedule.timezone)
+        graph = Graph(draft.steps, own.schedule.timezone)
         faults = [
-            *time_faults(draft.members, own.schedule, own.exclude, int(now), budget),
-            *member_faults(workflow_id, draft.members, draft.inline, found),
+            *time_faults(draft.steps, own.schedule, own.exclude, int(now), budget),
+            *step_faults(workflow_id, draft.steps, draft.inline, found),
             *claimed_by_others(self.editing.jobs.membership, workflow_id, found, now),
         ]
         large = sum(found[name].payload is UNREAD for name in found.keys() - draft.inline.keys())
         left = 0 if before is None else len(before.graph.numbers.keys() - graph.numbers.keys())
-        budget.charge(members_cost(left) + PAYLOAD_REQUESTS * large)
-        for member in draft.members:
-            job = draft.inline.get(member.id) or self._whole(found.get(member.id))
-            inline: tuple[str | int, ...] = ("job",) if member.id in draft.inline else ()
+        budget.charge(steps_cost(left) + PAYLOAD_REQUESTS * large)
+        for step in draft.steps:
+            job = draft.inline.get(step.id) or self._whole(found.get(step.id))
+            inline: tuple[str | int, ...] = ("job",) if step.id in draft.inline else ()
             faults += [
-                WorkflowFault(("jobs", member.id, *inline, "payload", *path), detail)
-                for path, detail in (() if job is None else result_faults(job.payload, member.id, graph))
+                WorkflowFault(("jobs", step.id, *inline, "payload", *path), detail)
+                for path, detail in (() if job is None else result_faults(job.payload, step.id, graph))
             ]
         if faults:
             raise WorkflowInvalidError(faults)
@@ -458,13 +458,13 @@ class ManageWorkflows:
         return job if job is None or job.payload is not UNREAD else self.editing.store.get(job.tenant, job.id)
 
     def _graph(self, draft: WorkflowDraft, jobs: Mapping[str, Job]) -> Graph:
-        """With the lanes that the members have."""
+        """With the lanes that the steps have."""
         own = draft.definition("")
-        members = [replace(each, lane=jobs[each.id].lane, bulk=jobs[each.id].bulk) for each in draft.members]
-        return Graph(tuple(members), own.schedule.timezone, own.priority)
+        steps = [replace(each, lane=jobs[each.id].lane, bulk=jobs[each.id].bulk) for each in draft.steps]
+        return Graph(tuple(steps), own.schedule.timezone, own.priority)
 
     def _retire(self, job: Job, graph: Graph, standing: Job | None) -> None:
-        """Let the graph that the workflow had so far expire, and free those of its members that are not in `graph`,
+        """Let the graph that the workflow had so far expire, and free those of its steps that are not in `graph`,
         which its own job has now (None: there is none any more).
         """
         try:
@@ -475,9 +475,9 @@ class ManageWorkflows:
         expires_at = int(now) + GRAPH_DAYS * DAY_SECONDS
         self.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
         left = [name for name in before.numbers if name not in graph.numbers]
-        members = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
+        steps = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
         # One that was changed meanwhile stays: its claim is void.
-        self.workflows.free(members, job.id, standing, at=now)
+        self.workflows.free(steps, job.id, standing, at=now)
 
 
 def _made(draft: Draft, job: Job | None, job_id: str, now: float) -> Job:

@@ -12,7 +12,7 @@ from duecourse.ports import WorkflowStore
 from duecourse.usecases.workflows.workflows import name_in
 
 RECORDS_A_REQUEST = 200
-"""Members whose records together count as one request."""
+"""Steps whose records together count as one request."""
 
 
 class NoWorkflowRunError(Exception):
@@ -25,18 +25,18 @@ class NoWorkflowRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkflowRuns:
-    """Reads what became of the members of a workflow's run. Each item is read strongly, at a moment of its own."""
+    """Reads what became of the steps of a workflow's run. Each item is read strongly, at a moment of its own."""
 
     workflows: WorkflowStore
 
     def look(self, run: Run, charge: Charge = free) -> WorkflowRunView:
-        """The members of a run as it was read. Raises NoWorkflowRunError, GraphMissingError, and what `charge` raises
+        """The steps of a run as it was read. Raises NoWorkflowRunError, GraphMissingError, and what `charge` raises
         for the records that are to be read.
         """
-        if run.workflow is None or run.is_member:
+        if run.workflow is None or run.is_step:
             raise NoWorkflowRunError(run)
         graph = self.workflows.graph(run.tenant, read_ref(run.workflow))
-        charge(1 + len(graph.members) // RECORDS_A_REQUEST)
+        charge(1 + len(graph.steps) // RECORDS_A_REQUEST)
         ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
-        records = self.workflows.records(run.tenant, [name_in(run, member) for member in graph.members])
+        records = self.workflows.records(run.tenant, [name_in(run, step) for step in graph.steps])
         return viewed(run, graph, ends, records)

@@ -1,16 +1,16 @@
 """Runs of workflows: messages, payloads, and the evaluation of their graphs.
 
-The messages by which a workflow's run starts and cancels its members, and is evaluated itself.
+The messages by which a workflow's run starts and cancels its steps, and is evaluated itself.
 
-What the runs of a job send: the job's payload, the one that the request gave, or what members take of each other.
+What the runs of a job send: the job's payload, the one that the request gave, or what steps take of each other.
 
-Runs of workflows: begun by starting the members that wait for no other, continued by each member's end.
+Runs of workflows: begun by starting the steps that wait for no other, continued by each step's end.
 
-The end of a member is noted after its final record was written, and before the message that carried it is deleted: a
-message that comes again repeats it, and all of it is idempotent. Of the ends that decide whether another member may
+The end of a step is noted after its final record was written, and before the message that carried it is deleted: a
+message that comes again repeats it, and all of it is idempotent. Of the ends that decide whether another step may
 start the last one to be noted sees all others, since each is noted before the others are read; so none is forgotten.
 
-Before a member's final record is written over, its end is withdrawn: the next round of the member is noted without an
+Before a step's final record is written over, its end is withdrawn: the next round of the step is noted without an
 end. Until that round ends, the ends of all jobs after it do not count either (WorkflowState).
 """
 
@@ -23,14 +23,14 @@ from functools import cache
 from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.decision import MemberTurn, Readiness, Withdraw, WorkflowOutcome
+from duecourse.domain.runs.decision import Readiness, StepTurn, Withdraw, WorkflowOutcome
 from duecourse.domain.runs.identity import OfRun, RunIdentity
 from duecourse.domain.runs.overlap import called_in_workflow
-from duecourse.domain.runs.records import MEMBERS_FAILED, WORKFLOW_OVER, may_run_again
+from duecourse.domain.runs.records import STEPS_FAILED, WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
-from duecourse.domain.workflows.graph import End, Graph, Member, MemberEnds, end_of, numbers_in, read_ref
+from duecourse.domain.workflows.graph import End, Graph, Step, StepEnds, end_of, numbers_in, read_ref
 from duecourse.domain.workflows.results import UpstreamResultError, filled, taken_by
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
@@ -41,7 +41,7 @@ from duecourse.usecases.report import Report
 
 @dataclass(frozen=True, slots=True)
 class WorkflowMessages:
-    """Messages about the workflow's run `of` which the run with this identity is, or whose member it is, at `now` (UTC
+    """Messages about the workflow's run `of` which the run with this identity is, or whose step it is, at `now` (UTC
     seconds).
     """
 
@@ -51,7 +51,7 @@ class WorkflowMessages:
     randomness: Randomness
 
     def starts(self, state: WorkflowState, numbers: Iterable[int]) -> list[RunMessage]:
-        """The start of each of these members: of one that may run at its time, of one that is skipped at once."""
+        """The start of each of these steps: of one that may run at its time, of one that is skipped at once."""
         return [self._about(number, MessageKind.START, self._begins(state, number)) for number in numbers]
 
     def _begins(self, state: WorkflowState, number: int) -> float:
@@ -59,7 +59,7 @@ class WorkflowMessages:
         return self.now if own is None or state.readiness(number).skips else max(self.now, float(own))
 
     def cancellations(self, numbers: Iterable[int]) -> list[RunMessage]:
-        """The cancellation of each of these members."""
+        """The cancellation of each of these steps."""
         return [replace(self._about(number, MessageKind.CANCEL, self.now), reason=WORKFLOW_OVER) for number in numbers]
 
     def evaluate(self) -> RunMessage:
@@ -74,24 +74,24 @@ class WorkflowMessages:
         )
 
     def _about(self, number: int, kind: MessageKind, at: float) -> RunMessage:
-        member = self.graph.members[number]
-        identity = self._identity(member.id, int(at))
-        return RunMessage(identity, member.lane, at, self.randomness.nonce(), kind=kind, bulk=member.bulk)
+        step = self.graph.steps[number]
+        identity = self._identity(step.id, int(at))
+        return RunMessage(identity, step.lane, at, self.randomness.nonce(), kind=kind, bulk=step.bulk)
 
     def _identity(self, job_id: str, due: int) -> RunIdentity:
         """The run of that job in this run of the workflow. Generation 0: its job's, as it is when it begins."""
         return replace(self.of, job_id=job_id, due=due, generation=0, count=1, through=None, own_payload=False)
 
 
-def name_in(run: OfRun, member: Member) -> RunName:
-    """The member's run in this one, or in the one of which this one has taken it over."""
-    if member.given is None:
-        return RunName(member.id, run.occurrence, run.suffix)
-    return parse_run_id(f"{member.id}.{member.given.run}")
+def name_in(run: OfRun, step: Step) -> RunName:
+    """The step's run in this one, or in the one of which this one has taken it over."""
+    if step.given is None:
+        return RunName(step.id, run.occurrence, run.suffix)
+    return parse_run_id(f"{step.id}.{step.given.run}")
 
 
 def run_of(identity: RunIdentity, job_id: str) -> RunName:
-    """The name of a job's run in the run of a workflow that this is, or is a member of."""
+    """The name of a job's run in the run of a workflow that this is, or is a step of."""
     return RunName(job_id, identity.occurrence, identity.suffix)
 
 
@@ -121,8 +121,8 @@ class Payloads:
         """The job as this run calls it. Raises PayloadGoneError, UpstreamResultError and GraphMissingError: what its
         payload is made of is not there.
         """
-        if run.is_member:
-            return self._member(job, run)
+        if run.is_step:
+            return self._step(job, run)
         if not run.own_payload:
             return Prepared(job)
         given = self.inputs.get(run.tenant, run.job_id, run.suffix)
@@ -130,8 +130,8 @@ class Payloads:
             raise PayloadGoneError("the payload that was given for this run is not kept any more")
         return Prepared(replace(job, payload=given.payload))
 
-    def _member(self, job: Job, run: Run) -> Prepared:
-        """With what its payload takes of other members, and on the calendar of its workflow's time zone."""
+    def _step(self, job: Job, run: Run) -> Prepared:
+        """With what its payload takes of other steps, and on the calendar of its workflow's time zone."""
         ref = read_ref(run.workflow or "")
         graph = self.store.graph(run.tenant, ref)
         job = replace(job, schedule=replace(job.schedule, timezone=graph.timezone))
@@ -139,11 +139,11 @@ class Payloads:
         if not taken:
             return Prepared(job)
         named = {graph.numbers[each.job] for each in taken if each.job in graph.numbers}
-        names = [name_in(run, graph.members[number]) for number in sorted(named)]
+        names = [name_in(run, graph.steps[number]) for number in sorted(named)]
         records = {record.job_id: record for record in self.store.records(run.tenant, names)} if names else {}
-        for member in (graph.members[number] for number in named):
-            if member.id not in records and member.given is not None and member.given.end is End.OK:
-                raise UpstreamResultError(f"the record of {member.id}.{member.given.run} is not kept any more")
+        for step in (graph.steps[number] for number in named):
+            if step.id not in records and step.given is not None and step.given.end is End.OK:
+                raise UpstreamResultError(f"the record of {step.id}.{step.given.run} is not kept any more")
         found = filled(job.payload, records, cache(lambda: self._of_workflow(run, ref.workflow)))
         return Prepared(replace(job, payload=found.payload), found.texts)
 
@@ -157,10 +157,10 @@ class Payloads:
 
 
 NAMED_FAILURES = 10
-"""Failed members that the error of a workflow's run names."""
+"""Failed steps that the error of a workflow's run names."""
 
 KEPT_LONGER_DAYS = 30
-"""For how much longer than a member's record its end is kept: a redrive needs the ends of all members."""
+"""For how much longer than a step's record its end is kept: a redrive needs the ends of all steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ class Evaluation:
     error: str | None = None
 
 
-Found = MemberTurn | Evaluation | None
-"""What a workflow's run says about a message: to a member's start, to an evaluation, to any other."""
+Found = StepTurn | Evaluation | None
+"""What a workflow's run says about a message: to a step's start, to an evaluation, to any other."""
 
 
 class NotSentError(Exception):
@@ -191,21 +191,21 @@ class Workflows:
     randomness: Randomness
 
     def look(self, message: RunMessage, run: Run | None = None) -> Found:
-        """What the ends of the members mean for what a message asks for. `run` is the record of its run, if that was
+        """What the ends of the steps mean for what a message asks for. `run` is the record of its run, if that was
         read already. Raises GraphMissingError.
         """
         if message.workflow is None:
             return None
-        if message.kind is MessageKind.EVALUATE and not message.is_member:
+        if message.kind is MessageKind.EVALUATE and not message.is_step:
             return self._evaluation(message)
         starts = message.kind is MessageKind.START and message.attempt == 1
-        if message.is_member and (starts or (run is not None and may_run_again(run))):
+        if message.is_step and (starts or (run is not None and may_run_again(run))):
             return self._turn(message, run)
         return None
 
-    def _turn(self, message: RunMessage, run: Run | None) -> MemberTurn:
-        """The ends first, then its workflow's run: a member that is ready by them while that is alive is among those
-        that its end cancels, however late the start is written. The member's own round is read only if it has a
+    def _turn(self, message: RunMessage, run: Run | None) -> StepTurn:
+        """The ends first, then its workflow's run: a step that is ready by them while that is alive is among those
+        that its end cancels, however late the start is written. The step's own round is read only if it has a
         record.
         """
         graph = self._graph(message)
@@ -213,7 +213,7 @@ class Workflows:
         ends = self._ends_before(message, graph, number, own=run is not None)
         readiness = self._state(message, graph, ends).readiness(number)
         own_time = graph.not_before(number, message.occurrence, message.suffix)
-        turn = MemberTurn(readiness, round=ends.round(number), not_before=float(own_time or 0))
+        turn = StepTurn(readiness, round=ends.round(number), not_before=float(own_time or 0))
         if readiness is Readiness.WAITS:
             return turn
         workflow = self._workflow_run(message)
@@ -221,7 +221,7 @@ class Workflows:
         return replace(turn, over=over, called_until=called_in_workflow(workflow, self.clock.now()))
 
     def withdraw(self, message: RunMessage, decision: Withdraw) -> None:
-        """Note that a member runs again, before its final record is written over."""
+        """Note that a step runs again, before its final record is written over."""
         run, graph = decision.run, self._graph(message)
         self._withdraw(message, graph, {graph.numbers[run.job_id]: decision.round}, run)
 
@@ -246,7 +246,7 @@ class Workflows:
         return Evaluation(state.outcome, f"failed: {', '.join(named)}{more}")
 
     def begin(self, run: Run, report: Report) -> Outcome:
-        """Start the members that are to be started; of a run that was redriven itself, the dead ones among them."""
+        """Start the steps that are to be started; of a run that was redriven itself, the dead ones among them."""
         graph = self._graph(run)
         state, dead = self._known(run, graph), list[Run]()
         if run.redriven_at is not None:
@@ -260,25 +260,25 @@ class Workflows:
         wanted = messages.starts(state, state.to_start())
         if state.outcome is not WorkflowOutcome.OPEN:
             wanted.append(messages.evaluate())
-        report.add("workflow_begun", members=len(graph.members), sent=len(wanted), redriven=len(dead))
+        report.add("workflow_begun", steps=len(graph.steps), sent=len(wanted), redriven=len(dead))
         if not self.forwarder.send_all(wanted):
             return Failed("the starts of its jobs were not all accepted by their lanes", code="workflow.start")
         return Returned()
 
     def ended(self, run: Run, report: Report) -> None:
-        """What follows from the final record of a workflow's run, or of its member's. Raises NotSentError."""
+        """What follows from the final record of a workflow's run, or of its step's. Raises NotSentError."""
         graph = self._graph(run)
-        following = self._after_member(run, graph) if run.is_member else self._after_run(run, graph)
+        following = self._after_step(run, graph) if run.is_step else self._after_run(run, graph)
         if following:
             report.add("workflow_went_on", run_id=str(run.name), sent=len(following))
         if not self.forwarder.send_all(following):
             raise NotSentError(f"what follows from the end of {run.name}")
 
-    def _after_member(self, run: Run, graph: Graph) -> list[RunMessage]:
+    def _after_step(self, run: Run, graph: Graph) -> list[RunMessage]:
         number, messages = graph.numbers[run.job_id], self._messages(run, graph)
         if isinstance(run, Cancelled) and run.reason == WORKFLOW_OVER:
             # It has no end: it runs once its workflow's run is redriven, which may have happened meanwhile, or goes on
-            # since this member was redriven.
+            # since this step was redriven.
             state = self._state(run, graph, self._ends_before(run, graph, number, own=True))
             if self._is_alive(run):
                 return messages.starts(state, state.to_start([number]))
@@ -303,43 +303,43 @@ class Workflows:
         return sent
 
     def _after_run(self, run: Run, graph: Graph) -> list[RunMessage]:
-        """A run that its members ended is evaluated again if one of them was redriven before the end was written. Only
-        a member that may fail can be dead in a run that has SUCCEEDED. A run that ended otherwise takes the members
+        """A run that its steps ended is evaluated again if one of them was redriven before the end was written. Only
+        a step that may fail can be dead in a run that has SUCCEEDED. A run that ended otherwise takes the steps
         with it that are due or at work.
         """
         if isinstance(run, Skipped) or not isinstance(run, Final) or run.attempt == 0:
             return []
         succeeded = isinstance(run, Succeeded)
-        if succeeded and not any(member.may_fail for member in graph.members):
+        if succeeded and not any(step.may_fail for step in graph.steps):
             return []
         state, messages = self._known(run, graph), self._messages(run, graph)
-        if succeeded or reason_of(run) == MEMBERS_FAILED:
+        if succeeded or reason_of(run) == STEPS_FAILED:
             written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
             return [] if state.outcome is written else [messages.evaluate()]
         return messages.cancellations(state.to_cancel())
 
-    def _is_alive(self, member: Run | RunMessage) -> bool:
-        run = self._workflow_run(member)
+    def _is_alive(self, step: Run | RunMessage) -> bool:
+        run = self._workflow_run(step)
         return run is not None and not run.state.final
 
-    def _workflow_run(self, member: Run | RunMessage) -> Run | None:
-        of = run_of(member.identity, read_ref(member.workflow or "").workflow)
-        return self.store.read(member.tenant, of, ()).run
+    def _workflow_run(self, step: Run | RunMessage) -> Run | None:
+        of = run_of(step.identity, read_ref(step.workflow or "").workflow)
+        return self.store.read(step.tenant, of, ()).run
 
     def _known(self, of: Run | RunMessage, graph: Graph) -> WorkflowState:
-        """With the ends of all members."""
+        """With the ends of all steps."""
         return self._state(of, graph, self._ends(of, graph, graph.all, graph.all))
 
-    def _ends_before(self, of: Run | RunMessage, graph: Graph, number: int, *, own: bool) -> MemberEnds:
-        """The ends by which a member may start; with its `own` end, which only counts if it has a record."""
+    def _ends_before(self, of: Run | RunMessage, graph: Graph, number: int, *, own: bool) -> StepEnds:
+        """The ends by which a step may start; with its `own` end, which only counts if it has a record."""
         mine = 1 << number
         return self._ends(of, graph, graph.upstream[number] | (mine if own else 0), graph.before(number) | mine)
 
-    def _ends(self, of: Run | RunMessage, graph: Graph, wanted: int, again: int) -> MemberEnds:
-        """The ends of the members in `wanted`, and of those in `again` once ends were withdrawn in this run."""
+    def _ends(self, of: Run | RunMessage, graph: Graph, wanted: int, again: int) -> StepEnds:
+        """The ends of the steps in `wanted`, and of those in `again` once ends were withdrawn in this run."""
         name = run_of(of.identity, read_ref(of.workflow or "").workflow)
         parts = graph.parts_of(wanted)
-        ends = self.store.read(of.tenant, name, parts, with_run=False).ends if parts else MemberEnds()
+        ends = self.store.read(of.tenant, name, parts, with_run=False).ends if parts else StepEnds()
         if ends.again and (more := graph.parts_of(again) - parts):
             ends = ends.joined(self.store.read(of.tenant, name, more, with_run=False).ends)
         return ends
@@ -347,11 +347,11 @@ class Workflows:
     def _kept_until(self, run: Run) -> int:
         return (run.expires_at or int(self.clock.now())) + KEPT_LONGER_DAYS * DAY_SECONDS
 
-    def _state(self, of: Run | RunMessage, graph: Graph, known: MemberEnds) -> WorkflowState:
+    def _state(self, of: Run | RunMessage, graph: Graph, known: StepEnds) -> WorkflowState:
         return WorkflowState(graph, of.occurrence, of.suffix, known)
 
     def _records(self, of: Run | RunMessage, graph: Graph, numbers: list[int]) -> list[Run]:
-        names = [name_in(of, graph.members[number]) for number in numbers]
+        names = [name_in(of, graph.steps[number]) for number in numbers]
         found = {run.job_id: run for run in self.store.records(of.tenant, names)} if names else {}
         return [found[name.job_id] for name in names if name.job_id in found]
 

@@ -10,14 +10,14 @@ import { duration, elapsed } from "../shared/time";
 import { whyOf } from "./graph";
 
 /** The jobs of a workflow's run: the graph's facts in words, and what can be done from each. */
-export function MemberTable({
-  members,
+export function StepTable({
+  steps,
   occurrence,
   now,
   rerun,
   refusal,
 }: {
-  members: readonly Schemas["MemberRun"][];
+  steps: readonly Schemas["StepRun"][];
   occurrence: string;
   now: number;
   rerun(from: string): void;
@@ -29,7 +29,7 @@ export function MemberTable({
       enableKeyboardNavigation
       ariaLabels={{ tableLabel: "Jobs of the run" }}
       header={<Header variant="h2">Jobs</Header>}
-      items={members}
+      items={steps}
       columnDefinitions={[
         {
           id: "id",
