@@ -7,9 +7,9 @@ once, and --runs times more while that run is alive; each call takes --seconds. 
 one call, as the target knows it, to the arrival of the next one: the answer, the record, the release, the call's
 message, its delivery and the next worker's own work, all on this machine's processors.
 
-Then another run of a job is held for longer than --wait seconds, while a second one waits in line. Every message that
-the workers receive in that time is counted from their logs: the watch of the line, and its call of the first, each
-half minute. The status is 1 unless every hand-over took less than a second and no other message came.
+Then another run of a job is held for longer than --wait seconds, while a second one waits in the wait queue. Every
+message that the workers receive in that time is counted from their logs: the watch of the line, and its call of the
+first, each half minute. The status is 1 unless every hand-over took less than a second and no other message came.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def main(arguments: list[str]) -> int:
     """Measure and print; 1 when a promise is not kept."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.line", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--runs", type=positive, default=20, help="runs that wait in line (20)")
+    parser.add_argument("--runs", type=positive, default=20, help="runs that wait in the wait queue (20)")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long each call takes (2)")
     parser.add_argument("--wait", type=positive, default=60, help="how long one run is watched that waits (60)")
     given = parser.parse_args(arguments)

@@ -57,7 +57,7 @@ SHORT = (
     "tests/console/test_runs.py",
     "tests/e2e/test_main_job.py",
     *(f"tests/integration/api/test_{name}.py" for name in (
-        "creating_over_http", "editing_over_http", "jobs_over_http", "narrowed_scopes", "runs_over_http",
+        "creating_over_http", "editing_over_http", "jobs_over_http", "tag_scopes", "runs_over_http",
         "workflows_over_http",
     )),
     "tests/prove/test_mutants.py",

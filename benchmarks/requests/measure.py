@@ -20,7 +20,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
 from duecourse.domain.tenants.rate import Bucket, BucketChange
-from duecourse.domain.workflows.graph import End
+from duecourse.domain.workflows.graph import StepOutcome
 from duecourse.ports import BucketConflict
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.workflows.manage import ref_of
@@ -75,7 +75,7 @@ class Desk:
             inputs=tables.inputs(),
             timers=tables.timers(),
             workflows=tables.workflows(self.clock),
-            waiting_lines=tables.lines(),
+            waiting_lines=tables.wait_queues(),
             settings=api_settings(
                 requests_per_second=RATE, burst=BURST, backfill_limit=10_000, job_quota=100_000, auth="jwt"
             ),
@@ -157,7 +157,9 @@ class Desk:
             for whole in (ended, waits):
                 if whole is waits and number == 999:
                     continue
-                self.client.workflows.record_end("default", whole.name, number, End.OK, expires_at=int(NOON) + 10**9)
+                self.client.workflows.record_end(
+                    "default", whole.name, number, StepOutcome.SUCCEEDED, expires_at=int(NOON) + 10**9
+                )
                 made = run(self.job(name), RunState.SUCCEEDED, after=whole.occurrence - int(NOON), result=RESULT)
                 if whole is waits or number < 20:
                     self._write(replace(long(made), identity=replace(made.identity, workflow=ref)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 SCOPES = ("jobs:read", "jobs:write", "ops")
-NARROWED = ("jobs:read:tag=", "jobs:write:tag=")
+TAG_SCOPE = ("jobs:read:tag=", "jobs:write:tag=")
 ATTRIBUTE = "custom:tenant"
 TENANT = "tenant"
 PREFIX = "duecourse/"
@@ -36,7 +36,7 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
     event["response"]["claimsAndScopeOverrideDetails"] = {
         "accessTokenGeneration": {
             "claimsToAddOrOverride": {TENANT: tenant} if tenant else {},
-            "scopesToAdd": [PREFIX + group for group in groups if group in SCOPES or group.startswith(NARROWED)],
+            "scopesToAdd": [PREFIX + group for group in groups if group in SCOPES or group.startswith(TAG_SCOPE)],
             "scopesToSuppress": suppressed,
         }
     }

@@ -33,7 +33,7 @@ def methods(document: Document, *, asynchronous: bool) -> str:
         f"from duecourse.client.bodies import {', '.join(sent)}\n"
         "from duecourse.client.calls import Call\n"
         f"from duecourse.client.models import {', '.join(answers)}\n"
-        f"from duecourse.client.pages import {prefix}Page\n"
+        f"from duecourse.client.pagination import {prefix}Page\n"
         "from duecourse.client.reading import Answer\n\n"
         'A = TypeVar("A", bound=Answer)\n\n\n'
         f"class {prefix}Methods(ABC):\n"

@@ -68,7 +68,7 @@ class Stage:
         items: list[dict[str, Any]] = found["Items"]
         return items
 
-    def in_line(self, job_id: str) -> bool:
+    def in_wait_queue(self, job_id: str) -> bool:
         """Whether a run of the job waits for another one, as the previous release notes it."""
         return any(item["SK"]["S"].startswith("QUEUE#") for item in self.records(job_id))
 
@@ -147,7 +147,7 @@ def test_what_the_previous_release_left_in_flight_comes_to_its_right_end_exactly
     stage.dispatch()
     assert "slot" not in stage.cursor("quarantined")
     stage.await_states("line", "QUEUED", "WAITING")
-    awaited("a run in line", lambda: stage.in_line("line"))
+    awaited("a run in the wait queue", lambda: stage.in_wait_queue("line"))
     stage.await_states("waiting", "WAITING")
     stage.await_states("dead", "DEAD")
     awaited("the dead letter", lambda: stage.api.list_dead_runs().items)

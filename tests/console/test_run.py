@@ -95,11 +95,11 @@ def test_how_far_a_run_says_to_be_is_followed_while_it_works(
 ) -> None:
     _job(scheduler, completion="callback", heartbeat_seconds=600)
     (call,) = scheduler.advance(minutes=6)
-    assert call.token is not None
+    assert call.callback_token is not None
     page = open_page(console, f"/runs/{NOON}")
     expect(page.get_by_text("waits for its callback")).to_be_visible()
 
-    scheduler.client.heartbeat_run(NOON, call.token, progress=0.4, note="reads page 4 of 10")
+    scheduler.client.heartbeat_run(NOON, call.callback_token, progress=0.4, note="reads page 4 of 10")
     _ask_again(page)
 
     expect(page.get_by_role("progressbar", name="Progress")).to_have_attribute("value", "40")

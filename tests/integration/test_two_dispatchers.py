@@ -63,7 +63,7 @@ def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_on
     caller = RecordedCalls(SettableClock(float(now)))
     wiring = Wiring[Any](None)
     wiring.jobs, wiring.runs, wiring.workflows = store, runs, tables.workflows(clock)
-    wiring.timers, wiring.lines, wiring.inputs = tables.timers(), tables.lines(), tables.inputs()
+    wiring.timers, wiring.wait_queues, wiring.inputs = tables.timers(), tables.wait_queues(), tables.inputs()
     wiring.lanes, wiring.notices, wiring.bus, wiring.results = lanes, Announced(), RecordedEvents(), StoredResults()
     execute = wiring.worker(WorkerRules(Lane.NORMAL, 5, 90), SqsReceived(sqs, url), caller)
     received = sum(together(3, lambda number: work(sqs, url, execute, number, clock.now() + PATIENCE_SECONDS)))

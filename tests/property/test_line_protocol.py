@@ -15,8 +15,8 @@ from duecourse.domain.jobs.job import Backoff, Completion, MissedPolicy, Overlap
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found
-from tests.support.line_model import Left
-from tests.support.line_mutants import doubling, never_received
+from tests.support.wait_queue_model import Left
+from tests.support.wait_queue_mutants import doubling, never_received
 
 RETRY = RetryPolicy(max_attempts=4, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
 

@@ -55,7 +55,7 @@ def retries(random: Random, seed: int) -> Plan:
 
 
 def line(random: Random, seed: int) -> Plan:
-    """Runs of one job that wait in line; some of them die, are redriven, and wait again."""
+    """Runs of one job that wait in the wait queue; some of them die, are redriven, and wait again."""
     overlap = random.choice(("queue", "queue", "newest", "replace"))
     body: dict[str, Any] = TARGET | {"schedule": None, "overlap": overlap, "retry": {"max_attempts": 1}}
     body["timeout_seconds"] = 30
@@ -261,7 +261,7 @@ def over(random: Random, seed: int) -> Plan:
 
 
 def turns(random: Random, seed: int) -> Plan:
-    """Runs of one job that wait in line, each until the one before it has ended."""
+    """Runs of one job that wait in the wait queue, each until the one before it has ended."""
     body: dict[str, Any] = TARGET | {"schedule": None, "overlap": "queue", "retry": {"max_attempts": 1}}
     operations = [Operation(1.0, "create", "alpha", {"body": body})]
     step = random.choice((0.1, 1.0))

@@ -153,7 +153,7 @@ class AllPromises(WorkflowPromises):
                 over = self.result.runs.get(before, {}).get("finished_at")
                 if over is not None and instant > max(at(over), asked[name]) + PROMPT_SECONDS:
                     yield (
-                        "the next run in line starts when the one before it ends",
+                        "the next run in the wait queue starts when the one before it ends",
                         f"{told(self.calls[name][0])}, {before} ended at {at(over) - START:.2f}",
                     )
 
@@ -186,7 +186,7 @@ class AllPromises(WorkflowPromises):
                 continue
             for each, step in steps.items():
                 first = next(iter(self.calls.get(f"{each}.{name.partition('.')[2]}", [])), None)
-                if first is None or step["given"]:
+                if first is None or step["carried_over"]:
                     continue
                 ready = [self._asked_of(run)]
                 ready += [
@@ -221,7 +221,9 @@ class AllPromises(WorkflowPromises):
             if run["finished_at"] is None or not self._steady(name, steps) or len(puts) != 1 or paused:
                 continue
             over, last = at(run["finished_at"]), self._asked_of(run)
-            ends = [at(each["finished_at"]) for each in steps.values() if each["finished_at"] and not each["given"]]
+            ends = [
+                at(each["finished_at"]) for each in steps.values() if each["finished_at"] and not each["carried_over"]
+            ]
             calls = [one.until for each in steps for one in self.calls.get(f"{each}.{local}", [])]
             since = max([last, *ends, *calls])
             if over > since + PROMPT_SECONDS:
@@ -305,7 +307,7 @@ class AllPromises(WorkflowPromises):
                 if not done.reply.accepted or before is None or done.seen["code"] == "workflow.deadline":
                     continue
                 for each, step in steps.items():
-                    died = step["finished_at"] if step["state"] == "DEAD" and not step["given"] else None
+                    died = step["finished_at"] if step["state"] == "DEAD" and not step["carried_over"] else None
                     calls = self.calls.get(f"{each}.{local}", [])
                     if died is not None and at(died) < at(before) and calls:
                         yield (

@@ -130,7 +130,7 @@ MUTANTS = (
         "retries",
     ),
     Mutant(
-        "the next run in line is not called",
+        "the next run in the wait queue is not called",
         "if self.overlaps.release(job, run) and job.overlap.rule.waits:",
         "if self.overlaps.release(job, run) and False:",
         "turns",
@@ -143,7 +143,9 @@ MUTANTS = (
         "sends",
     ),
     Mutant("records are written over", "holds(stand | beat)", "{}", "retries"),
-    Mutant("cut jobs count as skipped (A.2)", "upstream & (ends.failed | ends.cut)", "upstream & ends.failed", "rules"),
+    Mutant(
+        "cut jobs count as skipped (A.2)", "upstream & (ends.failed | ends.aborted)", "upstream & ends.failed", "rules"
+    ),
     Mutant(
         "all_done does not wait",
         "case Rule.ALL_DONE:\n                return _once(ended, ",
@@ -183,8 +185,8 @@ MUTANTS = (
     Mutant("a redriven workflow leaves its jobs dead (A.3)", "if isinstance(each, Dead)]\n", "if False]\n", "repair"),
     Mutant(
         "a rerun counts failures of the first run as skips (A.2)",
-        "given=Given(known.of(number) or End.CUT, run.name.local)",
-        "given=Given(End.OK if known.of(number) is End.OK else End.SKIPPED, run.name.local)",
+        "carried_over=CarriedOver(known.of(number) or StepOutcome.ABORTED, run.name.local)",
+        "carried_over=CarriedOver(StepOutcome.SUCCEEDED if known.of(number) is StepOutcome.SUCCEEDED else StepOutcome.SKIPPED, run.name.local)",
         "rules",
     ),
     Mutant("ends have no rounds (A.3)", "return ROUND * in_round + (", "return 0 * in_round + (", "repair"),
@@ -200,7 +202,9 @@ MUTANTS = (
         "if False:",
         "held",
     ),
-    Mutant("a resumption starts nothing (A.5)", "held = self.lines.held(job.tenant, job.id)", "held = []", "paused"),
+    Mutant(
+        "a resumption starts nothing (A.5)", "held = self.wait_queues.held(job.tenant, job.id)", "held = []", "paused"
+    ),
     Mutant(
         "two workflows claim one job (A.6)",
         "if faults := [*faults, *claimed_by_others(self.editing.jobs.membership, self.workflow, strangers, now)]:",
@@ -235,8 +239,8 @@ MUTANTS = (
     ),
     Mutant(
         "each late message of a line starts its next run (part 0)",
-        "if self.line.leave(message, run) or called:",
-        "self.line.leave(message, run)\n        if message.waited:",
+        "if self.wait_queue.leave(message, run) or called:",
+        "self.wait_queue.leave(message, run)\n        if message.waited:",
         "crowd",
         (
             (
@@ -253,8 +257,8 @@ MUTANTS = (
     ),
     Mutant(
         "a redriven run of a deleted job stays in its line",
-        "self._leave_line(item, run if run is not None and isinstance(own_job(job, run), Job) else None)",
-        "self._leave_line(item, run)",
+        "self._leave_wait_queue(item, run if run is not None and isinstance(own_job(job, run), Job) else None)",
+        "self._leave_wait_queue(item, run)",
         "line",
     ),
     Mutant(

@@ -134,7 +134,7 @@ class Operator:
 
     def called(self, call: TargetCall) -> None:
         """A target was called: where a callback is expected, a program begins to work."""
-        if call.token is not None:
+        if call.callback_token is not None:
             self.world.simulation.spawn(lambda: self._work_on(call), self.world.simulation.outside, after=0.3)
 
     def _work_on(self, call: TargetCall) -> None:
@@ -162,7 +162,7 @@ class Operator:
     def _call_back(self, call: TargetCall, word: str, random: Random) -> bool:
         body = {"complete": {"result": {"rows": 7}}, "fail": {"error": "no"}, "heartbeat": {"progress": 0.5}}[word]
         for _ in range(5):
-            reply = self.world.ask("POST", f"/v1/runs/{call.run}/{word}", body, token=str(call.token))
+            reply = self.world.ask("POST", f"/v1/runs/{call.run}/{word}", body, token=str(call.callback_token))
             self.callbacks.append((call.run, word, reply))
             if reply.status is not None and reply.status < 500:
                 return reply.accepted

@@ -178,7 +178,7 @@ class Promises:
         self, run: str, calls: list[TargetCall], definitions: list[dict[str, Any]]
     ) -> Iterator[Finding]:
         least = min([each.get("retry", {}).get("min_seconds", 2) for each in definitions], default=0)
-        if self.redrives(run) or calls[0].token is not None:
+        if self.redrives(run) or calls[0].callback_token is not None:
             return
         for before, after in pairwise(calls):
             if before.outcome not in ("died", "open") and after.began < before.until + least - 2 * self.skew - SLACK:
@@ -212,7 +212,7 @@ class Promises:
 
     def alive_until(self, call: TargetCall) -> float:
         """Until when an attempt certainly lasts."""
-        if call.token is None:
+        if call.callback_token is None:
             return call.until
         ends = [
             reply.asked
@@ -260,7 +260,7 @@ class Promises:
     def succeeded(self, run: str, calls: list[TargetCall]) -> bool:
         """Whether a target or a program has said so. The job may be one with callbacks in some attempts only."""
         completed = any(name == run and word == "complete" for name, word, _ in self.result.operator.callbacks)
-        return completed or any(call.outcome == "succeeds" and call.token is None for call in calls)
+        return completed or any(call.outcome == "succeeds" and call.callback_token is None for call in calls)
 
     # Completeness.
 

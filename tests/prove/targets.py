@@ -25,7 +25,7 @@ class TargetCall:
     run: str
     attempt: int
     began: float
-    token: str | None
+    callback_token: str | None
     payload: Any
     outcome: str = "open"
     ended: float | None = None

@@ -17,7 +17,7 @@ from tests.prove.mutants import MUTANTS, planted
 from tests.prove.plan import Plan
 from tests.support.template import ROOT
 
-DETECTED_BY = "the next run in line starts when the one before it ends"
+DETECTED_BY = "the next run in the wait queue starts when the one before it ends"
 
 
 def test_a_history_keeps_what_makes_it_fail() -> None:
@@ -39,7 +39,7 @@ def test_a_history_keeps_what_makes_it_fail() -> None:
 
 def test_the_finding_of_a_planted_fault_is_made_smaller_and_still_fails(tmp_path: Path) -> None:
     """`make prove` does so: the plan that it keeps breaks the same promise, and none without the fault."""
-    mutant = next(each for each in MUTANTS if each.name == "the next run in line is not called")
+    mutant = next(each for each in MUTANTS if each.name == "the next run in the wait queue is not called")
     environ = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(planted(mutant, tmp_path))}
 
     def prove(*arguments: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:

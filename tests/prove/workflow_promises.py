@@ -85,7 +85,7 @@ class WorkflowPromises(Promises):
             for each, step in steps.items()
             if each not in may_fail and ending(step) == "failed" and step["reason"] != "upstream_failed"
         )
-        left = {each for each, step in steps.items() if step["given"] and step["state"] == "LEFT"}
+        left = {each for each, step in steps.items() if step["carried_over"] and step["state"] == "LEFT"}
         still = sorted(each for each, step in steps.items() if step["state"] not in FINAL and each not in left)
         text = f"{name} is {run['state']} ({run['code']}, {run['reason']}): {_states(run)}"
         if run["state"] == "SUCCEEDED" and (failed or still):
@@ -100,7 +100,7 @@ class WorkflowPromises(Promises):
         """Whether somebody acted on a run, or on a run of one of its jobs, or on a run from which an end is given."""
         local, workflow = name.partition(".")[2], name.partition(".")[0]
         runs = {f"{each}.{local}" for each in steps} | {name}
-        given = {step["run"] for step in steps.values() if step["given"] and step["run"]}
+        given = {step["run"] for step in steps.values() if step["carried_over"] and step["run"]}
         runs |= given | {f"{workflow}.{each.partition('.')[2]}" for each in given}
         if self.result.operator.redriven_messages:
             return True
@@ -118,7 +118,7 @@ class WorkflowPromises(Promises):
         if self.recreated(name.partition(".")[0]) and self._touched(name, steps):
             return  # a job that is redriven runs, but a deleted workflow does not go on
         for each, step in steps.items():
-            if step["given"] or step["reason"] == "not_its_time" or each in run["rerun_from"]:
+            if step["carried_over"] or step["reason"] == "not_its_time" or each in run["rerun_from"]:
                 continue
             before = [ending(steps[other]) for other in step["after"] if other in steps]
             due = expected(step["when"], before)
@@ -138,7 +138,7 @@ class WorkflowPromises(Promises):
         for each, step in steps.items():
             for call in self.calls.get(f"{each}.{local}", []):
                 before = {other: self.calls.get(f"{other}.{local}", []) for other in step["after"] if other in steps}
-                if step["given"] or each in run["rerun_from"]:
+                if step["carried_over"] or each in run["rerun_from"]:
                     continue
                 yield from self._started(name, each, step, call, before)
 
@@ -152,7 +152,7 @@ class WorkflowPromises(Promises):
         ]
         seen = [[told(one) for one in calls] for calls in before.values()]
         text = f"{each} ({step['when']}) of {name}: {told(call)}; before it: {seen}"
-        given = {other["id"] for other in self.result.graphs[name]["jobs"] if other["given"]}
+        given = {other["id"] for other in self.result.graphs[name]["jobs"] if other["carried_over"]}
         if step["when"] == "all_success" and set(before) - set(succeeded) - given:
             yield "no job starts before its condition holds", text
         if step["when"] in ("any_success", "none_failed") and before and not succeeded and not given & set(before):

@@ -188,7 +188,7 @@ class ApiClient:
         wiring = Wiring[Any](self.settings)
         wiring.clock, wiring.randomness, wiring.executor = self.clock, self.randomness, InlineExecutor()
         wiring.jobs, wiring.runs, wiring.workflows = self.jobs, self.runs, self.workflows
-        wiring.timers, wiring.lines, wiring.inputs = self.timers, self.waiting_lines, self.inputs
+        wiring.timers, wiring.wait_queues, wiring.inputs = self.timers, self.waiting_lines, self.inputs
         wiring.lanes, wiring.depths, wiring.tenant_limits = lanes, self.depths, self.counters
         wiring.tick_mark, wiring.alarms, wiring.metrics = self.mark, self.alarms, self.metrics
         wiring.tasks, wiring.results = Registered(self.tasks), Linked()
@@ -221,7 +221,7 @@ class ApiClient:
         return self.send(api_event("POST", "/v1/jobs", body=body, **changes))
 
     @property
-    def lines(self) -> list[dict[str, Any]]:
+    def wait_queues(self) -> list[dict[str, Any]]:
         """The log."""
         return [json.loads(line) for line in self.log.getvalue().splitlines()]
 

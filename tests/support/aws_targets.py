@@ -19,7 +19,7 @@ TOKEN = "dc1.acme.1.s-e-c-r-e-t_0123456789"
 
 def a_waiting_call(target: Target, *, token: str = TOKEN, **fields: Any) -> Call:
     """The call of a run that waits for its callback."""
-    return replace(a_call(target, **fields), token=token)
+    return replace(a_call(target, **fields), callback_token=token)
 
 
 def refusal(code: str, status: int, message: str = "because", **headers: str) -> ClientError:

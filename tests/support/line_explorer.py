@@ -16,10 +16,10 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.worker.attempt import LaneWorker
-from tests.support.line_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
 from tests.support.line_promises import BrokenError, Promises
 from tests.support.repaired import repaired
 from tests.support.replayed import LEASE_SECONDS, Asked, Beginning, LostAnswerError, Replay
+from tests.support.wait_queue_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
 
 Step = tuple[tuple[object, ...], State]
 """What happens, in words and things, and the state after it."""

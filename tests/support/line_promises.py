@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.states import Run, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
-from tests.support.line_model import Kept, Left, Shared, State, Worker
 from tests.support.replayed import Asked
+from tests.support.wait_queue_model import Kept, Left, Shared, State, Worker
 
 MAX_CALLS = 1
 """How many messages may be on their way at once that start a waiting run of a job."""

@@ -12,8 +12,8 @@ from duecourse.ports import IndexPage, Timer, Watch
 from duecourse.usecases.maintenance.index_repair import IndexCheck
 from duecourse.usecases.report import Report
 from tests.support.jobs import cursor, moved
-from tests.support.line_model import Kept, Shared, State
 from tests.support.replayed import Asked
+from tests.support.wait_queue_model import Kept, Shared, State
 
 
 @dataclass

@@ -75,7 +75,7 @@ class Replay:
 
     def __post_init__(self) -> None:
         wiring, this = Wiring[Any](None), cast(Any, self)
-        wiring.jobs = wiring.runs = wiring.timers = wiring.lines = wiring.inputs = wiring.lanes = this
+        wiring.jobs = wiring.runs = wiring.timers = wiring.wait_queues = wiring.inputs = wiring.lanes = this
         wiring.notices = wiring.bus = wiring.results = wiring.clock = wiring.randomness = this
         wiring.workflows = NoWorkflows()
         self._worker = self.changed(wiring.worker(WorkerRules(self.job.lane, MAX_RECEIVES, 90), this, this))

@@ -73,7 +73,7 @@ class Promises:
         assert after.attempt == (0 if before is None else before.attempt) + 1
         assert after.attempt <= after.attempts_allowed
         assert after.attempt not in self.begun, "an attempt never starts twice"
-        assert (after.message_id, after.token) == (context.message_id, context.token)
+        assert (after.message_id, after.fencing_token) == (context.message_id, context.fencing_token)
         if before is not None:
             assert before.state in (RunState.RUNNING, RunState.RETRYING, RunState.DEAD) or _goes_on(write)
             assert cancel_requested(before) is None
@@ -101,7 +101,10 @@ class Promises:
             offered = _offered(write)
             assert offered is not None
             assert offered.is_known_to(before)
-            assert replace(after, token=before.token, message_id=before.message_id, nonce=before.nonce) == before
+            assert (
+                replace(after, fencing_token=before.fencing_token, message_id=before.message_id, nonce=before.nonce)
+                == before
+            )
             return
         assert isinstance(write.thought.decision, Start)
         offered = _offered(write)

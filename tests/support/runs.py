@@ -25,7 +25,7 @@ def run(job: Job, state: RunState, *, after: int = 0, **changes: Any) -> Run:
         Lane.LOW,
         attempt=2,
         attempts_allowed=4,
-        token="worker",
+        fencing_token="worker",
         message_id="message",
         nonce="nonce",
         first_started_at=occurrence + 0.25,

@@ -58,7 +58,7 @@ def run(state: RunState = RunState.RUNNING, **changes: Any) -> Run:
         RunIdentity(tenant="default", job_id="tick-tock", occurrence=DUE, due=DUE, generation=GENERATION),
         attempt=1,
         attempts_allowed=4,
-        token="request-0/message-1",
+        fencing_token="request-0/message-1",
         message_id="message-1",
         nonce="nonce-1",
         first_started_at=float(DUE),

@@ -12,8 +12,8 @@ from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
-from duecourse.adapters.dynamodb.runs.lines import DynamoWaitQueues
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
 from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 from duecourse.ports import Clock
 from duecourse.testing.memory.tables import MemoryTables
@@ -37,7 +37,7 @@ class Tables:
     def timers(self, shards: int = 1) -> DynamoTimers:
         return DynamoTimers(self.client, self.jobs, shards=shards)
 
-    def lines(self) -> DynamoWaitQueues:
+    def wait_queues(self) -> DynamoWaitQueues:
         return DynamoWaitQueues(self.client, self.runs)
 
     def inputs(self) -> DynamoInputs:

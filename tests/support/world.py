@@ -88,7 +88,7 @@ class RecordedCalls:
     def call(self, call: Call) -> Outcome:
         with self._lock:
             self.calls.append((str(call.run.name), call.run.attempt, self.clock.now()))
-            self.tokens.append(call.token)
+            self.tokens.append(call.callback_token)
         return self.answer(call)
 
     @property
@@ -189,7 +189,7 @@ class World(Stage):
         client, table = self.tables.client, self.tables.jobs
         store = store or DynamoRepairStore(client, table)
         marks = DynamoTickMark(client, table)
-        index = IndexCheck(store, self.jobs, self.run_store, self.lines, self.timers, marks, self.clock)
+        index = IndexCheck(store, self.jobs, self.run_store, self.wait_queues, self.timers, marks, self.clock)
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, retention_days=90)
         repair = IndexRepair(store, (index, clean_up), self.clock, every_seconds)
         report = repair(self.clock.now() + seconds)

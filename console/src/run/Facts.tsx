@@ -40,7 +40,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
           pair("Started", at(run.started_at)),
           pair(over ? "Ended" : "Last attempt ended", at(run.finished_at)),
           pair("Took", took === null ? null : duration(took)),
-          pair("Waits in line since", at(run.waiting_for === null ? null : run.waiting_since)),
+          pair("Waits in the wait queue since", at(run.waiting_for === null ? null : run.waiting_since)),
           pair("Its callback must come by", at(run.waiting_until)),
           pair("A sign of life must come by", at(run.heartbeat_until)),
           pair("Stands for", run.count > 1 ? `${run.count} occurrences` : null),

@@ -16,7 +16,7 @@ const COLOURS: Record<Kind, string> = {
 /** What a bar is called; the names of the attempts' outcomes are words already. */
 const WORDS: Partial<Record<Kind, string>> = {
   queued: "waits for its worker",
-  "in line": "waits in line",
+  "in line": "waits in the wait queue",
   backoff: "waits for the next attempt",
 };
 

@@ -202,9 +202,9 @@ function jobs(count: number): string {
 }
 
 const COUNTS: [keyof Schemas["Counts"], string][] = [
-  ["ok", "succeeded"],
+  ["succeeded", "succeeded"],
   ["failed", "failed"],
-  ["cut", "stopped by a failure or the end"],
+  ["aborted", "stopped by a failure or the end"],
   ["skipped", "had nothing to do"],
   ["due", "due or at work"],
   ["waiting", "waiting"],

@@ -20,7 +20,7 @@ function step(
     state: "SUCCEEDED",
     reason: null,
     run: null,
-    given: false,
+    carried_over: false,
     when: "all_success",
     waits_for: [],
     attempts: 1,
@@ -82,7 +82,7 @@ it("waits for the first success only, where one is enough", () => {
   expect(criticalPath(any, AT)).toEqual({ ids: ["quick", "report"], seconds: 900 });
   const failed = any.map((each) => (each.id === "quick" ? { ...each, state: "DEAD" as const } : each));
   expect(criticalPath(failed, AT).ids).toEqual(["slow", "report"]);
-  const given = any.map((each) => (each.id === "slow" ? { ...each, given: true } : each));
+  const given = any.map((each) => (each.id === "slow" ? { ...each, carried_over: true } : each));
   expect(criticalPath(given, AT).ids).toEqual(["report"]);
 });
 
@@ -107,7 +107,7 @@ it("passes the longest chain on where a job did not start", () => {
 });
 
 it("counts what still runs up to now, and nothing for what a rerun took over", () => {
-  const rerun = [{ ...step("extract", [], 0, 500), given: true }, step("orders", ["extract"], 600)];
+  const rerun = [{ ...step("extract", [], 0, 500), carried_over: true }, step("orders", ["extract"], 600)];
   expect(criticalPath(rerun, AT + 620_000)).toEqual({ ids: ["orders"], seconds: 20 });
   expect(criticalPath([step("extract", [])], AT)).toEqual({ ids: [], seconds: 0 });
 });

@@ -44,7 +44,7 @@ export function criticalPath(steps: readonly StepRun[], now: number): { ids: str
     if (known !== undefined) return known;
     best.set(step.id, NONE); // ends a circle, which a workflow has not
     const before = longest(waitedFor(step, byId).map(of));
-    const own = step.given ? null : elapsed(step.started_at, step.finished_at, now);
+    const own = step.carried_over ? null : elapsed(step.started_at, step.finished_at, now);
     const found =
       own === null ? before : { ids: [...before.ids, step.id], seconds: before.seconds + Math.max(own, 0) };
     best.set(step.id, found);
@@ -65,7 +65,7 @@ function waitedFor(step: StepRun, byId: Map<string, StepRun>): StepRun[] {
 
 /** When a job's end counted for the others (milliseconds): at once, if a rerun did not run it again. */
 function endOf(step: StepRun): number {
-  if (step.given) return Number.NEGATIVE_INFINITY;
+  if (step.carried_over) return Number.NEGATIVE_INFINITY;
   return step.finished_at === null ? Number.POSITIVE_INFINITY : Date.parse(step.finished_at);
 }
 
@@ -96,7 +96,7 @@ export function ruleText(rule: string): string {
 
 /** Why a job of a run is as it is; empty where its state says it all. */
 export function whyOf(step: StepRun): string {
-  if (step.given) return "Not run again: it counts as it ended in the run before";
+  if (step.carried_over) return "Not run again: it counts as it ended in the run before";
   if (step.state === "WAITS") {
     const whom = step.waits_for.length > 0 ? `; still to end: ${step.waits_for.join(", ")}` : "";
     return `Waits for ${ruleText(step.when)}${whom}`;

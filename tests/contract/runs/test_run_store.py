@@ -30,7 +30,7 @@ def started(occurrence: int = int(NOON), token: str = "one") -> Run:
         Lane.NORMAL,
         attempt=1,
         attempts_allowed=3,
-        token=token,
+        fencing_token=token,
         message_id="m-1",
         nonce="n-1",
         lease_until=occurrence + 120.5,
@@ -54,15 +54,15 @@ def test_a_run_comes_back_as_it_was_written(any_tables: Tables) -> None:
 
 def test_a_run_starts_only_once_and_the_second_is_told_who_was_first(any_tables: Tables) -> None:
     store = any_tables.run_store()
-    assert store.write(started(token="first"), None) is None
-    assert store.write(started(token="second"), None) == Conflict(started(token="first"))
+    assert store.write(started(fencing_token="first"), None) is None
+    assert store.write(started(fencing_token="second"), None) == Conflict(started(fencing_token="first"))
 
 
 def test_an_end_is_written_over_exactly_the_attempt_that_was_started(any_tables: Tables) -> None:
     store = any_tables.run_store()
     run = started()
     store.write(run, None)
-    taken_over = replace(run, attempt=2, token="two")
+    taken_over = replace(run, attempt=2, fencing_token="two")
     assert store.write(taken_over, run) is None
     assert store.write(ended(run), run) == Conflict(taken_over)
     assert store.write(ended(taken_over), taken_over) is None
@@ -79,7 +79,7 @@ def test_only_dead_runs_are_in_the_dead_index(dynamodb_tables: Tables) -> None:
     store.write(dead, None)
     found = dynamodb_tables.client.scan(TableName=dynamodb_tables.runs, IndexName="dead")["Items"]
     assert [item["SK"]["S"] for item in found] == [f"RUN#{dead.name.local}"]
-    redriven = varied(dead, state=RunState.RUNNING, attempt=2, token="three")
+    redriven = varied(dead, state=RunState.RUNNING, attempt=2, fencing_token="three")
     store.write(redriven, dead)
     assert dynamodb_tables.client.scan(TableName=dynamodb_tables.runs, IndexName="dead")["Items"] == []
 
@@ -184,7 +184,7 @@ def waiting(**changes: Any) -> Run:
         RunIdentity(tenant="default", job_id="tick-tock", occurrence=int(NOON), due=int(NOON), generation=5),
         Lane.NORMAL,
         attempt=2,
-        token="worker",
+        fencing_token="worker",
         callback_hash=CallbackToken("default", 2, "s" * 16).hash,
         waiting_until=NOON + 86_400,
         heartbeat_until=NOON + 60,
@@ -250,7 +250,7 @@ def test_what_was_decided_before_a_heartbeat_came_is_not_written_over_it(any_tab
     run = waiting()
     store.write(run, None)
     store.heartbeat(run, BEAT)
-    ended = varied(run, state=RunState.DEAD, token="other")
+    ended = varied(run, state=RunState.DEAD, fencing_token="other")
     conflict = store.write(ended, run)
     assert conflict is not None
     assert conflict.found == BEAT.beaten(run)
@@ -263,5 +263,5 @@ def test_what_was_decided_before_progress_was_reported_is_not_written_over_it(an
     store.write(run, None)
     report = Heartbeat(NOON + 25, None, ProgressReport(0.5))
     store.heartbeat(run, report)
-    conflict = store.write(varied(run, cancel_requested="cancelled", token="other"), run)
+    conflict = store.write(varied(run, cancel_requested="cancelled", fencing_token="other"), run)
     assert conflict == Conflict(report.beaten(run))

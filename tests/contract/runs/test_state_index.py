@@ -27,7 +27,7 @@ def dead(job_id: str, minute: int, died_at: float, tenant: str = "default") -> R
         Lane.NORMAL,
         attempt=4,
         attempts_allowed=4,
-        token="worker",
+        fencing_token="worker",
         finished_at=died_at,
     )
 
@@ -81,7 +81,7 @@ def test_a_list_goes_on_though_its_last_run_was_redriven_meanwhile(any_tables: T
     runs = written(store, *(dead(job, 0, NOON + number) for number, job in enumerate(JOBS)))
     first = store.by_state("default", DEAD, limit=4)
     last = first[-1]
-    store.write(varied(last, state=RunState.RUNNING, attempt=5, token="again", finished_at=None), last)
+    store.write(varied(last, state=RunState.RUNNING, attempt=5, fencing_token="again", finished_at=None), last)
     rest = store.by_state("default", DEAD, limit=100, before=StateMark(NOON + 8, str(last.name)), job_id=None)
     assert rest == runs[7::-1]
 
@@ -141,14 +141,14 @@ def test_pages_of_several_states_hold_each_run_once_from_the_latest_on(any_table
 def test_a_run_that_goes_on_or_succeeds_is_in_no_list(any_tables: Tables, state: RunState, then: RunState) -> None:
     store = any_tables.run_store()
     (bad,) = written(store, in_state("job-1", 0, state, NOON))
-    store.write(varied(bad, state=then, token="again"), bad)
+    store.write(varied(bad, state=then, fencing_token="again"), bad)
     assert store.by_state("default", UNSUCCESSFUL, limit=10) == []
 
 
 def test_a_run_that_is_given_up_moves_from_one_list_to_the_other(any_tables: Tables) -> None:
     store = any_tables.run_store()
     (bad,) = written(store, in_state("job-1", 0, RunState.RETRYING, NOON))
-    given_up = varied(bad, state=RunState.DEAD, finished_at=NOON + 60, token="again")
+    given_up = varied(bad, state=RunState.DEAD, finished_at=NOON + 60, fencing_token="again")
     store.write(given_up, bad)
     assert store.by_state("default", (RunState.RETRYING,), limit=10) == []
     assert store.by_state("default", UNSUCCESSFUL, limit=10) == [given_up]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.ids import RunName
-from duecourse.domain.workflows.graph import PART_STEPS, End, StepEnds, WorkflowRef
+from duecourse.domain.workflows.graph import PART_STEPS, StepOutcome, StepOutcomes, WorkflowRef
 from duecourse.ports import GraphMissingError, WorkflowStore
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
@@ -22,7 +22,7 @@ def store(any_tables: Tables) -> WorkflowStore:
     return any_tables.workflows(SettableClock(NOON))
 
 
-def note(store: WorkflowStore, number: int, end: End) -> StepEnds:
+def note(store: WorkflowStore, number: int, end: StepOutcome) -> StepOutcomes:
     return store.record_end("default", RUN, number, end, expires_at=LATER)
 
 
@@ -39,25 +39,25 @@ def test_a_graph_that_is_not_there_is_an_error(store: WorkflowStore) -> None:
 
 
 def test_ends_of_a_part_are_answered_with_each_one(store: WorkflowStore) -> None:
-    assert note(store, 0, End.OK) == StepEnds(ok=0b1)
-    assert note(store, 3, End.FAILED) == StepEnds(ok=0b1, failed=0b1000)
-    assert note(store, PART_STEPS, End.CUT) == StepEnds(cut=1 << PART_STEPS), "another part"
-    whole = StepEnds(ok=0b1, failed=0b1000, cut=1 << PART_STEPS)
+    assert note(store, 0, StepOutcome.SUCCEEDED) == StepOutcomes(succeeded=0b1)
+    assert note(store, 3, StepOutcome.FAILED) == StepOutcomes(succeeded=0b1, failed=0b1000)
+    assert note(store, PART_STEPS, StepOutcome.ABORTED) == StepOutcomes(aborted=1 << PART_STEPS), "another part"
+    whole = StepOutcomes(succeeded=0b1, failed=0b1000, aborted=1 << PART_STEPS)
     assert store.read("default", RUN, range(3)).ends == whole
 
 
 def test_an_end_is_replaced_by_one_of_a_higher_rank_only(store: WorkflowStore) -> None:
-    assert note(store, 0, End.CUT) == StepEnds(cut=1)
-    assert note(store, 0, End.SKIPPED) == StepEnds(cut=1)
-    assert note(store, 0, End.FAILED) == StepEnds(failed=1)
-    assert note(store, 0, End.OK) == StepEnds(ok=1)
-    assert note(store, 0, End.FAILED) == StepEnds(ok=1)
+    assert note(store, 0, StepOutcome.ABORTED) == StepOutcomes(aborted=1)
+    assert note(store, 0, StepOutcome.SKIPPED) == StepOutcomes(aborted=1)
+    assert note(store, 0, StepOutcome.FAILED) == StepOutcomes(failed=1)
+    assert note(store, 0, StepOutcome.SUCCEEDED) == StepOutcomes(succeeded=1)
+    assert note(store, 0, StepOutcome.FAILED) == StepOutcomes(succeeded=1)
 
 
 def test_tenants_and_runs_have_ends_of_their_own(store: WorkflowStore) -> None:
-    note(store, 0, End.OK)
-    assert store.read("other", RUN, [0]).ends == StepEnds()
-    assert store.read("default", RunName("nightly", int(NOON), ".mx"), [0]).ends == StepEnds()
+    note(store, 0, StepOutcome.SUCCEEDED)
+    assert store.read("other", RUN, [0]).ends == StepOutcomes()
+    assert store.read("default", RunName("nightly", int(NOON), ".mx"), [0]).ends == StepOutcomes()
 
 
 def test_steps_are_claimed_as_they_were_read(any_tables: Tables, store: WorkflowStore) -> None:
@@ -81,14 +81,14 @@ def test_steps_are_claimed_as_they_were_read(any_tables: Tables, store: Workflow
 
 
 def test_an_end_that_is_withdrawn_counts_no_more_and_no_late_note_of_it_does(store: WorkflowStore) -> None:
-    note(store, 0, End.FAILED)
-    note(store, 1, End.OK)
+    note(store, 0, StepOutcome.FAILED)
+    note(store, 1, StepOutcome.SUCCEEDED)
     store.withdraw("default", RUN, {0: 1, PART_STEPS: 2}, [0, 1, 2], expires_at=LATER)
-    withdrawn = StepEnds(ok=0b10, rounds=((0, 1), (PART_STEPS, 2)), again=True)
+    withdrawn = StepOutcomes(succeeded=0b10, rounds=((0, 1), (PART_STEPS, 2)), again=True)
     assert store.read("default", RUN, [0, 1]).ends == withdrawn
-    assert store.read("default", RUN, [2]).ends == StepEnds(again=True), "each part says so"
-    assert note(store, 0, End.FAILED) == StepEnds(ok=0b10, rounds=((0, 1),), again=True)
-    ended = store.record_end("default", RUN, 0, End.SKIPPED, in_round=1, expires_at=LATER)
-    assert ended == StepEnds(ok=0b10, skipped=0b1, rounds=((0, 1),), again=True)
+    assert store.read("default", RUN, [2]).ends == StepOutcomes(again=True), "each part says so"
+    assert note(store, 0, StepOutcome.FAILED) == StepOutcomes(succeeded=0b10, rounds=((0, 1),), again=True)
+    ended = store.record_end("default", RUN, 0, StepOutcome.SKIPPED, in_round=1, expires_at=LATER)
+    assert ended == StepOutcomes(succeeded=0b10, skipped=0b1, rounds=((0, 1),), again=True)
     store.withdraw("default", RUN, {0: 1}, [], expires_at=LATER)
     assert store.read("default", RUN, [0]).ends == ended, "withdrawn twice"

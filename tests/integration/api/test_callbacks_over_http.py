@@ -251,7 +251,7 @@ def test_a_heartbeat_that_was_overtaken_hears_of_it(
     api: ApiClient, job: Job, became: dict[str, Any], status: int, kind: str
 ) -> None:
     record = recorded(api, waiting_run(job))
-    meanwhile = varied(record, token="another", **became)
+    meanwhile = varied(record, fencing_token="another", **became)
     between = around(api.runs, heartbeat=before(lambda: api.runs.write(meanwhile, record)))
     overtaken = ApiClient(api.jobs, between, api.clock)
     answer = call(overtaken, "heartbeat")

@@ -84,8 +84,8 @@ def test_queued_runs_are_shown_where_they_are_asked_for(api: ApiClient) -> None:
 
 
 def test_what_waits_in_line_is_queued_too(api: ApiClient, world: World) -> None:
-    in_line = run(made_job(id="steady"), RunState.QUEUED, attempt=0, waiting_since=NOON, suffix=".m1")
-    assert world.run_store.write(in_line, None) is None
+    in_wait_queue = run(made_job(id="steady"), RunState.QUEUED, attempt=0, waiting_since=NOON, suffix=".m1")
+    assert world.run_store.write(in_wait_queue, None) is None
     assert states(api, state="QUEUED")[-1] == (0, "QUEUED")
     assert (0, "QUEUED") not in states(api, **{"from": "2026-11-21T12:00:00Z"})
 

@@ -69,7 +69,7 @@ def test_a_correlation_id_comes_back_and_is_in_the_log(api: ApiClient) -> None:
     assert answer.headers["x-correlation-id"] == ORDER
     refused = asked(api, "POST", "/v1/jobs", {"nonsense": 1}, "trace:a.b_c-1")
     assert (refused.status, refused.headers["x-correlation-id"]) == (422, "trace:a.b_c-1")
-    assert [(line["action"], line["correlation_id"], line["request_id"]) for line in api.lines] == [
+    assert [(line["action"], line["correlation_id"], line["request_id"]) for line in api.wait_queues] == [
         ("job_created", ORDER, REQUEST_ID),
         ("request_refused", "trace:a.b_c-1", REQUEST_ID),
     ]

@@ -75,7 +75,7 @@ def test_a_deleted_jobs_key_says_so(api: ApiClient) -> None:
     job = post(api, BODY, "k").json["id"]
     api.delete(f"/v1/jobs/{job}")
     refused = post(api, BODY, "k")
-    assert (refused.status, refused.json["type"]) == (409, "/problems/idempotency-key-spent")
+    assert (refused.status, refused.json["type"]) == (409, "/problems/idempotency-key-expired")
 
 
 def test_a_key_does_not_stand_for_another_job_that_took_its_jobs_place(api: ApiClient) -> None:
@@ -85,7 +85,7 @@ def test_a_key_does_not_stand_for_another_job_that_took_its_jobs_place(api: ApiC
     api.clock.advance(1)
     assert post(api, named | {"name": "Another"}).status == 201
     refused = post(api, named, "one")
-    assert (refused.status, refused.json["type"]) == (409, "/problems/idempotency-key-spent")
+    assert (refused.status, refused.json["type"]) == (409, "/problems/idempotency-key-expired")
 
 
 @pytest.mark.parametrize("key", ["", " ", "a" * 256, "\u00e9", "a\tb"])

@@ -255,7 +255,7 @@ def test_what_a_lane_refuses_is_counted(api: ApiClient, dead: list[Run], capsys:
     api.wheel.refuse = lambda message: message.job_id == "gamma"
     answer = redriven(api)
     assert (answer["redriven"], answer["refused"]) == (6, 3)
-    assert (api.lines[-1]["action"], api.lines[-1]["unsent"]) == ("dead_letters_redriven", 3)
+    assert (api.wait_queues[-1]["action"], api.wait_queues[-1]["unsent"]) == ("dead_letters_redriven", 3)
     assert '"SendsRefused":[3.0]' in capsys.readouterr().out
 
 

@@ -224,6 +224,6 @@ def test_what_strangers_may_read_says_nothing_of_anybody(tenants: Tenants, path:
 
 def test_a_caller_is_in_the_log_without_the_token(tenants: Tenants) -> None:
     tenants.call("GET", "/v1/jobs", jwt_caller(OWNER, "jobs:read"))
-    (line,) = tenants.api.lines
+    (line,) = tenants.api.wait_queues
     assert line["tenant"] == OWNER
     assert "claims" not in json.dumps(line)

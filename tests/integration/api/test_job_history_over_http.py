@@ -79,7 +79,7 @@ def test_every_change_says_who_made_it_in_the_history_and_in_the_log(api: ApiCli
     newest, oldest = history(api)
     assert (newest["action"], newest["principal"], newest["at"]) == (action, "bob", "2026-11-21T12:00:01.000Z")
     assert (oldest["action"], oldest["principal"], oldest["revision"]) == ("created", "anna", 1)
-    assert [line["principal"] for line in api.lines] == ["anna", "bob", "bob"]
+    assert [line["principal"] for line in api.wait_queues] == ["anna", "bob", "bob"]
 
 
 def test_a_change_of_the_owner_is_in_the_history(api: ApiClient) -> None:
@@ -133,7 +133,7 @@ def test_an_edit_shows_what_changed_and_its_log_line_names_the_fields(api: ApiCl
     newest = history(api)[0]
     assert newest["revision"] == 2
     assert newest["changes"] == [{"field": "payload"}, {"field": "timeout_seconds", "before": 30, "after": 60}]
-    assert api.lines[1]["fields"] == ["payload", "timeout_seconds"]
+    assert api.wait_queues[1]["fields"] == ["payload", "timeout_seconds"]
     assert "hunter2" not in api.log.getvalue()
 
 
@@ -219,4 +219,4 @@ def test_a_stranger_has_no_principal_in_the_log(api: ApiClient) -> None:
     api.caller = {}
     api.send(api_event("GET", "/v1/health", content_type=None))
 
-    assert "principal" not in api.lines[-1]
+    assert "principal" not in api.wait_queues[-1]

@@ -287,7 +287,7 @@ def test_a_job_with_a_quarantined_cursor_shows_its_error(api: ApiClient, tables:
 
 def test_a_created_job_leaves_one_line_with_its_id(api: ApiClient) -> None:
     created(api, id="nightly")
-    (line,) = api.lines
+    (line,) = api.wait_queues
     assert (line["action"], line["job_id"], line["tenant"], line["status"]) == (
         "job_created",
         "nightly",

@@ -202,7 +202,7 @@ def test_a_worker_is_told_of_a_cancellation(api, job, queue):
     recorded(api, waiting_run(job))
 
     def task(run):
-        cancelling = varied(stored(api), cancel_requested="cancelled", token="anybody")
+        cancelling = varied(stored(api), cancel_requested="cancelled", fencing_token="anybody")
         assert api.runs.write(cancelling, stored(api)) is None
         run.heartbeat()
         told.append(run.cancelled.is_set())

@@ -293,7 +293,7 @@ def test_a_tenant_that_asks_too_often_is_told_when_to_come_again(tables: Tables,
     refused = api.get("/v1/jobs")
     assert (refused.json["type"], refused.headers["retry-after"]) == ("/problems/too-many-requests", "1")
     assert refused.json["request_id"]
-    assert api.lines[-1]["problem"] == "too-many-requests"
+    assert api.wait_queues[-1]["problem"] == "too-many-requests"
     clock.advance(1)
     assert [api.get("/v1/jobs").status for _ in range(3)] == [200, 200, 429]
 

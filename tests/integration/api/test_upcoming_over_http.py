@@ -233,7 +233,7 @@ def test_a_job_that_is_due_later_sends_nothing_yet(api: ApiClient) -> None:
 def test_a_queue_that_refuses_does_not_fail_the_creation(api: ApiClient, capsys: pytest.CaptureFixture[str]) -> None:
     api.wheel.refuse = lambda _: True
     created(api, id="steady")
-    line = api.lines[-1]
+    line = api.wait_queues[-1]
     assert (line["action"], line["job_id"], line["sent"], line["unsent"]) == ("job_created", "steady", 0, 12)
     refused, failures = map(json.loads, capsys.readouterr().out.splitlines())
     assert refused["SendsRefused"] == [12.0]
@@ -247,5 +247,5 @@ def test_a_queue_that_fails_does_not_fail_the_creation(tables: Tables, clock: Se
 
     api = ApiClient.over(tables, clock, lanes=Broken())
     created(api, id="steady")
-    line = api.lines[-1]
+    line = api.wait_queues[-1]
     assert (line["unsent"], line["send_error"]) == (12, "ConnectionError: no route to the queue")

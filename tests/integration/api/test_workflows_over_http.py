@@ -403,7 +403,15 @@ def test_a_run_half_way_is_shown_with_each_job(desk: Desk) -> None:
     view = desk.view()
     assert (view["run"], view["state"], view["occurrence"]) == (RUN, "WAITING", "2026-11-21T12:01:00Z")
     assert view["deadline"].startswith("2026-11-22T12:01:")
-    assert view["counts"] == {"ok": 2, "failed": 0, "cut": 0, "skipped": 0, "due": 1, "waiting": 1, "left": 0}
+    assert view["counts"] == {
+        "succeeded": 2,
+        "failed": 0,
+        "aborted": 0,
+        "skipped": 0,
+        "due": 1,
+        "waiting": 1,
+        "left": 0,
+    }
     assert states(view) == {"extract": "SUCCEEDED", "eu": "RETRYING", "us": "SUCCEEDED", "report": "WAITS"}
     jobs = {each["id"]: each for each in view["jobs"]}
     assert (jobs["eu"]["attempts"], jobs["eu"]["code"], jobs["eu"]["after"]) == (1, "http.503", ["extract"])
@@ -416,7 +424,15 @@ def test_a_failed_run_says_who_failed_and_who_did_not_run(desk: Desk) -> None:
     desk.world.until(NOON + 90)
     view = desk.view()
     assert (view["state"], view["reason"]) == ("DEAD", "steps_failed")
-    assert view["counts"] == {"ok": 2, "failed": 1, "cut": 1, "skipped": 0, "due": 0, "waiting": 0, "left": 0}
+    assert view["counts"] == {
+        "succeeded": 2,
+        "failed": 1,
+        "aborted": 1,
+        "skipped": 0,
+        "due": 0,
+        "waiting": 0,
+        "left": 0,
+    }
     assert states(view)["report"] == "SKIPPED"
 
 
@@ -429,7 +445,7 @@ def test_what_a_cancelled_run_left_is_said_to_be_left(desk: Desk) -> None:
     view = desk.view()
     assert view["state"] == "CANCELLED"
     assert states(view)["a"] == "CANCELLED"
-    assert view["counts"]["left"] + view["counts"]["cut"] == 2
+    assert view["counts"]["left"] + view["counts"]["aborted"] == 2
 
 
 def test_a_runs_answer_names_its_workflow(desk: Desk) -> None:
@@ -476,10 +492,10 @@ def test_a_part_of_a_run_is_run_again_and_takes_the_rest_over(desk: Desk) -> Non
     view = desk.view(answer.json["id"].removeprefix("nightly."))
     assert (view["state"], view["rerun_of"], view["rerun_from"]) == ("SUCCEEDED", RUN, ["eu"])
     jobs = {each["id"]: each for each in view["jobs"]}
-    assert [name for name in jobs if jobs[name]["given"]] == ["extract", "us"]
+    assert [name for name in jobs if jobs[name]["carried_over"]] == ["extract", "us"]
     assert (jobs["us"]["run"], jobs["us"]["state"]) == ("us.20261121T120100Z", "SUCCEEDED")
     assert jobs["report"]["run"] == f"report.{answer.json['id'].removeprefix('nightly.')}"
-    assert view["counts"]["ok"] == 4
+    assert view["counts"]["succeeded"] == 4
     assert desk.view()["state"] == "DEAD"
 
 

@@ -15,7 +15,7 @@ from duecourse.adapters.dynamodb.keys import ends_key
 from duecourse.domain.ids import RunName
 from duecourse.domain.maintenance.archive import row_of
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.workflows.graph import End
+from duecourse.domain.workflows.graph import StepOutcome
 from duecourse.testing.clock import SettableClock
 from tests.integration.handlers.conftest import Handler
 from tests.support.emulators import client
@@ -111,7 +111,7 @@ def test_what_a_person_deletes_is_not_archived(archive: Handler, bucket: Bucket)
 def test_how_the_jobs_of_a_workflows_run_ended_expires_unarchived(archive: Handler, bucket: Bucket, stage: Any) -> None:
     bucket.create()
     of, tables = RunName("nightly", int(NOON)), stage.tables
-    tables.workflows(SettableClock(NOON)).record_end("default", of, 0, End.OK, expires_at=int(NOON))
+    tables.workflows(SettableClock(NOON)).record_end("default", of, 0, StepOutcome.SUCCEEDED, expires_at=int(NOON))
     ends = tables.client.get_item(TableName=tables.runs, Key=ends_key("default", of, 0))["Item"]
     assert archive(event(removed(ends, FIRST_NUMBER)), Context()) == {"batchItemFailures": []}
     assert bucket.names() == []

@@ -92,7 +92,7 @@ def test_a_record_says_who_wrote_it_and_when_it_began(function: Any, stage: Any)
         function("execute")(lane_event([message]), Context(aws_request_id="request-7"))
         run = only_run(stage, made)
         assert run.message_id == message["MessageId"]
-        assert run.token.startswith(f"request-7/{message['MessageId']}/")
+        assert run.fencing_token.startswith(f"request-7/{message['MessageId']}/")
         assert run.lateness is not None
         assert run.lateness >= 2
 

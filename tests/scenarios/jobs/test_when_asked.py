@@ -195,7 +195,7 @@ def test_a_run_asked_for_explains_its_second_and_any_other_names_the_reason(
     asked = office.run()
     world.until(NOON + 60)
     look = WorkflowRuns(world.workflows)
-    explain = Explain(world.jobs, world.run_store, world.lines, world.depths, look, world.clock, 300, 840, 90)
+    explain = Explain(world.jobs, world.run_store, world.wait_queues, world.depths, look, world.clock, 300, 840, 90)
 
     def verdict(second: int) -> tuple[Verdict, str | None]:
         explained = explain("default", "tick-tock", N + second)

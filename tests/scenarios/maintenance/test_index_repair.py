@@ -297,7 +297,7 @@ def test_a_job_whose_last_occurrences_left_no_record_is_completed_once_no_messag
 
 
 def a_line(world: World) -> Job:
-    """A job whose schedule is over: one of its runs waits for a callback, two wait in line for that one."""
+    """A job whose schedule is over: one of its runs waits for a callback, two wait in the wait queue for that one."""
     made = add(world, "rate(1 minute)", overlap=Overlap.QUEUE, max_runs=3, completion=Completion.CALLBACK)
     world.until(NOON + 200)
     assert states(world) == [RunState.WAITING, RunState.QUEUED, RunState.QUEUED]

@@ -72,7 +72,7 @@ def test_a_queued_run_may_be_cancelled_before_it_starts(world: World) -> None:
     first, second = world.runs("tick-tock")
     assert second.state is RunState.QUEUED
     world.tell(world.about(second, MessageKind.CANCEL))
-    assert world.lines.waiting("default", "tick-tock", limit=9) == []
+    assert world.wait_queues.waiting("default", "tick-tock", limit=9) == []
     world.tell(world.about(first, MessageKind.COMPLETE))
     world.until(NOON + 600)
     assert world.states("tick-tock") == [(60, S), (120, C)]

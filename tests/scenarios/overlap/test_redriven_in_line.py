@@ -30,7 +30,7 @@ def test_a_redriven_run_that_has_to_wait_for_another_one_of_its_job_is_not_lost(
     world.until(NOON + 330)
     (dead,) = world.wheel.dead_letters
     world.caller.answer = lambda _: Returned()
-    other = varied(world.runs(made.id)[0], occurrence=int(NOON) + 240, state=RunState.RUNNING, token="other")
+    other = varied(world.runs(made.id)[0], occurrence=int(NOON) + 240, state=RunState.RUNNING, fencing_token="other")
     alive = varied(other, lease_until=world.clock.now() + 60)
     assert world.run_store.write(alive, None) is None
     assert world.run_store.lock("default", made.id, Lock(alive.name.local, world.clock.now() + 60), None) is None
@@ -72,8 +72,8 @@ def test_a_redriven_run_that_has_to_wait_for_hours_does_not_circle_every_few_sec
 
 
 def died_after_it_waited(world: World, overlap: Overlap = Overlap.QUEUE) -> Run:
-    """A run that has waited in line and died in its first attempt, whose deadline is yet to come, while another run of
-    its job is alive.
+    """A run that has waited in the wait queue and died in its first attempt, whose deadline is yet to come, while
+    another run of its job is alive.
     """
     every_minute = job("* * * * *", overlap=overlap, completion=Completion.CALLBACK, retry=ONCE, max_runs=3)
     world.add(replace(every_minute, completion_seconds=600))
@@ -88,8 +88,8 @@ def died_after_it_waited(world: World, overlap: Overlap = Overlap.QUEUE) -> Run:
     return dead
 
 
-def in_line(world: World) -> list[str]:
-    return [each.name.local for each in world.lines.waiting("default", "tick-tock", limit=9)]
+def in_wait_queue(world: World) -> list[str]:
+    return [each.name.local for each in world.wait_queues.waiting("default", "tick-tock", limit=9)]
 
 
 @pytest.mark.parametrize("redriven_by", ["the API", "the console"])
@@ -108,13 +108,13 @@ def test_a_redriven_run_waits_on_when_the_deadline_of_the_attempt_that_died_come
         world.wheel.redrive()
         world.work()
         assert world.wheel.dead_letters == []
-    assert in_line(world) == [dead.name.local]
+    assert in_wait_queue(world) == [dead.name.local]
     world.tell(deadline)
-    assert in_line(world) == [dead.name.local]
+    assert in_wait_queue(world) == [dead.name.local]
     world.tell(world.about(world.runs("tick-tock")[2], MessageKind.COMPLETE))
     assert world.runs("tick-tock")[1].state is RunState.WAITING
     assert world.runs("tick-tock")[1].attempt == 2
-    assert in_line(world) == []
+    assert in_wait_queue(world) == []
 
 
 def test_a_redriven_run_waits_on_when_a_late_copy_of_its_first_call_comes(world: World) -> None:
@@ -123,7 +123,7 @@ def test_a_redriven_run_waits_on_when_a_late_copy_of_its_first_call_comes(world:
     call = next(each for each in about if each.waited and each.watch is None)
     world.tell(world.about(dead, MessageKind.REDRIVE))
     world.tell(replace(call, nonce="late"))
-    assert in_line(world) == [dead.name.local]
+    assert in_wait_queue(world) == [dead.name.local]
     world.tell(world.about(world.runs("tick-tock")[2], MessageKind.COMPLETE))
     assert world.runs("tick-tock")[1].attempt == 2
 
@@ -132,7 +132,7 @@ def test_a_redriven_run_waits_on_when_a_late_copy_of_its_first_call_comes(world:
 def test_a_redriven_run_whose_job_is_deleted_leaves_the_line_at_its_call(world: World, anew: bool) -> None:
     dead = died_after_it_waited(world)
     world.tell(world.about(dead, MessageKind.REDRIVE))
-    assert in_line(world) == [dead.name.local]
+    assert in_wait_queue(world) == [dead.name.local]
     office = world.office
     office.delete()
     if anew:
@@ -141,7 +141,7 @@ def test_a_redriven_run_whose_job_is_deleted_leaves_the_line_at_its_call(world: 
     before = len(world.wheel.sent)
     world.wheel.refuse = lambda _: len(world.wheel.sent) > before + 40  # or it would circle for ever
     world.until(NOON + 190 + 3 * WATCH_SECONDS)
-    assert in_line(world) == []
+    assert in_wait_queue(world) == []
     assert world.runs("tick-tock")[1] == dead
     assert len(world.wheel.sent) - before <= 4
 
@@ -155,12 +155,12 @@ def test_the_deadline_of_an_attempt_is_not_a_call_of_its_line(world: World) -> N
 def test_a_run_that_started_from_its_line_is_removed_from_it_though_its_worker_could_not(world: World) -> None:
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=2))
     world.until(NOON + 125)
-    world.lines = ThrottledStore(world.lines, "leave", times=1)  # type: ignore[assignment]
+    world.wait_queues = ThrottledStore(world.wait_queues, "leave", times=1)  # type: ignore[assignment]
     world.tell(world.about(world.runs("tick-tock")[0], MessageKind.COMPLETE))
     assert world.runs("tick-tock")[1].state is RunState.WAITING
-    assert len(in_line(world)) == 1
+    assert len(in_wait_queue(world)) == 1
     world.until(NOON + 125 + 2 * WATCH_SECONDS)
-    assert in_line(world) == []
+    assert in_wait_queue(world) == []
 
 
 @pytest.mark.parametrize("method", ["watch", "set_watch", "enter"])
@@ -172,17 +172,17 @@ def test_a_redriven_run_that_starts_after_a_request_of_its_line_failed_leaves_no
     world.tell(world.about(the_run(world), MessageKind.FAIL, error="no"))
     world.until(NOON + 125)
     dead, alive = world.runs("tick-tock")
-    lines = world.lines
-    world.lines = ThrottledStore(world.lines, method, times=1)  # type: ignore[assignment]
+    lines = world.wait_queues
+    world.wait_queues = ThrottledStore(world.wait_queues, method, times=1)  # type: ignore[assignment]
     world.tell(world.about(dead, MessageKind.REDRIVE))
-    assert world.lines.refused == 1
-    world.lines = lines
+    assert world.wait_queues.refused == 1
+    world.wait_queues = lines
     world.tell(world.about(alive, MessageKind.COMPLETE))
     world.until(NOON + 125 + 4 * WATCH_SECONDS)
     redriven, other = world.runs("tick-tock")
     assert (redriven.state, redriven.attempt, other.state) == (RunState.WAITING, 2, RunState.SUCCEEDED)
-    assert in_line(world) == []
-    assert world.lines.watch("default", "tick-tock") is None
+    assert in_wait_queue(world) == []
+    assert world.wait_queues.watch("default", "tick-tock") is None
 
 
 STRICT = MissedPolicy(MissedMode.SKIP, grace_seconds=30)

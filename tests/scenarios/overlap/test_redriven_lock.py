@@ -178,7 +178,7 @@ def test_a_watch_that_is_noted_has_a_message_whatever_becomes_of_the_note(tables
     if left:
         world.wheel.put_back(held)
     world.until(NOON + 300)
-    noted = world.lines.watch("default", "tick-tock")
+    noted = world.wait_queues.watch("default", "tick-tock")
     assert met
     assert noted is not None
     assert noted.nonce in [each.message.watch for each in world.wheel._held]

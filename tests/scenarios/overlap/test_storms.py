@@ -1,4 +1,4 @@
-"""Messages of a job whose runs wait in line do not multiply, even if its lane is late by minutes."""
+"""Messages of a job whose runs wait in the wait queue do not multiply, even if its lane is late by minutes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ class SlowLane:
 
     def __post_init__(self) -> None:
         self.world = world = World(MemoryTables())
-        world.jobs, world.lines = CountedStore(world.jobs, self.requests), CountedStore(world.lines, self.requests)  # type: ignore[assignment]
+        world.jobs, world.wait_queues = (
+            CountedStore(world.jobs, self.requests),
+            CountedStore(world.wait_queues, self.requests),
+        )  # type: ignore[assignment]
         world.run_store = CountedStore(world.run_store, self.requests)  # type: ignore[assignment]
         firings = OUTAGE_SECONDS + FIRING_SECONDS
         missed = MissedPolicy(MissedMode.RUN_ALL, grace_seconds=3600)
@@ -94,7 +97,7 @@ class SlowLane:
 
 
 def is_call(message: RunMessage) -> bool:
-    """Whether it starts a run that waits in line."""
+    """Whether it starts a run that waits in the wait queue."""
     return message.kind is MessageKind.START and message.waited and message.watch is None
 
 
@@ -129,7 +132,7 @@ def test_late_calls_of_a_run_that_has_ended_call_the_next_one_once(copies: int) 
     world = World(MemoryTables())
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=12))
     world.until(NOON + 750)
-    (call,) = world.lines.waiting("default", "tick-tock", limit=1)
+    (call,) = world.wait_queues.waiting("default", "tick-tock", limit=1)
     sent = []
     for _ in range(6):
         before = len(world.wheel.sent)
@@ -147,7 +150,7 @@ def test_a_call_of_a_run_that_has_ended_removes_nothing_and_sends_nothing() -> N
     world = World(MemoryTables())
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=4))
     world.until(NOON + 125)
-    (call,) = world.lines.waiting("default", "tick-tock", limit=1)
+    (call,) = world.wait_queues.waiting("default", "tick-tock", limit=1)
     assert call.name.local == to_basic(int(NOON) + 120)
     world.until(NOON + 245)
     first = world.runs("tick-tock")[0]

@@ -262,7 +262,7 @@ def _running(serial: int) -> Run:
         job().lane,
         attempt=1,
         attempts_allowed=4,
-        token="gone",
+        fencing_token="gone",
         message_id=f"message-{serial}",
         nonce="nonce-1",
     )

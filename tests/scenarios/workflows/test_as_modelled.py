@@ -11,7 +11,7 @@ import pytest
 from duecourse.domain.ids import RunName
 from duecourse.domain.runs.states import Record, Run
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.domain.workflows.graph import End, StepEnds
+from duecourse.domain.workflows.graph import StepOutcome, StepOutcomes
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Conflict, Outgoing, RunStore, WorkflowRead, WorkflowStore
 from tests.support.jobs import NOON
@@ -59,8 +59,8 @@ class LoggedWorkflows:
         return getattr(self.store, name)
 
     def record_end(
-        self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
-    ) -> StepEnds:
+        self, tenant: str, run: RunName, number: int, end: StepOutcome, *, in_round: int = 0, expires_at: int
+    ) -> StepOutcomes:
         self.log.append(f"note {NAMES[number]} {end}")
         return self.store.record_end(tenant, run, number, end, in_round=in_round, expires_at=expires_at)
 
@@ -181,7 +181,7 @@ def _lines(said: tuple[Any, ...]) -> list[str]:
             return [f"mark {part}", *sends]
         case "notes", ["again", int() as number, *_]:
             return [f"withdraw {NAMES[number]}", *sends]
-        case "notes", [End() as end, *_]:
+        case "notes", [StepOutcome() as end, *_]:
             return [f"note {node.letter.message.job_id} {end}", *sends]
         case other:
             raise AssertionError(other)

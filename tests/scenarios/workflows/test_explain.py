@@ -29,7 +29,7 @@ def asked(world: WorkflowWorld) -> Asked:
     """What is explained of a job, at the instant of its workflow unless another is given."""
     look = WorkflowRuns(world.workflows)
     explain = Explain(
-        world.jobs, world.run_store, world.lines, WheelDepths(world.wheel), look, world.clock, 300, 840, 90
+        world.jobs, world.run_store, world.wait_queues, WheelDepths(world.wheel), look, world.clock, 300, 840, 90
     )
     return lambda job_id, at=DUE: explain("default", job_id, at)
 

@@ -177,7 +177,7 @@ def test_a_dead_run_by_itself_of_a_paused_job_is_redriven_once_it_is_resumed(wor
 def test_a_resumption_just_after_the_job_was_read_is_not_missed(world: WorkflowWorld) -> None:
     paused = {"state": JobState.PAUSED, "paused_at": NOON}
     world.add(job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", **paused))
-    lines = world.lines
+    lines = world.wait_queues
 
     class Resumed:
         """ports.WaitQueues: the job is resumed just before its message is kept."""
@@ -186,10 +186,10 @@ def test_a_resumption_just_after_the_job_was_read_is_not_missed(world: WorkflowW
             return getattr(lines, name)
 
         def hold(self, *given: object, **named: object) -> None:
-            world.lines = lines
+            world.wait_queues = lines
             world.office.resume("extract")
             lines.hold(*given, **named)  # type: ignore[arg-type]
 
-    world.lines = Resumed()  # type: ignore[assignment]
+    world.wait_queues = Resumed()  # type: ignore[assignment]
     world.begin(graph_of(CHAIN), NOON + 62)
     assert world.called() == list(CHAIN)

@@ -147,7 +147,7 @@ def test_a_redriven_run_that_waited_leaves_the_queue_when_another_message_starts
     holder = world.run_now("nightly")
     world.until(NOON + 95)
     world.redrive("nightly")
-    assert len(world.lines.waiting("default", "nightly", limit=10)) == 1
+    assert len(world.wait_queues.waiting("default", "nightly", limit=10)) == 1
     step = world.run("extract", holder.name.local)
     assert step is not None
     world.wheel.refuse = lambda message: message.waited
@@ -156,4 +156,4 @@ def test_a_redriven_run_that_waited_leaves_the_queue_when_another_message_starts
     assert world.state("nightly", holder.name.local) == (S, None)
     world.redrive("nightly")
     assert world.state("nightly") == (RunState.WAITING, None)
-    assert world.lines.waiting("default", "nightly", limit=10) == []
+    assert world.wait_queues.waiting("default", "nightly", limit=10) == []

@@ -1,4 +1,4 @@
-"""Stories of a firing: it goes well, is tried again, waits in line, is replaced, is caught up."""
+"""Stories of a firing: it goes well, is tried again, waits in the wait queue, is replaced, is caught up."""
 
 from __future__ import annotations
 

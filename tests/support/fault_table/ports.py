@@ -148,7 +148,7 @@ class Target:
         fault = self.danger.of_port(CALL, "of the target")
         if fault is Fault.DIES_BEFORE:
             raise Killed
-        self.tokens.append(call.token)
+        self.tokens.append(call.callback_token)
         if fault is not None and fault is not Fault.TWICE:
             self._called(call, fine=False, until=self.killed_at if fault is Fault.DIES_AFTER else None)
             if fault is Fault.DIES_AFTER:

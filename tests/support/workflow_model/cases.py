@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.workflows.graph import End, Given, Graph, Rule
+from duecourse.domain.workflows.graph import CarriedOver, Graph, Rule, StepOutcome
 from tests.support.workflow_model.values import Case, Left
 from tests.support.workflows import graph_of
 
@@ -33,14 +33,14 @@ def divided(kind: type[Graph], steps: dict[str, tuple[str, ...]], **rules: dict[
     return kind(graph_of(steps, **rules).steps)
 
 
-def rerun(graph: Graph, given: dict[str, End], first: tuple[str, ...]) -> Graph:
-    """A rerun of it that starts with `first`, where the others ended as `given`."""
-    steps = tuple(replace(each, given=_given(given.get(each.id))) for each in graph.steps)
+def rerun(graph: Graph, given: dict[str, StepOutcome], first: tuple[str, ...]) -> Graph:
+    """A rerun of it that starts with `first`, where the others ended as `carried_over`."""
+    steps = tuple(replace(each, carried_over=_given(given.get(each.id))) for each in graph.steps)
     return type(graph)(steps, rerun_of="nightly.20251121T120000Z", rerun_from=first, timed=False)
 
 
-def _given(end: End | None) -> Given | None:
-    return None if end is None else Given(end, "20251121T120000Z")
+def _given(end: StepOutcome | None) -> CarriedOver | None:
+    return None if end is None else CarriedOver(end, "20251121T120000Z")
 
 
 CHAIN = graph_of({"a": (), "b": ("a",)})
@@ -51,7 +51,7 @@ CHAIN_FAILURE = graph_of({"a": (), "b": ("a",)}, b={"when": Rule.ANY_FAILURE})
 ONE = graph_of({"a": ()})
 MAY_FAIL = divided(OneByOne, {"a": (), "b": ("a",)}, a={"may_fail": True})
 ANY_FAILURE = divided(OneByOne, {"a": (), "b": ("a",), "c": ("b",)}, b={"when": Rule.ANY_FAILURE})
-RERUN = rerun(DIAMOND, {"a": End.OK, "c": End.FAILED}, ("b",))
+RERUN = rerun(DIAMOND, {"a": StepOutcome.SUCCEEDED, "c": StepOutcome.FAILED}, ("b",))
 MANY = divided(
     InThrees,
     {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.workflows.graph import Graph, numbers_in
 from duecourse.messages import MessageKind, message_about
-from tests.support.line_model import Kept
+from tests.support.wait_queue_model import Kept
 from tests.support.workflow_model.protocol import Protocol
 from tests.support.workflow_model.records import anonymous
 from tests.support.workflow_model.values import (

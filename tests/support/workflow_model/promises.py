@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
 from duecourse.domain.runs.records import STEPS_FAILED, WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.states import Run, RunState, cancel_requested, reason_of
-from duecourse.domain.workflows.graph import End, StepEnds, end_of, entry, numbers_in
+from duecourse.domain.workflows.graph import StepOutcome, StepOutcomes, end_of, entry, numbers_in
 from duecourse.messages import MessageKind, RunMessage
-from tests.support.line_model import Kept
+from tests.support.wait_queue_model import Kept
 from tests.support.workflow_model.protocol import Protocol
 from tests.support.workflow_model.records import with_entry
 from tests.support.workflow_model.values import Broken, Letter, Seen, State
@@ -32,7 +32,7 @@ class Promises:
 
     def beginning(self) -> Seen:
         """Nothing has happened."""
-        nobody = self.ends.of(StepEnds(again=True))  # by which ends count only with those before them
+        nobody = self.ends.of(StepOutcomes(again=True))  # by which ends count only with those before them
         return Seen(nobody, self._ready_by(nobody))
 
     def written(self, state: State, letter: Letter, run: Run, previous: Run | None, attempts: int) -> Seen:
@@ -63,17 +63,17 @@ class Promises:
         if run.state is not RunState.DEAD:
             seen = seen._replace(owed=seen.owed & ~bit)
         if run.state.final and not (run.state is RunState.CANCELLED and reason_of(run) == WORKFLOW_OVER):
-            known: StepEnds = self.ends.values[seen.truth]
+            known: StepOutcomes = self.ends.values[seen.truth]
             if entry(end_of(run), run.round) > entry(known.of(number), known.round(number)):
                 truth = self.ends.of(with_entry(known, number, end_of(run), run.round))
                 seen = seen._replace(truth=truth, ready=seen.ready | self._ready_by(truth))
         return seen
 
-    def noted(self, state: State, number: int, end: End | None, round: int, working: int) -> Seen:
+    def noted(self, state: State, number: int, end: StepOutcome | None, round: int, working: int) -> Seen:
         """A step's end is noted. A step that has ended before the others are cancelled has nothing to hear. Where
         it is withdrawn, who comes after it may not begin any more, but those whose start is being worked on.
         """
-        known: StepEnds = self.ends.values[state.seen.truth]
+        known: StepOutcomes = self.ends.values[state.seen.truth]
         had = entry(known.of(number), known.round(number))
         bit = 1 << number
         if end is None:
@@ -82,7 +82,7 @@ class Promises:
         return state.seen if state.seen.told else state.seen._replace(late=state.seen.late & ~bit)
 
     def _withdrawn(self, seen: Seen, number: int, round: int, working: int) -> Seen:
-        known: StepEnds = self.ends.values[seen.truth]
+        known: StepOutcomes = self.ends.values[seen.truth]
         if entry(None, round) <= entry(known.of(number), known.round(number)):
             return seen
         truth = self.ends.of(with_entry(known, number, None, round))
@@ -112,7 +112,7 @@ class Promises:
             _is(not alive, f"I4 {self._id(number)} never ends: it is {run and run.state}")
         final = workflow_run is not None and workflow_run.state.final
         _is(final, f"I4 the workflow's run is {_state_of(workflow_run)}")
-        noted = StepEnds()
+        noted = StepOutcomes()
         for part in state.parts:
             noted = noted.joined(self.ends.values[part])
         _is(replace(noted, again=True) == self.ends.values[state.seen.truth], "I3 an end is not noted")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from duecourse.domain.runs.states import Deadlines, Final, Run
-from duecourse.domain.workflows.graph import End, StepEnds
+from duecourse.domain.workflows.graph import StepOutcome, StepOutcomes
 from tests.support.workflow_model.values import DEADLINE_SECONDS, EARLY, LEASE_SECONDS, State
 
 
@@ -38,12 +38,12 @@ def ids_of(run: Run | None) -> int:
     return sum(1 << int(each) for each in {*named} if each)
 
 
-def with_entry(known: StepEnds, number: int, end: End | None, round: int) -> StepEnds:
+def with_entry(known: StepOutcomes, number: int, end: StepOutcome | None, round: int) -> StepOutcomes:
     """The ends with this one of a step instead of its earlier one."""
     bit = 1 << number
-    masks = {str(each): getattr(known, each) & ~bit | (bit if each is end else 0) for each in End}
+    masks = {str(each): getattr(known, each) & ~bit | (bit if each is end else 0) for each in StepOutcome}
     rounds = {**dict(known.rounds), number: round} if round else dict(known.rounds)
-    return StepEnds(**masks, rounds=tuple(sorted(rounds.items())), again=known.again)
+    return StepOutcomes(**masks, rounds=tuple(sorted(rounds.items())), again=known.again)
 
 
 def with_part(state: State, part: int, known: int) -> State:

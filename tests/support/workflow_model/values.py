@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from duecourse.domain.runs.states import Run
-from duecourse.domain.workflows.graph import End, Graph
+from duecourse.domain.workflows.graph import Graph, StepOutcome
 from duecourse.messages import RunMessage
 
 EARLY = 1_763_726_461.0
@@ -85,7 +85,7 @@ class Case:
 
 class Seen(NamedTuple):
     """What the promises remember. `truth`: how steps have ended by their records, the highest end of each (a number
-    of `StepEnds`). Masks of steps: `ready`, who could begin by that at any time; `late`, who began after the
+    of `StepOutcomes`). Masks of steps: `ready`, who could begin by that at any time; `late`, who began after the
     workflow's run was over and has not heard of it; `owed`, who was dead when a redrive of the workflow's run began
     and still is. `told`: what follows from the end of the workflow's run was done.
     """
@@ -143,7 +143,7 @@ class NoteEnd(NamedTuple):
     """
 
     number: int
-    end: End | None
+    end: StepOutcome | None
     round: int = 0
 
 

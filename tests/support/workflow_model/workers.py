@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duecourse.domain.runs.states import Run
-from tests.support.line_model import Kept
+from tests.support.wait_queue_model import Kept
 from tests.support.workflow_model.protocol import Protocol
 from tests.support.workflow_model.records import ids_of
 from tests.support.workflow_model.values import Delete, Letter, Question, Read, Stage

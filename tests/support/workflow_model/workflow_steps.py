@@ -12,7 +12,7 @@ from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.records import STEPS_FAILED, WORKFLOW_OVER, may_run_again
 from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.workflows.definition import workflow_fields
-from duecourse.domain.workflows.graph import Graph, StepEnds, end_of, numbers_in
+from duecourse.domain.workflows.graph import Graph, StepOutcomes, end_of, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.workflows.workflows import Evaluation, Found, WorkflowMessages
@@ -66,7 +66,7 @@ class WorkflowSteps:
         """Which run a message is about: 0 for the workflow's."""
         return self.graph.numbers[message.job_id] + 1 if message.is_step else 0
 
-    def state(self, known: StepEnds) -> WorkflowState:
+    def state(self, known: StepOutcomes) -> WorkflowState:
         """The workflow's run, by these ends."""
         return WorkflowState(self.graph, OCCURRENCE, "", known)
 
@@ -120,7 +120,7 @@ class WorkflowSteps:
         state = yield from self._known()
         dead: list[Run] = []
         if run.redriven_at is not None:
-            failed = yield from self._records(numbers_in(state.known.failed & ~self.graph.given.any))
+            failed = yield from self._records(numbers_in(state.known.failed & ~self.graph.carried_over.any))
             dead = [each for each in failed if each.state is RunState.DEAD]
         if dead:
             yield from self._withdraw({self.graph.numbers[each.job_id]: each.round + 1 for each in dead})
@@ -147,7 +147,7 @@ class WorkflowSteps:
             if alive or (yield from self._is_alive()):
                 return self.messages.starts(state, state.to_start([number]))
             return [self.messages.evaluate()] if state.known.again else []
-        early: StepEnds | None = None
+        early: StepOutcomes | None = None
         if self.changed == "other parts are read before the own end is noted":
             early = (yield from self._known()).known
         if self.changed == "starts are sent before the end is noted":
@@ -208,7 +208,7 @@ class WorkflowSteps:
         """Workflows._known."""
         return self.state((yield from self._read(set(self.graph.parts))))
 
-    def _ends_before(self, number: int, *, own: bool) -> Generator[Question, Any, StepEnds]:
+    def _ends_before(self, number: int, *, own: bool) -> Generator[Question, Any, StepOutcomes]:
         """Workflows._ends_before."""
         mine = 1 << number
         parts = self.graph.parts_of(self.graph.upstream[number] | (mine if own else 0))
@@ -219,9 +219,9 @@ class WorkflowSteps:
             ends = ends.joined((yield from self._read(more)))
         return ends
 
-    def _read(self, parts: set[int]) -> Generator[Question, Any, StepEnds]:
+    def _read(self, parts: set[int]) -> Generator[Question, Any, StepOutcomes]:
         """WorkflowStore.read."""
-        return _joined((yield Read(tuple(("part", part) for part in sorted(parts))))) if parts else StepEnds()
+        return _joined((yield Read(tuple(("part", part) for part in sorted(parts))))) if parts else StepOutcomes()
 
     def _records(self, numbers: list[int]) -> Generator[Question, Any, list[Run]]:
         """Workflows._records."""
@@ -236,8 +236,8 @@ class WorkflowSteps:
         return accepted
 
 
-def _joined(ends: Sequence[StepEnds]) -> StepEnds:
-    joined = StepEnds()
+def _joined(ends: Sequence[StepOutcomes]) -> StepOutcomes:
+    joined = StepOutcomes()
     for each in ends:
         joined = joined.joined(each)
     return joined

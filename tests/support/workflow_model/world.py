@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.domain.workflows.graph import StepEnds, entry
+from duecourse.domain.workflows.graph import StepOutcomes, entry
 from duecourse.messages import MessageKind, RunMessage
-from tests.support.line_model import Kept
+from tests.support.wait_queue_model import Kept
 from tests.support.workflow_model.events import Events
 from tests.support.workflow_model.promises import Promises
 from tests.support.workflow_model.protocol import Protocol
@@ -71,7 +71,7 @@ class World:
         """The workflow's run is due."""
         protocol = self.protocol
         start = RunMessage(protocol.identity, protocol.workflow.lane, EARLY, "")
-        nobody = self.ends.of(StepEnds())
+        nobody = self.ends.of(StepOutcomes())
         records = (0,) * (len(self.case.graph.steps) + 1)
         lane = (self.letters.of(Letter(start)),)
         parts = (nobody,) * len(self.case.graph.parts)
@@ -129,7 +129,7 @@ class World:
                 working_on = sum({1 << self.workers.nodes[each].run >> 1 for each in state.workers})
                 seen = self.promises.noted(state, step, end, round, working_on)
                 part = self.case.graph.part_of(step)
-                known: StepEnds = self.ends.values[state.parts[part]]
+                known: StepOutcomes = self.ends.values[state.parts[part]]
                 if self.overwrites or entry(end, round) > entry(known.of(step), known.round(step)):
                     known = with_entry(known, step, end, round)
                 after = with_part(state, part, self.ends.of(known))._replace(seen=seen)

@@ -96,7 +96,7 @@ RUN = record(
     RunIdentity("default", "nightly", int(NOON), int(NOON), 5),
     Lane.NORMAL,
     attempt=1,
-    token="secret-token",
+    fencing_token="secret-token",
 )
 
 

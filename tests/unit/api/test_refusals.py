@@ -199,7 +199,7 @@ def test_a_failure_inside_is_a_500_that_tells_nothing_and_is_logged_with_its_req
     answer = api.get("/v1/jobs/nightly")
     assert_problem(answer, 500, "internal")
     assert "store" not in answer.text
-    failed, line = api.lines
+    failed, line = api.wait_queues
     assert failed["message"] == "request_failed"
     assert failed["request_id"] == REQUEST_ID
     assert "the store was asked to get" in failed["exception"]
@@ -218,7 +218,7 @@ def test_every_request_leaves_one_line() -> None:
     api = untouchable_client()
     api.get("/v1/health")
     api.post({})
-    served, refused = api.lines
+    served, refused = api.wait_queues
     assert (served["action"], served["status"], served["tenant"]) == ("health_asked", 200, "default")
     assert (refused["action"], refused["status"], refused["problem"]) == ("request_refused", 422, "invalid-job")
     assert served["request_id"] == refused["request_id"] == REQUEST_ID
@@ -372,7 +372,7 @@ def test_a_health_that_cannot_be_read_is_a_503() -> None:
 def test_an_unavailable_store_is_logged_and_counted_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     api = untouchable_client(counters=cast(TenantLimits, Failing(said("ThrottlingException"))))
     api.get(JOB)
-    failed, line = api.lines
+    failed, line = api.wait_queues
     assert "secret-table" in failed["exception"]
     assert (line["action"], line["status"]) == ("request_failed", 503)
     assert "InternalErrors" in capsys.readouterr().out

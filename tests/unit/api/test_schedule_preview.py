@@ -150,7 +150,7 @@ def test_a_body_that_is_no_object_is_refused_as_a_whole(value: Any) -> None:
 def test_the_log_tells_how_much_was_listed() -> None:
     api = untouchable_client()
     api.post({"schedule": "@daily", "count": 3}, PATH)
-    [line] = api.lines
+    [line] = api.wait_queues
     assert (line["action"], line["status"], line["items"]) == ("schedule_previewed", 200, 3)
 
 

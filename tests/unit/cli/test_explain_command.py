@@ -404,7 +404,7 @@ def a_run(state: str) -> Mapping[str, Any]:
         "state": state,
         "reason": None if state == "SUCCEEDED" else "steps_failed",
         "error": None if state == "SUCCEEDED" else "failed: extract (http.500)",
-        "counts": {"ok": 1},
+        "counts": {"succeeded": 1},
         "jobs": [
             {"id": "extract", "state": "DEAD", "reason": "not_retryable", "attempts": 2, "error": "HTTP 500"},
             {"id": "report", "state": "WAITS", "waits_for": ["extract"], "attempts": 0},

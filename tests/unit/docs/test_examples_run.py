@@ -67,7 +67,7 @@ def test_an_example_of_the_documentation_runs(document: dict[str, Any]) -> None:
         scheduler.advance(seconds=5)
         run = scheduler.client.get_run(run_id)
         if run.state == "WAITING":
-            token = scheduler.calls[-1].token
+            token = scheduler.calls[-1].callback_token
             assert token is not None
             scheduler.client.complete_run(run_id, token=token)
             scheduler.advance(seconds=2)

@@ -269,8 +269,8 @@ def test_other_targets_than_http_fail_by_their_kind_of_error(scheduler: Schedule
 def test_a_run_with_a_callback_waits_for_it(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, completion="callback", heartbeat_seconds=600)
     (call,) = scheduler.advance_to("2026-03-28T02:30:00Z")
-    assert call.token is not None
-    bearer = {"Authorization": f"Bearer {call.token}"}
+    assert call.callback_token is not None
+    bearer = {"Authorization": f"Bearer {call.callback_token}"}
     scheduler.advance_to(call.at + timedelta(minutes=9))
     assert http.post(f"/v1/runs/{call.run_id}/heartbeat", headers=bearer).status_code == 200
     scheduler.advance(minutes=9)
@@ -286,13 +286,13 @@ def test_a_run_whose_callback_does_not_come_is_tried_again(scheduler: Scheduler,
     fired = scheduler.advance(hours=6)
     assert [call.attempt for call in fired] == [1, 2]
     assert runs(http)[0][0] == "DEAD"
-    assert fired[0].token != fired[1].token
+    assert fired[0].callback_token != fired[1].callback_token
 
 
 def test_a_target_may_complete_its_run_before_it_answers(scheduler: Scheduler, http: httpx.Client) -> None:
     @scheduler.target
     def handler(call: TargetCall) -> int:
-        bearer = {"Authorization": f"Bearer {call.token}"}
+        bearer = {"Authorization": f"Bearer {call.callback_token}"}
         return http.post(f"/v1/runs/{call.run_id}/complete", headers=bearer, json={"result": 1}).status_code
 
     post(scheduler, completion="callback")
@@ -309,7 +309,7 @@ def test_a_run_that_is_still_at_work_keeps_the_next_one_out(scheduler: Scheduler
 def test_runs_in_line_start_one_after_the_other(scheduler: Scheduler, http: httpx.Client) -> None:
     post(scheduler, schedule="0 * * * *", completion="callback", overlap="queue")
     (first,) = scheduler.advance(hours=3)
-    bearer = {"Authorization": f"Bearer {first.token}"}
+    bearer = {"Authorization": f"Bearer {first.callback_token}"}
     http.post(f"/v1/runs/{first.run_id}/complete", headers=bearer, json={"result": None})
     (second,) = scheduler.advance(minutes=1)
     assert second.scheduled_at - first.scheduled_at == timedelta(hours=1)

@@ -50,15 +50,15 @@ class RunMessage(OfRun):
     In other kinds `attempt` is the attempt that they are about: `result` belongs to COMPLETE, `error`, `code`,
     `retryable` and `retry_after` to FAIL, `reason` to CANCEL.
 
-    `nonce` is new at each send: a dead run's nonce under another message id is a redrive. `caught_up_at` is set if
-    the run covers missed occurrences: the dispatcher's time. `waited`: the run has waited in line and its turn has
-    come. `watch`: the message is the watch of the line in which that run waited, with this nonce.
+    `nonce` is new at each send: a dead run's nonce under another message id is a redrive. `caught_up_at` is set if the
+    run covers missed occurrences: the dispatcher's time. `waited`: the run has waited in the wait queue and its turn
+    has come. `watch`: the message is the watch of the line in which that run waited, with this nonce.
     `deadline_message_id` belongs to DEADLINE: the name of the message in its run's record. `final`: no occurrence
-    follows this one, whatever the schedule names (`max_runs`). `following` is when the next occurrence is due.
-    `rules` are set if the run covers several missed occurrences: the rules that named them. `unstarted` belongs to
-    REDRIVE: the run died before its first attempt (`attempt` cannot say so: it counts from 1). `replaces` are ids and
-    nonces of the messages that this one replaces, the newest last: it continues what they began. `bulk`: it goes into
-    the bulk queue of its lane (domain.tenants.seats).
+    follows this one, whatever the schedule names (`max_runs`). `following` is when the next occurrence is due. `rules`
+    are set if the run covers several missed occurrences: the rules that named them. `unstarted` belongs to REDRIVE: the
+    run died before its first attempt (`attempt` cannot say so: it counts from 1). `replaces` are ids and nonces of the
+    messages that this one replaces, the newest last: it continues what they began. `bulk`: it goes into the bulk queue
+    of its lane (domain.tenants.seats).
     """
 
     identity: RunIdentity

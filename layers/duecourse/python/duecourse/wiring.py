@@ -183,9 +183,9 @@ class Wiring(Generic[S_co]):
         return DynamoTimers(self._dynamodb, self.settings.jobs_table, shards=self.settings.shards)
 
     @cached_property
-    def lines(self: Wiring[TableSettings]) -> WaitQueues:
+    def wait_queues(self: Wiring[TableSettings]) -> WaitQueues:
         """Runs that wait for another run of their job."""
-        from duecourse.adapters.dynamodb.runs.lines import DynamoWaitQueues
+        from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
 
         return DynamoWaitQueues(self._dynamodb, self.settings.runs_table)
 
@@ -424,14 +424,14 @@ class Wiring(Generic[S_co]):
         jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
         forwarder = self.forwarder(received, rules.lane)
         effects = self.effects(forwarder)
-        transitions, coverage, line = self.transitions(effects), Coverage(runs), effects.line
+        transitions, coverage, wait_queue = self.transitions(effects), Coverage(runs), effects.wait_queue
         requeue = Requeue(runs, clock, randomness, forwarder, rules)
         starter = Starter(
             jobs=jobs,
             runs=runs,
             coverage=coverage,
             overlaps=effects.overlaps,
-            line=line,
+            wait_queue=wait_queue,
             calls=Calls(caller, self.payloads, clock, randomness, effects.workflows),
             transitions=transitions,
             requeue=requeue,
@@ -443,13 +443,13 @@ class Wiring(Generic[S_co]):
         return LaneWorker(
             jobs=jobs,
             runs=runs,
-            lines=self.lines,
+            wait_queues=self.wait_queues,
             workflows=effects.workflows,
             coverage=coverage,
             starter=starter,
             transitions=transitions,
             effects=effects,
-            line=line,
+            wait_queue=wait_queue,
             requeue=requeue,
             forwarder=forwarder,
             clock=clock,
@@ -478,8 +478,8 @@ class Wiring(Generic[S_co]):
             failing=FailingJobs(jobs, runs, clock),
             clock=clock,
             randomness=randomness,
-            overlaps=Overlaps(runs, self.lines, clock),
-            line=WaitQueue(self.lines, forwarder, clock, randomness),
+            overlaps=Overlaps(runs, self.wait_queues, clock),
+            wait_queue=WaitQueue(self.wait_queues, forwarder, clock, randomness),
             forwarder=forwarder,
             workflows=Workflows(self.workflows, jobs, self.inputs, forwarder, clock, randomness),
         )
@@ -519,7 +519,7 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.maintenance.index_repair import IndexCheck, IndexRepair
 
         settings, store, jobs, runs, clock = self.settings, self.repair_store, self.jobs, self.runs, self.clock
-        index = IndexCheck(store, jobs, runs, self.lines, self.timers, self.tick_mark, clock)
+        index = IndexCheck(store, jobs, runs, self.wait_queues, self.timers, self.tick_mark, clock)
         clean_up = CleanUp(jobs, runs, clock, settings.completed_job_retention_days)
         return IndexRepair(store, (index, clean_up), clock, every_seconds=settings.repair_hours * HOUR_SECONDS)
 
@@ -613,7 +613,7 @@ class Wiring(Generic[S_co]):
         return Api(
             jobs=jobs,
             editing=editing,
-            pausing=Pausing(jobs, store, self.skipping, self.lines, clock),
+            pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
             history=history,
             job_history=JobHistory(store),
             runs=single,
@@ -635,7 +635,7 @@ class Wiring(Generic[S_co]):
             explain=Explain(
                 store,
                 runs,
-                self.lines,
+                self.wait_queues,
                 self.depths,
                 workflow_runs,
                 clock,

@@ -70,7 +70,7 @@ def test_a_job_item_is_a_write_of_one_unit_for_a_typical_job() -> None:
 
 
 def test_a_run_that_never_waited_has_no_attribute_of_those_that_do() -> None:
-    started = record(RunState.RUNNING, NIGHTLY, Lane.NORMAL, attempt=1, token="t")
+    started = record(RunState.RUNNING, NIGHTLY, Lane.NORMAL, attempt=1, fencing_token="t")
     names = {
         "code",
         "result_key",
@@ -92,7 +92,7 @@ def test_a_run_that_waits_and_failed_before_comes_back_from_its_item() -> None:
         NIGHTLY,
         Lane.LONG,
         attempt=2,
-        token="t",
+        fencing_token="t",
         code="http.503",
         callback_hash="0" * 64,
         waiting_until=NOON + 600.25,
@@ -105,7 +105,7 @@ def test_a_run_that_waits_and_failed_before_comes_back_from_its_item() -> None:
 
 def test_a_run_with_a_large_result_comes_back_from_its_item() -> None:
     key = "results/default/nightly/20261121T120000Z/2.json"
-    done = record(RunState.SUCCEEDED, NIGHTLY, attempt=2, token="t", result_key=key, result_bytes=70_000)
+    done = record(RunState.SUCCEEDED, NIGHTLY, attempt=2, fencing_token="t", result_key=key, result_bytes=70_000)
     assert run_item.from_item(run_item.to_item(done)) == done
 
 
@@ -123,7 +123,7 @@ def test_a_run_that_was_asked_for_by_hand_comes_back_from_its_item() -> None:
             requested_by="arn:aws:iam::123456789012:user/anna",
         ),
         Lane.LOW,
-        token="t",
+        fencing_token="t",
     )
     assert run_item.from_item(run_item.to_item(asked)) == asked
     assert (
@@ -133,7 +133,7 @@ def test_a_run_that_was_asked_for_by_hand_comes_back_from_its_item() -> None:
 
 
 def test_a_run_and_a_request_keep_what_they_are_part_of_and_those_of_before_come_back_without() -> None:
-    run = record(RunState.RUNNING, replace(NIGHTLY, correlation_id="order-1"), Lane.LOW, token="t")
+    run = record(RunState.RUNNING, replace(NIGHTLY, correlation_id="order-1"), Lane.LOW, fencing_token="t")
     item = run_item.to_item(run)
     assert run_item.from_item(item) == run
     del item["correlation_id"]
@@ -141,7 +141,7 @@ def test_a_run_and_a_request_keep_what_they_are_part_of_and_those_of_before_come
 
 
 def test_a_run_keeps_the_key_of_its_template_and_one_without_has_no_attribute_of_it() -> None:
-    run = record(RunState.RUNNING, NIGHTLY, Lane.LOW, token="t")
+    run = record(RunState.RUNNING, NIGHTLY, Lane.LOW, fencing_token="t")
     keyed = replace(run, idempotency_key="report-2026-W47")
     assert run_item.from_item(run_item.to_item(keyed)) == keyed
     assert "idempotency_key" not in run_item.to_item(run)

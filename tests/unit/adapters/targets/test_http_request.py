@@ -203,7 +203,7 @@ def outcome_of(http, api_key):
     def call(behaviour: Behaviour, headers=HEADERS, **fields):
         with http_target(behaviour) as server:
             target = HttpTarget(server.url(), headers=headers)
-            return http.call(replace(a_call(target, **fields), token=TOKEN), target)
+            return http.call(replace(a_call(target, **fields), callback_token=TOKEN), target)
 
     return call
 
@@ -236,7 +236,7 @@ def test_the_url_is_no_template(http):
 def test_a_run_that_waits_for_its_callback_hands_its_token_over(http):
     with http_target(answering(202)) as server:
         target = HttpTarget(server.url(), headers=(("X-Token", "{{callback_token}}"),))
-        http.call(replace(a_call(target, payload=["{{callback_token}}"]), token=TOKEN), target)
+        http.call(replace(a_call(target, payload=["{{callback_token}}"]), callback_token=TOKEN), target)
     (seen,) = server.seen
     assert (seen.headers["X-Duecourse-Token"], seen.headers["X-Token"]) == (TOKEN, TOKEN)
     assert orjson.loads(seen.body) == [TOKEN]
@@ -410,7 +410,7 @@ def test_what_the_run_is_called_is_no_secret_even_in_a_header(outcome_of):
 
 def test_a_request_does_not_show_its_secrets_when_it_is_printed(secrets, api_key):
     target = HttpTarget("https://example.test/hook", headers=HEADERS)
-    call = replace(a_call(target, payload={"pass": "word"}), run=a_run(), token=TOKEN)
+    call = replace(a_call(target, payload={"pass": "word"}), run=a_run(), callback_token=TOKEN)
     request = request_of(call, target, secrets, Deadline(5), now=0)
     assert SECRET in request.secrets
     assert SECRET not in repr(request)

@@ -187,7 +187,7 @@ def test_the_event_says_which_run_it_is_and_carries_the_rendered_payload():
 
 
 def test_the_event_of_a_run_that_waits_for_its_callback_says_how_to_complete_it():
-    event = run_event(replace(a_call(TARGET, payload="{{callback_token}}"), token=TOKEN))
+    event = run_event(replace(a_call(TARGET, payload="{{callback_token}}"), callback_token=TOKEN))
     assert event["callback"] == {"token": TOKEN, "run": "nightly.20261121T064700Z"}
     assert event["payload"] == TOKEN
 

@@ -85,7 +85,7 @@ class World:
         return frozenset(self.dead)
 
     @property
-    def lines(self) -> list[str]:
+    def wait_queues(self) -> list[str]:
         return [line.strip() for line in self.printed.getvalue().splitlines()]
 
 
@@ -96,13 +96,13 @@ def world() -> World:
 
 def test_a_run_is_printed_when_it_has_got_somewhere_and_only_once(world: World) -> None:
     world.observer.look(NOW)
-    assert world.lines == []
+    assert world.wait_queues == []
 
     world.run = replace(RUN, state="SUCCEEDED", attempts=1, lateness_seconds=0.02)
     world.observer.look(NOW + SECOND)
     world.observer.look(NOW + 20 * SECOND)
 
-    assert world.lines == ["tick                  09:00:00    +0.020 s  SUCCEEDED"]
+    assert world.wait_queues == ["tick                  09:00:00    +0.020 s  SUCCEEDED"]
     assert world.observer.seen(NOW).runs == (world.run,)
 
 
@@ -123,7 +123,7 @@ def test_a_death_is_told_from_the_queue_and_from_the_topic(world: World) -> None
     world.observer.look(NOW + 5 * SECOND)
     world.observer.look(NOW + 10 * SECOND)
 
-    assert world.lines == [
+    assert world.wait_queues == [
         "SNS notice: run tick.1 is dead",
         "SNS alarm: DeadLettersWaiting",
         "dead-letter queue: a message of tick has arrived (1 waiting)",
@@ -153,19 +153,19 @@ def test_what_was_there_before_is_not_printed(world: World) -> None:
     world.observer.prime()
     world.observer.look(NOW)
 
-    assert world.lines == []
+    assert world.wait_queues == []
     assert world.observer.seen(NOW).dead_letter_jobs == {"tick"}
 
 
 def test_an_api_that_does_not_answer_is_told_and_asked_again(world: World) -> None:
     world.error = ApiUnreachableError("nothing answers")
     world.observer.look(NOW)
-    assert world.lines == ["tick: nothing answers"]
+    assert world.wait_queues == ["tick: nothing answers"]
 
     world.error = None
     world.run = replace(RUN, state="DEAD", attempts=3)
     world.observer.look(NOW + 20 * SECOND)
-    assert world.lines[1:] == ["tick                  09:00:00           -  DEAD after 3 attempts"]
+    assert world.wait_queues[1:] == ["tick                  09:00:00           -  DEAD after 3 attempts"]
 
 
 @pytest.mark.parametrize(
@@ -178,11 +178,11 @@ def test_a_queue_that_does_not_answer_is_told_and_looked_into_again(world: World
     world.dead = ["tick"]
     world.letters_error = error
     world.observer.look(NOW + 5 * SECOND)
-    assert world.lines == [f"dead-letter queue: {error}"]
+    assert world.wait_queues == [f"dead-letter queue: {error}"]
 
     world.letters_error = None
     world.observer.look(NOW + 10 * SECOND)
-    assert world.lines[1:] == ["dead-letter queue: a message of tick has arrived (1 waiting)"]
+    assert world.wait_queues[1:] == ["dead-letter queue: a message of tick has arrived (1 waiting)"]
 
 
 def test_jobs_that_cannot_be_listed_are_told_and_listed_again(world: World) -> None:
@@ -192,7 +192,7 @@ def test_jobs_that_cannot_be_listed_are_told_and_listed_again(world: World) -> N
     world.observer.follow_new(refused)
     world.observer.follow_new(lambda: ["tick"])
 
-    assert world.lines == ["jobs: nothing answers"]
+    assert world.wait_queues == ["jobs: nothing answers"]
     world.observer.look(NOW)
     assert world.asked == 1
 
@@ -201,7 +201,7 @@ def test_what_does_not_answer_again_and_again_is_told_once(world: World) -> None
     world.letters_error = ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
     for number in range(1, 6):
         world.observer.look(NOW + number * 10 * SECOND)
-    assert sum("dead-letter queue" in line for line in world.lines) == 1
+    assert sum("dead-letter queue" in line for line in world.wait_queues) == 1
 
 
 def test_a_depth_that_could_not_be_reported_is_reported_later_and_its_message_told_once(world: World) -> None:
@@ -217,7 +217,7 @@ def test_a_depth_that_could_not_be_reported_is_reported_later_and_its_message_to
     world.dead.append("tick")
     for number in range(1, 6):
         world.observer.look(NOW + number * 3 * SECOND)
-    assert sum("has arrived" in line for line in world.lines) == 1
+    assert sum("has arrived" in line for line in world.wait_queues) == 1
     assert world.reported == [-1, -1, 1]
 
 

@@ -30,7 +30,7 @@ from duecourse.domain.maintenance.index import (
 from duecourse.domain.runs.document import run_document
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.workflows.graph import End, Graph, StepEnds
+from duecourse.domain.workflows.graph import Graph, StepOutcome, StepOutcomes
 from duecourse.domain.workflows.view import viewed
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
@@ -204,8 +204,8 @@ def record(job_id: str, state: RunState = S, reason: str | None = None) -> Run:
     return run(job(id=job_id), state, reason=reason, workflow="nightly@abc")
 
 
-def found(of: Run, *records: Run, now: float = LATER, graph: Graph = CHAIN, **ends: End) -> list[str]:
-    known = StepEnds()
+def found(of: Run, *records: Run, now: float = LATER, graph: Graph = CHAIN, **ends: StepOutcome) -> list[str]:
+    known = StepOutcomes()
     for name, end in ends.items():
         known = known.having(graph.numbers[name], end)
     return [step.id for step, _ in stalled(viewed(of, graph, known, records), now=now)]
@@ -213,17 +213,24 @@ def found(of: Run, *records: Run, now: float = LATER, graph: Graph = CHAIN, **en
 
 def test_a_step_whose_turn_came_an_hour_ago_has_a_record() -> None:
     of, first = workflow_run(W), record("extract")
-    assert found(of, first, now=LATER - 1, extract=End.OK) == []
-    assert found(of, first, extract=End.OK) == ["load"]
-    assert found(of, first, record("load", RunState.RETRYING), extract=End.OK) == []
+    assert found(of, first, now=LATER - 1, extract=StepOutcome.SUCCEEDED) == []
+    assert found(of, first, extract=StepOutcome.SUCCEEDED) == ["load"]
+    assert found(of, first, record("load", RunState.RETRYING), extract=StepOutcome.SUCCEEDED) == []
 
 
 def test_a_step_that_ended_has_a_record_too() -> None:
-    assert found(workflow_run(S), record("load"), extract=End.OK, load=End.OK) == ["extract"]
+    assert found(workflow_run(S), record("load"), extract=StepOutcome.SUCCEEDED, load=StepOutcome.SUCCEEDED) == [
+        "extract"
+    ]
 
 
 def test_a_step_that_was_cut_or_skipped_may_lack_its_record() -> None:
-    assert found(workflow_run(D, "steps_failed"), record("extract", D), extract=End.FAILED, load=End.CUT) == []
+    assert (
+        found(
+            workflow_run(D, "steps_failed"), record("extract", D), extract=StepOutcome.FAILED, load=StepOutcome.ABORTED
+        )
+        == []
+    )
 
 
 def test_a_step_that_waits_is_not_due() -> None:
@@ -236,13 +243,13 @@ def test_a_step_whose_end_was_not_noted_for_an_hour_is_found() -> None:
 
 
 def test_a_run_that_its_steps_ended_has_no_step_that_is_left() -> None:
-    assert found(workflow_run(S), record("extract"), extract=End.OK) == ["load"]
+    assert found(workflow_run(S), record("extract"), extract=StepOutcome.SUCCEEDED) == ["load"]
 
 
 @pytest.mark.parametrize(("of", "expected"), [(workflow_run(D, "steps_failed"), ["load"]), (workflow_run(S), [])])
 def test_a_skipped_step_goes_on_after_a_redrive_unless_its_workflow_has_succeeded(of: Run, expected: list[str]) -> None:
     skipped = record("load", K, "upstream_failed")
-    assert found(of, record("extract"), skipped, extract=End.OK, load=End.CUT) == expected
+    assert found(of, record("extract"), skipped, extract=StepOutcome.SUCCEEDED, load=StepOutcome.ABORTED) == expected
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_a_run_that_never_started_has_no_lateness() -> None:
 def test_a_write_is_recognised_by_its_writer_state_and_attempt() -> None:
     written = run()
     assert is_written_as(written, replace(written, expires_at=1, error="whatever"))
-    assert not is_written_as(written, replace(written, token="request-9/message-1"))
+    assert not is_written_as(written, replace(written, fencing_token="request-9/message-1"))
     assert not is_written_as(written, varied(written, state=RunState.SUCCEEDED))
     assert not is_written_as(written, replace(written, attempt=2))
 

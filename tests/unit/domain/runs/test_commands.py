@@ -83,12 +83,12 @@ def settled(
     assert isinstance(decision, Transition)
     assert decision.previous == record
     assert decision.reason
-    assert decision.run.token == by.token
+    assert decision.run.fencing_token == by.fencing_token
     return decision.run
 
 
 def in_hand(record: Run) -> tuple[str, str, str, int | None]:
-    return record.token, record.message_id, record.nonce, record.expires_at
+    return record.fencing_token, record.message_id, record.nonce, record.expires_at
 
 
 # Fencing.
@@ -137,7 +137,7 @@ def test_a_completed_run_has_succeeded_even_before_its_call_has_returned(state: 
     ended = settled(completed(result={"rows": 3}), waiting_run(state, error="HTTP 500", code="http.500"))
     assert (ended.state, ended.result, ended.finished_at) == (RunState.SUCCEEDED, {"rows": 3}, NOW)
     assert (ended.error, ended.code) == (None, None)
-    assert in_hand(ended) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+    assert in_hand(ended) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
 @pytest.mark.parametrize("event", [completed(), given_up()], ids=["completed", "given up"])
@@ -164,7 +164,7 @@ def test_an_attempt_that_was_given_up_is_tried_again() -> None:
     waiting = settled(given_up(), waiting_run(heartbeat_until=DUE + 60.0))
     assert (waiting.state, waiting.error, waiting.code) == (RunState.RETRYING, "the disk is full", "disk_full")
     assert (waiting.not_before, waiting.finished_at) == (NOW + 2, NOW)
-    assert in_hand(waiting) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+    assert in_hand(waiting) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
 def test_the_wait_after_it_is_drawn_and_heeds_what_was_wished() -> None:
@@ -176,7 +176,7 @@ def test_the_wait_after_it_is_drawn_and_heeds_what_was_wished() -> None:
 def test_the_last_attempt_given_up_is_a_death_carried_by_the_message_that_said_so(state: RunState) -> None:
     dead = settled(given_up(start_request(attempt=4, nonce="nonce-c")), waiting_run(state, attempt=4))
     assert (dead.state, dead.reason, dead.notified) == (RunState.DEAD, "attempts_exhausted", False)
-    assert in_hand(dead) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+    assert in_hand(dead) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
 def test_a_failing_callback_can_forbid_another_attempt() -> None:
@@ -202,7 +202,7 @@ def test_a_run_that_was_not_completed_in_time_has_failed() -> None:
     waiting = settled(deadline(), waiting_run(), now=WAITS_UNTIL)
     assert (waiting.state, waiting.code) == (RunState.RETRYING, "callback.timeout")
     assert waiting.error == "it was not completed in time"
-    assert in_hand(waiting) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+    assert in_hand(waiting) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
 def test_a_run_whose_heartbeat_did_not_come_has_failed() -> None:
@@ -350,13 +350,13 @@ def test_a_run_between_two_attempts_is_cancelled_at_once(state: RunState, attemp
     ended = settled(cancelled(start_request(attempt=attempt, nonce="nonce-c")), run(state, attempt=2, error="HTTP 500"))
     assert (ended.state, ended.reason, ended.error) == (RunState.CANCELLED, "cancelled", "HTTP 500")
     assert (ended.attempt, ended.finished_at) == (2, NOW)
-    assert in_hand(ended) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+    assert in_hand(ended) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
 def test_a_waiting_run_that_would_never_hear_of_it_is_cancelled_at_once() -> None:
     ended = settled(cancelled(), waiting_run())
     assert (ended.state, ended.reason) == (RunState.CANCELLED, "cancelled")
-    assert in_hand(ended) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+    assert in_hand(ended) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
 @pytest.mark.parametrize(
@@ -366,13 +366,15 @@ def test_a_waiting_run_that_would_never_hear_of_it_is_cancelled_at_once() -> Non
 )
 def test_a_run_that_is_being_worked_on_is_marked_and_nothing_else_of_it_changes(record: Run) -> None:
     assert decide(cancelled(), record) == Transition(
-        replace(record, cancel_requested="cancelled", token=BY.token), record, "it is told at its next sign of life"
+        replace(record, cancel_requested="cancelled", fencing_token=BY.fencing_token),
+        record,
+        "it is told at its next sign of life",
     )
 
 
 def test_the_end_of_a_marked_attempt_needs_a_read_of_the_mark() -> None:
     marked = settled(cancelled(), run())
-    assert marked.token != run().token  # so a write over the record as it was is refused
+    assert marked.fencing_token != run().fencing_token  # so a write over the record as it was is refused
 
 
 @pytest.mark.parametrize("record", [run(), waiting_run(heartbeat_until=DUE + 60.0)], ids=["running", "beating"])
@@ -421,4 +423,4 @@ def test_the_end_of_a_call_is_decided_on_its_record() -> None:
     decision = decide_event(Ended(FAILED, 0.5), of, run(), BY, now=NOW)
     assert isinstance(decision, Transition)
     assert (decision.run.state, decision.run.not_before) == (RunState.RETRYING, NOW + 3)
-    assert (decision.run.token, decision.run.message_id) == (run().token, "message-1")
+    assert (decision.run.fencing_token, decision.run.message_id) == (run().fencing_token, "message-1")

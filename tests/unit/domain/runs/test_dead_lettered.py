@@ -106,17 +106,17 @@ def test_a_run_whose_next_attempts_message_was_received_too_often_is_dead() -> N
     waiting = run(RunState.RETRYING, error="HTTP 500", code="http.500")
     dead = buried(decide(waiting, start_request(attempt=2, nonce="nonce-2"), by=LATER), waiting)
     assert (dead.error, dead.code, dead.attempt, dead.finished_at) == ("HTTP 500", "http.500", 1, NOW)
-    assert (dead.token, dead.message_id, dead.nonce) == (LATER.token, "message-2", "nonce-2")
+    assert (dead.fencing_token, dead.message_id, dead.nonce) == (LATER.fencing_token, "message-2", "nonce-2")
 
 
 @pytest.mark.parametrize("of", [GONE, job(at=DUE + 20.0)], ids=["deleted", "anew"])
 def test_a_run_between_two_attempts_of_a_deleted_job_is_no_death(of: JobSnapshot) -> None:
     decision = decide(run(RunState.RETRYING), start_request(attempt=2, nonce="nonce-2"), of, by=LATER)
     assert isinstance(decision, Transition)
-    assert (decision.run.state, decision.run.reason, decision.run.token) == (
+    assert (decision.run.state, decision.run.reason, decision.run.fencing_token) == (
         RunState.CANCELLED,
         "deleted",
-        LATER.token,
+        LATER.fencing_token,
     )
 
 
@@ -180,7 +180,7 @@ def test_a_worker_that_may_be_alive_is_waited_for(message: str) -> None:
 def test_a_run_whose_own_message_was_received_too_often_is_dead_once_its_worker_is() -> None:
     dead = buried(decide(run(), now=BELIEVED), run())
     assert (dead.error, dead.code, dead.finished_at) == (ERROR, "dead_lettered", BELIEVED)
-    assert (dead.token, dead.message_id, dead.nonce) == (context().token, "message-1", "nonce-1")
+    assert (dead.fencing_token, dead.message_id, dead.nonce) == (context().fencing_token, "message-1", "nonce-1")
 
 
 def test_another_message_is_given_an_hour_to_take_the_run_over() -> None:
@@ -207,7 +207,7 @@ def test_a_run_that_was_to_end_anyway_is_no_death(of: JobSnapshot, asked: str | 
     assert isinstance(decision, Transition)
     assert decision.previous == begun
     assert (decision.run.state, decision.run.reason, decision.reason) == (RunState.CANCELLED, reason, reason)
-    assert (decision.run.token, decision.run.finished_at) == (context().token, BELIEVED)
+    assert (decision.run.fencing_token, decision.run.finished_at) == (context().fencing_token, BELIEVED)
 
 
 # Without a record.
@@ -217,7 +217,7 @@ def test_a_run_that_never_began_is_dead_and_says_so() -> None:
     dead = buried(decide(None, start_request(count=3, through=DUE + 20)), None)
     assert (dead.attempt, dead.attempts_allowed, dead.count, dead.through) == (0, 4, 3, DUE + 20)
     assert (dead.error, dead.code, dead.first_started_at) == (ERROR, "dead_lettered", None)
-    assert (dead.token, dead.message_id, dead.nonce) == (context().token, "message-1", "nonce-1")
+    assert (dead.fencing_token, dead.message_id, dead.nonce) == (context().fencing_token, "message-1", "nonce-1")
 
 
 def test_a_run_that_never_began_is_dead_however_late_it_is_found() -> None:

@@ -1,7 +1,7 @@
 """Locks and lines.
 
 - A run finds the lock of its job in another run's hands.
-- Runs of a job that wait in line (`queue`), or of which only the newest runs (`newest`, `replace`).
+- Runs of a job that wait in the wait queue (`queue`), or of which only the newest runs (`newest`, `replace`).
 """
 
 from __future__ import annotations

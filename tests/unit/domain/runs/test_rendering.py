@@ -323,4 +323,4 @@ def test_a_run_that_never_started_has_no_lateness() -> None:
 def test_each_outcome_of_each_attempt_is_an_event_of_its_own_and_a_repeat_is_not() -> None:
     events = [detail_of(run(attempt=attempt), kind)["event"] for kind in ("Run Dead", "Run Late") for attempt in (1, 2)]
     assert len(set(events)) == len(events)
-    assert detail_of(run(token="another"), "Run Dead")["event"] == detail_of(run(), "Run Dead")["event"]
+    assert detail_of(run(fencing_token="another"), "Run Dead")["event"] == detail_of(run(), "Run Dead")["event"]

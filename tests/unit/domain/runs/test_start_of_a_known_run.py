@@ -81,7 +81,11 @@ def test_the_nonce_of_a_dead_run_under_a_new_message_id_is_a_redrive_with_a_fres
     assert decision.reason == "redriven"
     begun = decision.run
     assert (begun.state, begun.attempt, begun.attempts_allowed) == (RunState.RUNNING, 5, 4 + 3)
-    assert (begun.message_id, begun.token, begun.lease_until) == ("message-2", "request-1/message-2", DUE + 3700)
+    assert (begun.message_id, begun.fencing_token, begun.lease_until) == (
+        "message-2",
+        "request-1/message-2",
+        DUE + 3700,
+    )
     assert (begun.first_started_at, begun.started_at) == (float(DUE), DUE + 3600.0)
 
 
@@ -181,7 +185,7 @@ def test_the_next_attempt_of_a_run_starts_and_keeps_its_history() -> None:
             waiting,
             state=RunState.RUNNING,
             attempt=2,
-            token="request-1/message-2",
+            fencing_token="request-1/message-2",
             message_id="message-2",
             nonce="nonce-2",
             lease_until=DUE + 200,
@@ -223,7 +227,7 @@ def test_a_waiting_run_is_cancelled_at_its_next_step_when_its_job_was_deleted(of
     assert isinstance(decision, Transition)
     assert decision.previous == waiting
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
-    assert (decision.run.attempt, decision.run.finished_at, decision.run.token) == (
+    assert (decision.run.attempt, decision.run.finished_at, decision.run.fencing_token) == (
         1,
         DUE + 12.0,
         "request-1/message-2",

@@ -49,7 +49,7 @@ def test_an_occurrence_of_an_active_job_starts_and_every_field_of_its_record_is_
             lane=Lane.NORMAL,
             attempt=1,
             attempts_allowed=3,
-            token="request-1/message-1",
+            fencing_token="request-1/message-1",
             message_id="message-1",
             nonce="nonce-1",
             lease_until=DUE + 120,

@@ -73,7 +73,7 @@ def jobs() -> Iterator[JobSnapshot]:
 def records(state: RunState) -> Iterator[Run | None]:
     """Every shape of a record in that state."""
     if state is RunState.QUEUED:
-        yield None  # written only where a run waits in line
+        yield None  # written only where a run waits in the wait queue
         yield from (queued(run(attempts_allowed=allowed), DUE + 1.0) for allowed in (1, 2))
         return
     shapes = [waiting_run(state)] if state is RunState.WAITING else [run(state), waiting_run(state)]

@@ -17,7 +17,7 @@ from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import graph_faults, step_faults, time_faults
-from duecourse.domain.workflows.graph import PART_STEPS, End, Graph, Rule, Step, StepEnds
+from duecourse.domain.workflows.graph import PART_STEPS, Graph, Rule, Step, StepOutcome, StepOutcomes
 from duecourse.domain.workflows.results import UpstreamResultError, blanked, filled, result_faults, taken_by
 from duecourse.domain.workflows.state import WorkflowState
 from tests.support.jobs import NOON, job
@@ -164,14 +164,14 @@ def test_placeholders_of_a_thousand_jobs_behind_each_other_are_checked() -> None
     ]
 
 
-OK, F, C, K = End.OK, End.FAILED, End.CUT, End.SKIPPED
+OK, F, C, K = StepOutcome.SUCCEEDED, StepOutcome.FAILED, StepOutcome.ABORTED, StepOutcome.SKIPPED
 READY, WAITS = Readiness.READY, Readiness.WAITS
 FAILED, SKIPPED, UNNEEDED = Readiness.UPSTREAM_FAILED, Readiness.UPSTREAM_SKIPPED, Readiness.NOT_NEEDED
 
 
-def state(graph: Graph, *ends: End | None, suffix: str = "") -> WorkflowState:
+def state(graph: Graph, *ends: StepOutcome | None, suffix: str = "") -> WorkflowState:
     """The steps in their order have ended so."""
-    known = StepEnds()
+    known = StepOutcomes()
     for number, end in enumerate(ends):
         known = known if end is None else known.having(number, end)
     return WorkflowState(graph, int(NOON), suffix, known)
@@ -204,7 +204,9 @@ def state(graph: Graph, *ends: End | None, suffix: str = "") -> WorkflowState:
         (Rule.NONE_FAILED, (OK, F), FAILED),
     ],
 )
-def test_each_rule_looks_at_the_ends_before_it(rule: Rule, ends: tuple[End | None, ...], expected: Readiness) -> None:
+def test_each_rule_looks_at_the_ends_before_it(
+    rule: Rule, ends: tuple[StepOutcome | None, ...], expected: Readiness
+) -> None:
     graph = graph_of({"a": (), "b": (), "c": ("a", "b")}, c={"when": rule})
     assert state(graph, *ends).readiness(2) is expected
 

@@ -71,8 +71,10 @@ class RunAnswer(TypedDict):
     lateness_seconds: Annotated[float | None, Field(description="From the due second to the first start.")]
     attempts: Annotated[Count, Field(description="How many have begun.")]
     max_attempts: Count
-    waiting_for: Annotated[Literal["overlap"] | None, Field(description="What it waits in line for.")]
-    waiting_since: Annotated[Millisecond | None, Field(description="When it began to wait in line, or had.")]
+    waiting_for: Annotated[Literal["overlap"] | None, Field(description="Why it waits in the wait queue.")]
+    waiting_since: Annotated[
+        Millisecond | None, Field(description="When it began to wait in the wait queue; kept after the wait.")
+    ]
     waiting_until: Annotated[Millisecond | None, Field(description="By when its callback must come.")]
     heartbeat_until: Annotated[Millisecond | None, Field(description="By when the next sign of life must come.")]
     heartbeat_at: Annotated[Millisecond | None, Field(description="When its last attempt was last heard of.")]

@@ -19,7 +19,7 @@ from duecourse.settings import ApiSettings
 
 READ, WRITE, OPS = "jobs:read", "jobs:write", "ops"
 SCOPES = frozenset({READ, WRITE, OPS})
-NARROWED = re.compile(f"({READ}|{WRITE}):tag=({TAG_PATTERN})")
+TAG_SCOPE = re.compile(f"({READ}|{WRITE}):tag=({TAG_PATTERN})")
 """A scope that counts for jobs with a tag only, such as `jobs:write:tag=billing`."""
 
 DEFAULT_TENANT = "default"
@@ -69,7 +69,7 @@ def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Principal
 def _scopes(claim: object) -> frozenset[str]:
     """Ours among those of a claim. Cognito puts the API's name before each."""
     named = {str(word).removeprefix(_PREFIX) for word in _words(claim)}
-    return frozenset(name for name in named if name in SCOPES or NARROWED.fullmatch(name))
+    return frozenset(name for name in named if name in SCOPES or TAG_SCOPE.fullmatch(name))
 
 
 def _words(claim: object) -> Sequence[object]:
@@ -94,7 +94,7 @@ def tags_of(needed: frozenset[str], granted: frozenset[str]) -> frozenset[str] |
     """
     if needed & granted:
         return None
-    narrowed = filter(None, map(NARROWED.fullmatch, granted))
+    narrowed = filter(None, map(TAG_SCOPE.fullmatch, granted))
     return frozenset(match[2] for match in narrowed if match[1] in needed)
 
 

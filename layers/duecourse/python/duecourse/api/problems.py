@@ -16,7 +16,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.NOT_FOUND: ("unknown-path", "unknown-job", "unknown-run", "unknown-workflow"),
     HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
     HTTPStatus.CONFLICT: (
-        "job-exists", "job-changed", "job-unreadable", "idempotency-key-spent", "nothing-to-skip",
+        "job-exists", "job-changed", "job-unreadable", "idempotency-key-expired", "nothing-to-skip",
         "attempt-over", "run-ended", "not-dead", "job-deleted",
         "is-workflow", "in-workflow", "workflow-conflict", "graph-missing", "no-workflow-run", "run-not-ended",
     ),

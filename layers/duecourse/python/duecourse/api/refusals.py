@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
 
-from duecourse.api.narrowing import out_of_reach
 from duecourse.api.problems import (
     FieldFault,
     Problem,
@@ -19,12 +18,14 @@ from duecourse.api.problems import (
     unknown_workflow,
 )
 from duecourse.api.request import IDEMPOTENCY_KEY as HEADER
+from duecourse.api.tag_scopes import out_of_reach
 from duecourse.domain.jobs.backfill import BackfillTooLargeError
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.ports import GraphMissingError, JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
 from duecourse.usecases.jobs.job_errors import (
+    IdempotencyKeyExpiredError,
     JobChangedError,
     JobExistsError,
     JobReachError,
@@ -32,7 +33,6 @@ from duecourse.usecases.jobs.job_errors import (
     JobUnreadableError,
     JobVersionError,
     KeyReusedError,
-    KeySpentError,
 )
 from duecourse.usecases.jobs.membership import StepError
 from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, JobGoneError, NotDeadError, RunStateError
@@ -130,9 +130,9 @@ def _of_creation(error: Exception, job_quota: int) -> Problem | None:
         case KeyReusedError():
             detail = "stands for a request with another body; send a new key with a new request"
             return _key("idempotency-key-reused", detail)
-        case KeySpentError():
+        case IdempotencyKeyExpiredError():
             detail = f'created the job "{error}", which was deleted since; send a new key to create it anew'
-            return _key("idempotency-key-spent", detail)
+            return _key("idempotency-key-expired", detail)
         case JobQuotaError():
             full = f"There are {job_quota} jobs, which is the quota (job_quota)"
             return Problem("job-quota", f"{full}; delete some, or ask the operator for more.")

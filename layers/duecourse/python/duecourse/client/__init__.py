@@ -15,7 +15,7 @@ from duecourse.client.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from duecourse.client.pages import AsyncPage, Page
+from duecourse.client.pagination import AsyncPage, Page
 from duecourse.client.signing import Bearer, SigV4
 
 __all__ = [

@@ -29,7 +29,7 @@ from duecourse.client.calls import (
 )
 from duecourse.client.client import RETRIES, TIMEOUT_SECONDS, at_cursor, model, page
 from duecourse.client.errors import ApiError, ApiUnreachableError
-from duecourse.client.pages import AsyncPage
+from duecourse.client.pagination import AsyncPage
 from duecourse.client.reading import Answer
 
 A = TypeVar("A", bound=Answer)

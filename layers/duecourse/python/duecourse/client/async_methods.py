@@ -34,7 +34,7 @@ from duecourse.client.models import (
     WorkflowRun,
     WorkflowSummary,
 )
-from duecourse.client.pages import AsyncPage
+from duecourse.client.pagination import AsyncPage
 from duecourse.client.reading import Answer
 
 A = TypeVar("A", bound=Answer)

@@ -154,7 +154,7 @@ class Missed(TypedDict):
 
 
 class Queue(TypedDict):
-    """Runs wait in line, up to so many."""
+    """Runs wait in the wait queue, up to so many."""
 
     queue: int
 

@@ -30,7 +30,7 @@ from duecourse.client.calls import (
 from duecourse.client.deadline import Deadline
 from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, problem_of
 from duecourse.client.methods import Methods
-from duecourse.client.pages import Page
+from duecourse.client.pagination import Page
 from duecourse.client.reading import Answer
 
 TIMEOUT_SECONDS = 30.0

@@ -34,7 +34,7 @@ from duecourse.client.models import (
     WorkflowRun,
     WorkflowSummary,
 )
-from duecourse.client.pages import Page
+from duecourse.client.pagination import Page
 from duecourse.client.reading import Answer
 
 A = TypeVar("A", bound=Answer)

@@ -505,7 +505,7 @@ class Problem(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Answer):
-    """Runs wait in line, up to so many."""
+    """Runs wait in the wait queue, up to so many."""
 
     queue: int
 
@@ -664,7 +664,7 @@ class StepRun(Answer):
     reason: str | None
     run: str | None
     """Null where it has no record."""
-    given: bool
+    carried_over: bool
     """A rerun did not run it again: `run` is the one it is taken from."""
     after: tuple[str, ...]
     when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
@@ -849,9 +849,9 @@ class Run(RunExtras, Answer):
     """How many have begun."""
     max_attempts: int
     waiting_for: Literal["overlap"] | None
-    """What it waits in line for."""
+    """Why it waits in the wait queue."""
     waiting_since: datetime | None
-    """When it began to wait in line, or had."""
+    """When it began to wait in the wait queue; kept after the wait."""
     waiting_until: datetime | None
     """By when its callback must come."""
     heartbeat_until: datetime | None

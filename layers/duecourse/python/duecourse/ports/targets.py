@@ -13,16 +13,16 @@ from duecourse.domain.targets.targets import CallableTarget, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt's call. `timeout_seconds` is the job's time-out or less, if the worker has less time left. `token` is
-    the attempt's callback token, if the run waits for a callback. `taken` is what the job's templates may name of its
-    workflow, as text (`upstream.extract.result.rows`).
+    """One attempt's call. `timeout_seconds` is the job's time-out or less, if the worker has less time left.
+    `callback_token` is the attempt's callback token, if the run waits for a callback. `taken` is what the job's
+    templates may name of its workflow, as text (`upstream.extract.result.rows`).
     """
 
     job: Job
     run: Run
     idempotency_key: str
     timeout_seconds: float
-    token: str | None = field(default=None, repr=False)  # not shown: it can complete the run
+    callback_token: str | None = field(default=None, repr=False)  # not shown: it can complete the run
     taken: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run
-from duecourse.domain.workflows.graph import End, Graph, StepEnds, WorkflowRef
+from duecourse.domain.workflows.graph import Graph, StepOutcome, StepOutcomes, WorkflowRef
 
 
 class GraphMissingError(LookupError):
@@ -21,7 +21,7 @@ class WorkflowRead:
     """The record of a workflow's run (None: there is none), and the ends of its steps in the parts asked for."""
 
     run: Run | None
-    ends: StepEnds
+    ends: StepOutcomes
 
 
 class WorkflowStore(Protocol):
@@ -56,8 +56,8 @@ class WorkflowStore(Protocol):
         """
 
     def record_end(
-        self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
-    ) -> StepEnds:
+        self, tenant: str, run: RunName, number: int, end: StepOutcome, *, in_round: int = 0, expires_at: int
+    ) -> StepOutcomes:
         """Note the end of a step in a round, unless a later round, or an end of a higher rank in this one, is known;
         all ends of its part as they are then.
         """
@@ -66,7 +66,7 @@ class WorkflowStore(Protocol):
         self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
     ) -> None:
         """Begin these rounds of steps (by number), so that their earlier ends do not count any more. Before that
-        `parts` are marked: a read of one of them shows that ends were withdrawn (`StepEnds.again`).
+        `parts` are marked: a read of one of them shows that ends were withdrawn (`StepOutcomes.again`).
         """
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:

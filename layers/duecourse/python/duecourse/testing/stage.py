@@ -131,7 +131,7 @@ class Stores(Protocol):
     def timers(self, shards: int = 1) -> Timers:
         """Messages that wait for long."""
 
-    def lines(self) -> WaitQueues:
+    def wait_queues(self) -> WaitQueues:
         """Wait queues."""
 
     def inputs(self) -> Inputs:
@@ -180,7 +180,7 @@ class Stage:
         self.jobs = stores.job_store(clock, settings.shards)
         self.cursors = stores.cursor_store(clock)
         self.run_store = stores.run_store()
-        self.lines = stores.lines()
+        self.wait_queues = stores.wait_queues()
         self.timers = stores.timers(settings.shards)
         self.inputs = stores.inputs()
         self.workflows = stores.workflows(clock)
@@ -208,7 +208,7 @@ class Stage:
         wiring.clock = self.clock if clock is None else clock
         wiring.randomness, wiring.executor = self.randomness, InlineExecutor()
         wiring.jobs, wiring.cursors, wiring.runs = self.jobs, self.cursors, self.run_store
-        wiring.lines, wiring.inputs, wiring.timers = self.lines, self.inputs, self.timers
+        wiring.wait_queues, wiring.inputs, wiring.timers = self.wait_queues, self.inputs, self.timers
         wiring.workflows, wiring.tenant_limits, wiring.tick_mark = self.workflows, self.counters, self.mark
         wiring.lanes = wiring.depths = self.wheel
         wiring.alarms, wiring.tasks, wiring.metrics = NoAlarms(), NoTasks(), self._metrics

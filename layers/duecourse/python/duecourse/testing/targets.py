@@ -45,7 +45,7 @@ class TargetCall:
     payload: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     idempotency_key: str = ""
-    token: str | None = None
+    callback_token: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Targets:
             payload=_json(render_document(call.job.payload, call_values(call))),
             headers=headers,
             idempotency_key=call.idempotency_key,
-            token=call.token,
+            callback_token=call.callback_token,
         )
         self.calls.append(made)
         if once := self._once.get(run.job_id):

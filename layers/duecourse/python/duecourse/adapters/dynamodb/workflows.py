@@ -23,7 +23,7 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import UNREAD, Job
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.seats import moved
-from duecourse.domain.workflows.graph import PART_STEPS, End, Graph, StepEnds, WorkflowRef, ends_in, entry
+from duecourse.domain.workflows.graph import PART_STEPS, Graph, StepOutcome, StepOutcomes, WorkflowRef, ends_in, entry
 from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, WorkflowRead
 
 RESTEPED = 64
@@ -147,8 +147,8 @@ class DynamoWorkflows:
         }
 
     def record_end(
-        self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
-    ) -> StepEnds:
+        self, tenant: str, run: RunName, number: int, end: StepOutcome, *, in_round: int = 0, expires_at: int
+    ) -> StepOutcomes:
         """Answers may be lost: the same end twice changes nothing."""
         part = number // PART_STEPS
         item = self._noted(ends_key(tenant, run, part), number, entry(end, in_round), expires_at)
@@ -206,6 +206,6 @@ class DynamoWorkflows:
         return [run_item.from_item(item) for item in batch_get(self._client, self._runs_table, keys, consistent=True)]
 
 
-def _ends(items: Sequence[Item]) -> StepEnds:
+def _ends(items: Sequence[Item]) -> StepOutcomes:
     entries = {int(name): int(each["N"]) for item in items for name, each in item.items() if name.isdecimal()}
     return ends_in(entries, again=any("again" in item for item in items))

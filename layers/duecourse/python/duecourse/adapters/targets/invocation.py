@@ -248,7 +248,7 @@ def call_values(call: Call) -> dict[str, str]:
     waits for its callback.
     """
     values = values_for(call.run, call.job) | dict(call.taken) | {"idempotency_key": call.idempotency_key}
-    return values if call.token is None else values | {"callback_token": call.token}
+    return values if call.callback_token is None else values | {"callback_token": call.callback_token}
 
 
 def run_headers(call: Call) -> dict[str, str]:
@@ -261,8 +261,8 @@ def run_headers(call: Call) -> dict[str, str]:
         "X-Duecourse-Attempt": str(call.run.attempt),
         "Idempotency-Key": call.idempotency_key,
     }
-    if call.token is not None:
-        headers["X-Duecourse-Token"] = call.token
+    if call.callback_token is not None:
+        headers["X-Duecourse-Token"] = call.callback_token
     return headers
 
 
@@ -292,8 +292,8 @@ def run_event(call: Call) -> dict[str, Any]:
     }
     if call.run.correlation_id is not None:
         event["correlation_id"] = call.run.correlation_id
-    if call.token is not None:
-        event["callback"] = {"token": call.token, "run": str(call.run.name)}
+    if call.callback_token is not None:
+        event["callback"] = {"token": call.callback_token, "run": str(call.run.name)}
     return event
 
 

@@ -306,7 +306,7 @@ class MissedBody(Body):
 
 
 class QueueBody(Body):
-    """Runs wait in line, up to so many."""
+    """Runs wait in the wait queue, up to so many."""
 
     queue: Annotated[Whole, Field(ge=1, le=MAX_QUEUE_LIMIT)]
 

@@ -14,7 +14,7 @@ from duecourse.api.bodies.job_answer import KeptBody
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import millisecond
 from duecourse.domain.runs.states import Alive, RunState, finished_at, reason_of
-from duecourse.domain.workflows.graph import End, Graph, Rule, Step
+from duecourse.domain.workflows.graph import Graph, Rule, Step, StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 from duecourse.usecases.jobs.view import JobView
 
@@ -79,7 +79,7 @@ class StepRunAnswer(TypedDict):
     ]
     reason: str | None
     run: Annotated[RunId | None, Field(description="Null where it has no record.")]
-    given: Annotated[bool, Field(description="A rerun did not run it again: `run` is the one it is taken from.")]
+    carried_over: Annotated[bool, Field(description="A rerun did not run it again: `run` is the one it is taken from.")]
     after: list[JobId]
     when: Rule
     waits_for: Annotated[list[JobId], Field(description="Those before it that have not ended, while it waits.")]
@@ -138,7 +138,7 @@ def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
         rerun_from=list(view.graph.rerun_from),
         code=run.code,
         error=run.error,
-        counts=CountsAnswer(**{each.value: counts[each] for each in (*End, *Pending)}),  # type: ignore[typeddict-item]
+        counts=CountsAnswer(**{each.value: counts[each] for each in (*StepOutcome, *Pending)}),  # type: ignore[typeddict-item]
         jobs=[_step_run(each) for each in view.steps],
     )
 
@@ -161,7 +161,7 @@ def _step_run(view: StepView) -> StepRunAnswer:
         state=_state(view),
         reason=None if run is None else reason_of(run),
         run=None if run is None else str(run.name),
-        given=step.given is not None,
+        carried_over=step.carried_over is not None,
         after=list(step.after),
         when=step.when,
         waits_for=list(view.waits_for),

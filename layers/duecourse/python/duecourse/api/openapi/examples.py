@@ -194,7 +194,7 @@ def _step(id_: str, state: str, **more: Any) -> Document:
         "state": state,
         "reason": None,
         "run": None,
-        "given": False,
+        "carried_over": False,
         "after": [],
         "when": "all_success",
         "waits_for": [],
@@ -219,7 +219,7 @@ WORKFLOW_RUN: Mapping[str, Any] = {
     "rerun_from": [],
     "code": None,
     "error": None,
-    "counts": {"ok": 1, "failed": 0, "cut": 0, "skipped": 0, "due": 2, "waiting": 2, "left": 0},
+    "counts": {"succeeded": 1, "failed": 0, "aborted": 0, "skipped": 0, "due": 2, "waiting": 2, "left": 0},
     "jobs": [
         _step(
             "extract",

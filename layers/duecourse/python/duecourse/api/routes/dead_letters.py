@@ -15,7 +15,6 @@ from duecourse.api.bodies.definition_body import Tag
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
-from duecourse.api.narrowing import listed_tag
 from duecourse.api.problems import FieldFault, invalid
 from duecourse.api.query import (
     MAX_ERROR_TEXT,
@@ -32,6 +31,7 @@ from duecourse.api.query import (
     read_dead_page_token,
 )
 from duecourse.api.request import Request
+from duecourse.api.tag_scopes import listed_tag
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.usecases.runs.dead_letters import DeadRuns
 from duecourse.usecases.runs.lists import mark_of

@@ -19,7 +19,6 @@ from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
 from duecourse.api.bodies.models import Rules, refuse, unfit
 from duecourse.api.bodies.patch import patched, validate_draft
 from duecourse.api.bodies.validation import read_job
-from duecourse.api.narrowing import check_tags, listed_tag
 from duecourse.api.problems import FieldFault, Problem, bad_parameter, invalid, pointer, unknown_job
 from duecourse.api.query import (
     PageQuery,
@@ -35,6 +34,7 @@ from duecourse.api.query import (
     tag_parameter,
 )
 from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key, request_key
+from duecourse.api.tag_scopes import check_tags, listed_tag
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import Job, JobState
@@ -180,7 +180,7 @@ JOB_PROBLEMS = ("invalid-job", "tasks-unavailable", "job-changed", "busy")
     {201: JobAnswer, 200: JobAnswer},
     body=JobBody,
     headers=("Idempotency-Key",),
-    problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "idempotency-key-spent", "idempotency-key-reused"),
+    problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "idempotency-key-expired", "idempotency-key-reused"),
     checks_tags=True,
 )
 def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:

@@ -20,7 +20,6 @@ from duecourse.api.answers import (
     single_run_document,
 )
 from duecourse.api.api import Answer, Api, page_answer, route
-from duecourse.api.narrowing import listed_tag
 from duecourse.api.problems import FieldFault, Problem
 from duecourse.api.query import (
     FROM,
@@ -44,6 +43,7 @@ from duecourse.api.query import (
 )
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
+from duecourse.api.tag_scopes import listed_tag
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.explain import Verdict

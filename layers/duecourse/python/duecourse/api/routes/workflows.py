@@ -26,11 +26,11 @@ from duecourse.api.bodies.workflow_answer import (
     summary_document,
     workflow_document,
 )
-from duecourse.api.narrowing import check_released, check_step
 from duecourse.api.problems import unknown_workflow
 from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key
 from duecourse.api.routes.jobs import DryRunQuery, JobsQuery, job_page, rules_of_stage
 from duecourse.api.routes.runs import run_id_in
+from duecourse.api.tag_scopes import check_released, check_step
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.workflows.check import MAX_STEPS

@@ -56,7 +56,7 @@ def workflow_run_table(run: WorkflowRun) -> Table:
     table = Table("job", "state", "attempts", "waits for", "error", box=None, title=title, title_justify="left")
     for job in run.jobs:
         state = coloured(job.state, job.reason)
-        if job.given:
+        if job.carried_over:
             state.append(" (not run again)")
         table.add_row(
             Text(plain(job.id)),

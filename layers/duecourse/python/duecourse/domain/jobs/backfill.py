@@ -130,7 +130,7 @@ def estimated_cost(made: BackfillPlan, job: Job, *, locked: bool, waits_after: i
     `locked`: the job forbids overlap. Runs that start more than `waits_after` seconds after the first wait as timers.
     """
     writes = 2 + (2 if locked else 0)  # start and end; the lock taken and released
-    reads = 1 + (1 if locked else 0)  # the job; the first in line, or the lock's holder
+    reads = 1 + (1 if locked else 0)  # the job; the first in the wait queue, or the lock's holder
     seconds = min(job.estimated_seconds or ASSUMED_SECONDS, job.timeout_seconds)
     run = (
         writes * WRITE_UNIT

@@ -46,8 +46,8 @@ class OverlapRule:
     """What happens when a run comes due while another run of the same job is alive. `label` says it in the console.
 
     `alone`: at most one run of the job is at work. Then the new run is skipped, unless it `waits` in line.
-    `only_newest`: of the runs in line only the newest runs, the others are skipped. `preempts`: the run that is alive
-    is asked to end. `limited`: a job may bound its line; a run that comes when it is full is skipped.
+    `only_newest`: of the runs in the wait queue only the newest runs, the others are skipped. `preempts`: the run that
+    is alive is asked to end. `limited`: a job may bound its line; a run that comes when it is full is skipped.
     """
 
     label: str
@@ -245,8 +245,8 @@ class JobDefinition:
     skipped. `pause_on_failure`: after this many deaths in a row the job is paused. With `completion` CALLBACK a run
     waits up to `completion_seconds` from its attempt's start, and between two heartbeats no longer than
     `heartbeat_seconds`. `events` says which outcomes go to the event bus. `max_runs` bounds the occurrences that come
-    due, `exclude` and `jitter_seconds` shape them (domain.occurrences). `queue_limit` bounds how many runs wait in line
-    with `overlap` QUEUE (None: any number).
+    due, `exclude` and `jitter_seconds` shape them (domain.occurrences). `queue_limit` bounds how many runs wait in the
+    wait queue with `overlap` QUEUE (None: any number).
     """
 
     name: str = ""

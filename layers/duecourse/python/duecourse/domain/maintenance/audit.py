@@ -13,7 +13,7 @@ from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.records import STEPS_FAILED
 from duecourse.domain.runs.states import Run, Succeeded, Waiting, finished_at, reason_of
 from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
-from duecourse.domain.workflows.graph import End, Step
+from duecourse.domain.workflows.graph import Step, StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 
 HOUR_SECONDS = 3600
@@ -191,7 +191,7 @@ def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Step, int]]:
     found: list[tuple[Step, int]] = []
     for each in view.steps:
         turn = view.due(each)
-        if each.step.given is None and turn is not None and _incomplete(view.run, each):
+        if each.step.carried_over is None and turn is not None and _incomplete(view.run, each):
             own = None if each.run is None else finished_at(each.run)
             since = turn if own is None else max(turn, int(own))
             if since + STALLED_SECONDS <= now:
@@ -201,7 +201,7 @@ def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Step, int]]:
 
 def _incomplete(of: Run, each: StepView) -> bool:
     match each.progress:
-        case End.OK | End.FAILED:
+        case StepOutcome.SUCCEEDED | StepOutcome.FAILED:
             return each.run is None
         case Pending.DUE | Pending.LEFT:
             # A step that was skipped stays so where one before it is redriven after the workflow's success.

@@ -14,13 +14,13 @@ from duecourse.domain.targets.targets import Failed, Outcome
 
 @dataclass(frozen=True, slots=True)
 class AttemptContext:
-    """The context of an attempt that starts now. `token` names this delivery of the message `message_id`; `lease_until`
-    is when Lambda kills the invocation, `expires_at` when a record written now expires (UTC seconds). `secret` is the
-    random part of the attempt's callback token.
+    """The context of an attempt that starts now. `fencing_token` names this delivery of the message `message_id`;
+    `lease_until` is when Lambda kills the invocation, `expires_at` when a record written now expires (UTC seconds).
+    `secret` is the random part of the attempt's callback token.
     """
 
     message_id: str
-    token: str
+    fencing_token: str
     lease_until: float
     expires_at: int
     secret: str = ""

@@ -84,7 +84,7 @@ _REASONS = {
     "superseded": "it was late, and a later occurrence had come due as well, which runs for both",
     "start_deadline": "it had not started by the job's start deadline",
     "overlap": "another run of the job was alive",
-    "overlap_full": "another run of the job was alive, and as many as may wait in line did",
+    "overlap_full": "another run of the job was alive, and as many as may wait in the wait queue did",
     "replaced": "a newer run of the job took its place",
     "paused": "the job was paused",
     "deleted": "the job was deleted",
@@ -166,16 +166,20 @@ def _told(run: Run) -> str:
         case Queued():
             if run.waiting_since is None:
                 return "It is in its lane."
-            return f"It waits in line, since {to_iso(int(run.waiting_since))}: another run of the job is alive."
+            return (
+                f"It waits in the wait queue, since {to_iso(int(run.waiting_since))}: another run of the job is alive."
+            )
 
 
-def in_line(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
-    """The explanation with the place of a run that waits in line, and the run before it."""
+def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
+    """The explanation with the place of a run that waits in the wait queue, and the run before it."""
     if not isinstance(run, Queued) or str(run.name) not in line:
         return found
     before = line[: line.index(str(run.name))]
     behind = {"behind": before[-1]} if before else {}
-    where = f"number {len(before) + 1} in line, behind {before[-1]}" if before else "the first in line"
+    where = (
+        f"number {len(before) + 1} in the wait queue, behind {before[-1]}" if before else "the first in the wait queue"
+    )
     return replace(
         found, sentence=f"{found.sentence} It is {where}.", facts={**found.facts, "place": len(before) + 1, **behind}
     )
@@ -286,7 +290,7 @@ def _judge(
     # A range has two ends, not its instants; the occurrences of a former schedule are not known any more.
     named = occurrences is None or occurrences.next(at - 1) == at
     if record is not None and (record.occurrence == at or named or reason_of(record) == "edited"):
-        return in_line(recorded(record, at), record, around.line)
+        return in_wait_queue(recorded(record, at), record, around.line)
     match job:
         case None:
             return Explanation(Verdict.DELETED, "The job is gone, and no record says that it ran then.")

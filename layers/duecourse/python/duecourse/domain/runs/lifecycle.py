@@ -90,7 +90,9 @@ DEAD_LETTERED_ERROR = (
 
 
 def as_step(job: JobSnapshot) -> JobSnapshot:
-    """The job as its runs in a workflow are treated: none is skipped for another run of the job, it waits in line."""
+    """The job as its runs in a workflow are treated: none is skipped for another run of the job, it waits in the wait
+    queue.
+    """
     skips = isinstance(job, Job) and job.overlap.rule.skips
     return replace(job, overlap=Overlap.QUEUE, queue_limit=None) if skips and isinstance(job, Job) else job
 
@@ -175,7 +177,7 @@ def decide_evaluated(
         case Dead() if run.reason != STEPS_FAILED:
             return Drop("the workflow's run ended otherwise; a redrive of its own goes on with it")
         case Dead() if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
-            named = replace(run, error=event.error, token=context.token)
+            named = replace(run, error=event.error, fencing_token=context.fencing_token)
             return Transition(named, run, "other jobs of it are dead now")
         case Dead() | Succeeded() if goes_on(run, outcome) and isinstance(job, Job):
             # Not redriven itself: its other dead steps stay dead.
@@ -243,7 +245,7 @@ def decide_dead_lettered(
         case Retrying() if request.attempt == run.attempt + 1:
             return _given_up(event, job, run, context, now)
         case Queued():
-            return Reschedule(now, "its run waits in line, or is to be put there")
+            return Reschedule(now, "its run waits in the wait queue, or is to be put there")
         case Retrying():
             return Drop("another message carries its run on")
         case Running():

@@ -1,4 +1,4 @@
-"""Whether a run may start while another run of its job is alive or waits in line.
+"""Whether a run may start while another run of its job is alive or waits in the wait queue.
 
 The lock names the run that holds it, and the end of the holder's invocation. It is acquired before the first start and
 released at the final state, and is only valid together with the holder's own record. Runs that wait for it are in a
@@ -37,7 +37,7 @@ LOST_SECONDS = 3600
 dead-letter queue, and must not block its job for ever. A later attempt asks for the lock like any other run."""
 
 AWAIT_SECONDS = 2
-"""After this time a run that may not wait in line checks again whether the holder of its lock has begun."""
+"""After this time a run that may not wait in the wait queue checks again whether the holder of its lock has begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Another run is alive or goes first: wait in line. `preempt`: ask that holder to end."""
+    """Another run is alive or goes first: wait in the wait queue. `preempt`: ask that holder to end."""
 
     reason: str
     preempt: Run | None = None
@@ -127,8 +127,8 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
 def decide_turn(
     job: Job, mine: QueuePosition, *, first: QueuePosition | None, last: QueuePosition | None
 ) -> Wait | Skip | None:
-    """Whether a run that has made no attempt yet must let a run in line go first; `first` and `last` are the ends of
-    the line. None if it is its turn.
+    """Whether a run that has made no attempt yet must let a run in the wait queue go first; `first` and `last` are the
+    ends of the line. None if it is its turn.
     """
     rule = job.overlap.rule
     if rule.only_newest:

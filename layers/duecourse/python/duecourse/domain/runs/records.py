@@ -79,7 +79,7 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
     return Running(
         **run.common(
             attempt=attempt,
-            token=context.token,
+            fencing_token=context.fencing_token,
             message_id=context.message_id,
             nonce=request.nonce,
             first_started_at=run.first_started_at if run.first_started_at is not None else now,
@@ -97,7 +97,7 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
 
 
 def queued(run: Running, now: float) -> Queued:
-    """The record of a run that has to wait in line before its first attempt."""
+    """The record of a run that has to wait in the wait queue before its first attempt."""
     return Queued(**run.common(**_NOT_BEGUN, waiting_since=now))
 
 
@@ -145,7 +145,7 @@ def skipped(run: Run, reason: str, by: AttemptContext | None = None) -> Skipped:
 def _over(run: Run, by: AttemptContext | None) -> dict[str, Any]:
     # The end of its last attempt is not that of a run that was to be tried again.
     earlier = earlier_than_next(run) if isinstance(run, Retrying) else run.earlier
-    carried = {} if by is None else {"token": by.token, "message_id": by.message_id}
+    carried = {} if by is None else {"token": by.fencing_token, "message_id": by.message_id}
     return run.common(earlier=earlier, **carried)
 
 

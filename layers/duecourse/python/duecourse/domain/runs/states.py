@@ -41,8 +41,9 @@ class Attempt:
 
 
 class RunState(StrEnum):
-    """QUEUED is recorded only for a run that waits in line for another run of its job; other queued runs have no
-    record: the cursor has passed them. WAITING: the call returned, and a program works on the run until its callback.
+    """QUEUED is recorded only for a run that waits in the wait queue for another run of its job; other queued runs have
+    no record: the cursor has passed them. WAITING: the call returned, and a program works on the run until its
+    callback.
     """
 
     QUEUED = "QUEUED"
@@ -85,16 +86,16 @@ class Deadlines:
 class Record(OfRun):
     """What the record of a run holds in every state. Instants are UTC epoch seconds.
 
-    `attempt` counts from 1 and is never reset; `attempts_allowed` grows at a redrive. `token` names the writer of the
-    current state, `message_id` and `nonce` the message that carries the run. `started_at` is the start of its last
-    attempt. `error` and `code` are those of its last failure. `callback_hash` is that of the last attempt's token;
+    `attempt` counts from 1 and is never reset; `attempts_allowed` grows at a redrive. `fencing_token` names the writer
+    of the current state, `message_id` and `nonce` the message that carries the run. `started_at` is the start of its
+    last attempt. `error` and `code` are those of its last failure. `callback_hash` is that of the last attempt's token;
     `heartbeat_at` when that attempt's last written heartbeat came, `progress` (0 to 1) and `note` what its heartbeats
-    reported. `waiting_since` is when it began to wait in line; it stays after the wait. `redriven_at` is when it was
-    last redriven. `caught_up`: it was enqueued because the occurrences that it covers were missed. `idempotency_key` is
-    the key of its first call; None before that. Empty: its id, which was the key by default. `requested_by` in its
-    identity is also who requested that it is skipped. `earlier` are attempts before the one that the record describes,
-    oldest first. `round` counts how often a final record of a workflow's step was written
-    over (domain.workflows.graph). `called_until`: until when calls began that may still be at work beside it
+    reported. `waiting_since` is when it began to wait in the wait queue; it stays after the wait. `redriven_at` is when
+    it was last redriven. `caught_up`: it was enqueued because the occurrences that it covers were missed.
+    `idempotency_key` is the key of its first call; None before that. Empty: its id, which was the key by default.
+    `requested_by` in its identity is also who requested that it is skipped. `earlier` are attempts before the one that
+    the record describes, oldest first. `round` counts how often a final record of a workflow's step was written over
+    (domain.workflows.graph). `called_until`: until when calls began that may still be at work beside it
     (domain.runs.overlap). None: there are none; of a workflow's run: no lock.
     """
 
@@ -104,7 +105,7 @@ class Record(OfRun):
     lane: Lane
     attempt: int = 0
     attempts_allowed: int = 1
-    token: str = ""
+    fencing_token: str = ""
     message_id: str = ""
     nonce: str = ""
     first_started_at: float | None = None
@@ -144,7 +145,9 @@ _COMMON = tuple(field.name for field in fields(Record))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued(Record):
-    """Waits in line for another run of its job (since `waiting_since`), or has not begun and has no record yet."""
+    """Waits in the wait queue for another run of its job (since `waiting_since`), or has not begun and has no record
+    yet.
+    """
 
     state = RunState.QUEUED
 
@@ -278,14 +281,14 @@ def state_since(run: Run) -> float:
 def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
     """The run with another message that looks after its deadline."""
     deadlines = None if run.deadlines is None else replace(run.deadlines, deadline_message_id=deadline_message_id)
-    return replace(run, deadlines=deadlines, token=token)
+    return replace(run, deadlines=deadlines, fencing_token=token)
 
 
 def is_written_as(run: Run, other: Run) -> bool:
     """Whether `other`, read back after a write of `run`, is this write, so that only its answer was lost."""
 
     def written(of: Run) -> tuple[object, ...]:
-        return of.token, of.state, of.attempt, isinstance(of, Final) and of.notified
+        return of.fencing_token, of.state, of.attempt, isinstance(of, Final) and of.notified
 
     return written(run) == written(other)
 

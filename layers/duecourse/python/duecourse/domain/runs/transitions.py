@@ -237,14 +237,14 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
         case Retrying():
             return _retry(request, job, run, context, now)
         case Queued():
-            return _in_line(request, job, run, context, now)
+            return _in_wait_queue(request, job, run, context, now)
         case Running():
             return _take_over(request, job, run, context, now)
 
 
 def adopted(run: Dead, request: StartRequest, context: AttemptContext) -> Transition:
     """The dead run carried by this message, which becomes the dead letter by which the run can be redriven."""
-    taken = replace(run, token=context.token, message_id=context.message_id, nonce=request.nonce)
+    taken = replace(run, fencing_token=context.fencing_token, message_id=context.message_id, nonce=request.nonce)
     return Transition(taken, run, "its message was sent afresh as this one")
 
 
@@ -271,9 +271,11 @@ def _retry(request: StartRequest, job: JobSnapshot, run: Retrying, context: Atte
     return Start(begun(run, request, job, context, now), run, "retry")
 
 
-def _in_line(request: StartRequest, job: JobSnapshot, run: Queued, context: AttemptContext, now: float) -> Decision:
-    """The decision for a run in line whose turn has come. It is not late: only a start deadline, a pause or its job's
-    deletion ends its wait.
+def _in_wait_queue(
+    request: StartRequest, job: JobSnapshot, run: Queued, context: AttemptContext, now: float
+) -> Decision:
+    """The decision for a run in the wait queue whose turn has come. It is not late: only a start deadline, a pause or
+    its job's deletion ends its wait.
     """
 
     def never(reason: str) -> Transition:
@@ -474,7 +476,7 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
             if run.cancel_requested is not None:
                 return Drop("its cancellation is asked for already")
             # Only the token changes, so that the writer that ends the attempt must read the record again.
-            asked = replace(run, cancel_requested=event.reason, token=context.token)
+            asked = replace(run, cancel_requested=event.reason, fencing_token=context.fencing_token)
             return Transition(asked, run, "it is told at its next sign of life")
         case other:
             assert_never(other)
@@ -501,5 +503,7 @@ def _without_record(event: Command, job: JobSnapshot, context: AttemptContext, n
 
 def carried(transition: Transition, request: StartRequest, context: AttemptContext) -> Transition:
     """The same, and this message carries the run from now on: if the run dies, it becomes its dead letter."""
-    run = replace(transition.run, token=context.token, message_id=context.message_id, nonce=request.nonce)
+    run = replace(
+        transition.run, fencing_token=context.fencing_token, message_id=context.message_id, nonce=request.nonce
+    )
     return replace(transition, run=replace(run, expires_at=context.expires_at))

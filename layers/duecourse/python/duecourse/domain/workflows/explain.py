@@ -9,7 +9,7 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.explain import Explanation, Verdict, recorded
 from duecourse.domain.runs.states import Retrying, Waiting
-from duecourse.domain.workflows.graph import End
+from duecourse.domain.workflows.graph import StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 
 NAMED = 3
@@ -20,7 +20,7 @@ def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Exp
     """The explanation of a workflow's run that waits for its steps: how many have ended, and which are due or at
     work.
     """
-    ended = sum(isinstance(each.progress, End) for each in view.steps)
+    ended = sum(isinstance(each.progress, StepOutcome) for each in view.steps)
     due = [each for each in view.steps if each.progress is Pending.DUE]
     waits = f"it waits for {_few([_doing(view, each, now) for each in due])}" if due else "its own end comes next"
     until = f", until {to_iso(int(view.run.deadlines.waiting_until))}" if isinstance(view.run, Waiting) else ""
@@ -36,7 +36,7 @@ def step_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) 
     if each.run is not None:  # the run of its workflow stands for several occurrences
         found = recorded(each.run, each.run.occurrence)
         found = replace(found, sentence=f"Its workflow's run then is {of.name}. {found.sentence}")
-    elif isinstance(each.progress, End):
+    elif isinstance(each.progress, StepOutcome):
         found = Explanation(Verdict.UNCLEAR, f"It has ended in {of.name} ({each.progress}); its record is not there.")
     elif each.progress is Pending.LEFT or due is None:
         return instead_of(whole, of.job_id)

@@ -26,14 +26,14 @@ from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
 
 
-class End(StrEnum):
+class StepOutcome(StrEnum):
     """A step succeeded; failed; did not run since a job before it failed, or its workflow's run was over; had nothing
     to do.
     """
 
-    OK = "ok"
+    SUCCEEDED = "succeeded"
     FAILED = "failed"
-    CUT = "cut"
+    ABORTED = "aborted"
     SKIPPED = "skipped"
 
     @property
@@ -42,43 +42,43 @@ class End(StrEnum):
         return _RANKS[self]
 
 
-_RANKS = {End.SKIPPED: 1, End.CUT: 2, End.FAILED: 3, End.OK: 4}
+_RANKS = {StepOutcome.SKIPPED: 1, StepOutcome.ABORTED: 2, StepOutcome.FAILED: 3, StepOutcome.SUCCEEDED: 4}
 _BY_RANK = {rank: end for end, rank in _RANKS.items()}
 
 ROUND = 8
 """What a round adds to the stored rank: an entry of a later round is always the higher number."""
 
-_CUT = (Readiness.UPSTREAM_FAILED, WORKFLOW_OVER)
+_ABORTED = (Readiness.UPSTREAM_FAILED, WORKFLOW_OVER)
 
 
-def end_of(run: Run) -> End:
+def end_of(run: Run) -> StepOutcome:
     """What a step's final record means for the steps after it."""
     if isinstance(run, Succeeded):
-        return End.OK
+        return StepOutcome.SUCCEEDED
     if not stopped_by_workflow(run):
-        return End.FAILED
-    return End.CUT if reason_of(run) in _CUT else End.SKIPPED
+        return StepOutcome.FAILED
+    return StepOutcome.ABORTED if reason_of(run) in _ABORTED else StepOutcome.SKIPPED
 
 
-def end_by(readiness: Readiness) -> End:
+def end_by(readiness: Readiness) -> StepOutcome:
     """How a step counts that is skipped for this reason."""
-    return End.CUT if readiness in _CUT else End.SKIPPED
+    return StepOutcome.ABORTED if readiness in _ABORTED else StepOutcome.SKIPPED
 
 
-def entry(end: End | None, in_round: int) -> int:
+def entry(end: StepOutcome | None, in_round: int) -> int:
     """The end of a step in a round as it is stored; None: it has been withdrawn, and the round has no end yet."""
     return ROUND * in_round + (0 if end is None else end.rank)
 
 
 @dataclass(frozen=True, slots=True)
-class StepEnds:
+class StepOutcomes:
     """Who has ended and how: masks of steps' numbers. `rounds` are the rounds of steps above 0, by number. `again`:
     the end of a step was withdrawn at least once in this run, and all parts of its ends say so.
     """
 
-    ok: int = 0
+    succeeded: int = 0
     failed: int = 0
-    cut: int = 0
+    aborted: int = 0
     skipped: int = 0
     rounds: tuple[tuple[int, int], ...] = ()
     again: bool = False
@@ -86,23 +86,23 @@ class StepEnds:
     @property
     def any(self) -> int:
         """Steps that have ended, however."""
-        return self.ok | self.failed | self.cut | self.skipped
+        return self.succeeded | self.failed | self.aborted | self.skipped
 
     @property
     def withdrawn(self) -> int:
         """Steps that run again and have not ended again."""
         return sum(1 << number for number, _ in self.rounds) & ~self.any
 
-    def having(self, number: int, end: End) -> StepEnds:
+    def having(self, number: int, end: StepOutcome) -> StepOutcomes:
         """With the end of one more step."""
         return replace(self, **{end: getattr(self, end) | 1 << number})
 
-    def joined(self, other: StepEnds) -> StepEnds:
+    def joined(self, other: StepOutcomes) -> StepOutcomes:
         """The ends of both, which are of different steps."""
-        return StepEnds(
-            self.ok | other.ok,
+        return StepOutcomes(
+            self.succeeded | other.succeeded,
             self.failed | other.failed,
-            self.cut | other.cut,
+            self.aborted | other.aborted,
             self.skipped | other.skipped,
             tuple(sorted(self.rounds + other.rounds)),
             self.again or other.again,
@@ -112,19 +112,19 @@ class StepEnds:
         """The last round of a step that is noted."""
         return dict(self.rounds).get(number, 0)
 
-    def of(self, number: int) -> End | None:
+    def of(self, number: int) -> StepOutcome | None:
         """How a step has ended; None where it has not."""
-        return next((end for end in End if getattr(self, end) >> number & 1), None)
+        return next((end for end in StepOutcome if getattr(self, end) >> number & 1), None)
 
 
-def ends_in(entries: Mapping[int, int], *, again: bool) -> StepEnds:
+def ends_in(entries: Mapping[int, int], *, again: bool) -> StepOutcomes:
     """The ends of stored entries, by steps' numbers."""
-    masks = dict.fromkeys(End, 0)
+    masks = dict.fromkeys(StepOutcome, 0)
     for number, each in entries.items():
         if end := _BY_RANK.get(each % ROUND):
             masks[end] |= 1 << number
     rounds = tuple(sorted((number, each // ROUND) for number, each in entries.items() if each >= ROUND))
-    return StepEnds(**masks, rounds=rounds, again=again)
+    return StepOutcomes(**masks, rounds=rounds, again=again)
 
 
 PART_STEPS = 128
@@ -144,10 +144,10 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CarriedOver:
     """How a step ended that a rerun does not run again, and the local name (`RunName.local`) of its run then."""
 
-    end: End
+    end: StepOutcome
     run: str
 
 
@@ -157,7 +157,7 @@ class Step:
     outcome where it `may_fail`. `not_before` (cron): it starts at that expression's first instant at or after the
     occurrence, or later. `only` (cron): it takes part in occurrences that the expression names.
     `lane` and `bulk` say where its first message goes: to where the job was when the workflow was put, and from there
-    to its present lane. `given`: a rerun counts it as ended so.
+    to its present lane. `carried_over`: a rerun counts it as ended so.
     """
 
     id: str
@@ -168,7 +168,7 @@ class Step:
     only: str | None = None
     lane: Lane = Lane.NORMAL
     bulk: bool = False
-    given: Given | None = None
+    carried_over: CarriedOver | None = None
 
 
 class WorkflowRef(NamedTuple):
@@ -246,12 +246,12 @@ class Graph:
         return sum(1 << number for number, step in enumerate(self.steps) if step.may_fail)
 
     @cached_property
-    def given(self) -> StepEnds:
+    def carried_over(self) -> StepOutcomes:
         """The ends that a rerun begins with: jobs that it does not run again count as they ended."""
-        ends = StepEnds()
+        ends = StepOutcomes()
         for number, step in enumerate(self.steps):
-            if step.given is not None:
-                ends = ends.having(number, step.given.end)
+            if step.carried_over is not None:
+                ends = ends.having(number, step.carried_over.end)
         return ends
 
     @cached_property
@@ -305,7 +305,7 @@ class Graph:
         """The items that hold the ends of these steps."""
         return {part for part in self.parts if steps & self.part(part)}
 
-    def idle(self, occurrence: int, suffix: str) -> int:
+    def not_its_time(self, occurrence: int, suffix: str) -> int:
         """Steps that take no part in the run of this occurrence."""
         if not self.is_timed(suffix):
             return 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
-from duecourse.domain.workflows.graph import End, Graph, Rule, StepEnds, end_by, numbers_in
+from duecourse.domain.workflows.graph import Graph, Rule, StepOutcome, StepOutcomes, end_by, numbers_in
 
 
 @dataclass(frozen=True)
@@ -21,43 +21,43 @@ class WorkflowState:
     graph: Graph
     occurrence: int
     suffix: str
-    known: StepEnds
+    known: StepOutcomes
 
     @cached_property
-    def ends(self) -> StepEnds:
+    def ends(self) -> StepOutcomes:
         """The ends that count: the known ones, without those that are withdrawn or to be decided again, and those that
         a rerun was given.
         """
         if not self.known.again:
-            return self.known.joined(self.graph.given)
-        ends = self.graph.given
+            return self.known.joined(self.graph.carried_over)
+        ends = self.graph.carried_over
         for number in self.graph.order:
             end = self.known.of(number)
             if end is not None and self._counts(end, self._readiness(number, ends)):
                 ends = ends.having(number, end)
         return ends
 
-    def _counts(self, end: End, readiness: Readiness) -> bool:
+    def _counts(self, end: StepOutcome, readiness: Readiness) -> bool:
         """Whether the end of a step is what its readiness allows: it has run, or is skipped for a like reason."""
-        if end in (End.OK, End.FAILED):
+        if end in (StepOutcome.SUCCEEDED, StepOutcome.FAILED):
             return not self.known.again or readiness is not Readiness.WAITS
         return readiness.skips and end is end_by(readiness)
 
     @cached_property
-    def _idle(self) -> int:
-        return self.graph.idle(self.occurrence, self.suffix)
+    def _not_its_time(self) -> int:
+        return self.graph.not_its_time(self.occurrence, self.suffix)
 
     def readiness(self, number: int) -> Readiness:
         """Whether a step may start, waits, or will not run in this run of its workflow."""
         return self._readiness(number, self.ends)
 
-    def _readiness(self, number: int, ends: StepEnds) -> Readiness:
-        if self._idle >> number & 1:
+    def _readiness(self, number: int, ends: StepOutcomes) -> Readiness:
+        if self._not_its_time >> number & 1:
             return Readiness.NOT_ITS_TIME
         if self.graph.first >> number & 1:
             return Readiness.READY
         upstream = self.graph.upstream[number]
-        ok, failed = upstream & ends.ok, upstream & (ends.failed | ends.cut)
+        ok, failed = upstream & ends.succeeded, upstream & (ends.failed | ends.aborted)
         ended = not upstream & ~ends.any
         match self.graph.steps[number].when:
             case Rule.ALL_SUCCESS:
@@ -82,7 +82,9 @@ class WorkflowState:
         to be skipped for another reason: a job before it was redriven.
         """
         end = self.ends.of(number)
-        return end is not None and bool(self.graph.given.any >> number & 1 or self._counts(end, self.readiness(number)))
+        return end is not None and bool(
+            self.graph.carried_over.any >> number & 1 or self._counts(end, self.readiness(number))
+        )
 
     def to_start(self, numbers: list[int] | None = None) -> list[int]:
         """Steps (of `numbers`, or of all) that are to be sent a start: they may run, or their record must say that
@@ -98,7 +100,7 @@ class WorkflowState:
         come after one that does, unless they have ended. The ends before the redrive may have started them.
         """
         again = sum(1 << number for number, _ in self.known.rounds)
-        ended = self.known.ok | self.known.failed | self.graph.given.any | self._idle
+        ended = self.known.succeeded | self.known.failed | self.graph.carried_over.any | self._not_its_time
         begun = (again | self.graph.after(again)) & ~ended
         ready = (number for number in self.to_start() if self.readiness(number) is Readiness.READY)
         return sorted({*ready, *numbers_in(begun)})

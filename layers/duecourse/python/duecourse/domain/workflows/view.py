@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from duecourse.domain.runs.decision import Readiness
 from duecourse.domain.runs.states import Run, finished_at
-from duecourse.domain.workflows.graph import End, Graph, Step, StepEnds, numbers_in
+from duecourse.domain.workflows.graph import Graph, Step, StepOutcome, StepOutcomes, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 
 
@@ -27,7 +27,7 @@ class StepView:
     """
 
     step: Step
-    progress: End | Pending
+    progress: StepOutcome | Pending
     run: Run | None
     waits_for: tuple[str, ...] = ()
 
@@ -52,7 +52,7 @@ class WorkflowRunView:
         return None if self.run.started_at is None else int(max(known))
 
 
-def viewed(run: Run, graph: Graph, ends: StepEnds, records: Iterable[Run]) -> WorkflowRunView:
+def viewed(run: Run, graph: Graph, ends: StepOutcomes, records: Iterable[Run]) -> WorkflowRunView:
     """The steps of a workflow's run, of which these records exist."""
     state = WorkflowState(graph, run.occurrence, run.suffix, ends)
     found = {record.job_id: record for record in records}
@@ -68,8 +68,8 @@ def _viewed(state: WorkflowState, of: Run, number: int, records: Mapping[str, Ru
     return StepView(step, progress, run, tuple(state.graph.steps[each].id for each in numbers_in(open_)))
 
 
-def _progress(state: WorkflowState, of: Run, number: int, run: Run | None) -> End | Pending:
-    given = state.graph.steps[number].given
+def _progress(state: WorkflowState, of: Run, number: int, run: Run | None) -> StepOutcome | Pending:
+    given = state.graph.steps[number].carried_over
     if given is not None:
         return given.end
     end = state.ends.of(number)

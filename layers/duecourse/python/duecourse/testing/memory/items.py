@@ -103,7 +103,7 @@ class Items:
     records: dict[JobKey, RunRecords] = field(default_factory=lambda: defaultdict(RunRecords))
     unsuccessful: dict[tuple[str, str, str], Run] = field(default_factory=dict)
     locks: dict[JobKey, Lock] = field(default_factory=dict)
-    lines: dict[JobKey, dict[QueuePosition, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
+    wait_queues: dict[JobKey, dict[QueuePosition, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
     held: dict[JobKey, dict[str, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
     watches: dict[JobKey, Watch] = field(default_factory=dict)
     inputs: dict[JobKey, dict[str, Input]] = field(default_factory=lambda: defaultdict(dict))

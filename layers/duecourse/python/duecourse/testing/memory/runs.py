@@ -49,7 +49,7 @@ class MemoryRunStore:
         key, items = (tenant, job_id), self.items
         return (
             key in items.watches
-            or any(of[key] for of in (items.inputs, items.lines) if key in of)
+            or any(of[key] for of in (items.inputs, items.wait_queues) if key in of)
             or (key in items.records and bool(items.records[key].names))
         )
 
@@ -116,7 +116,7 @@ def _same(standing: Run, read: Run) -> bool:
 
     def looked_at(run: Run) -> tuple[object, ...]:
         until = run.deadlines.heartbeat_until if isinstance(run, Alive) and run.deadlines is not None else None
-        return run.state, run.attempt, run.token, until, run.heartbeat_at
+        return run.state, run.attempt, run.fencing_token, until, run.heartbeat_at
 
     return looked_at(standing) == looked_at(read)
 
@@ -151,24 +151,24 @@ class MemoryWaitQueues:
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         place = QueuePosition(message.due, message.name.local)
         with self.items.lock:
-            line = self.items.lines[message.tenant, message.job_id]
+            line = self.items.wait_queues[message.tenant, message.job_id]
             return line.setdefault(place, message) is message
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
         with self.items.lock:
-            entry = self.items.lines[tenant, job_id].get(place)
+            entry = self.items.wait_queues[tenant, job_id].get(place)
             if entry is None or (through is not None and entry.starts > through):
                 return False
-            del self.items.lines[tenant, job_id][place]
+            del self.items.wait_queues[tenant, job_id][place]
             return True
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
         with self.items.lock:
-            line = self.items.lines[tenant, job_id]
+            line = self.items.wait_queues[tenant, job_id]
             return [line[place] for place in sorted(line, reverse=newest)[:limit]]
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
-        return min(len(self.items.lines[tenant, job_id]), limit)
+        return min(len(self.items.wait_queues[tenant, job_id]), limit)
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         return self.items.watches.get((tenant, job_id))

@@ -31,7 +31,7 @@ class MemoryTables:
         """Messages that wait for long."""
         return MemoryTimers(self.items, shards)
 
-    def lines(self) -> MemoryWaitQueues:
+    def wait_queues(self) -> MemoryWaitQueues:
         """Wait queues."""
         return MemoryWaitQueues(self.items)
 

@@ -12,7 +12,7 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.seats import moved
-from duecourse.domain.workflows.graph import PART_STEPS, End, Graph, StepEnds, WorkflowRef, ends_in, entry
+from duecourse.domain.workflows.graph import PART_STEPS, Graph, StepOutcome, StepOutcomes, WorkflowRef, ends_in, entry
 from duecourse.ports import GraphMissingError, WorkflowRead
 from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.jobs import unchanged
@@ -67,8 +67,8 @@ class MemoryWorkflows:
         return True
 
     def record_end(
-        self, tenant: str, run: RunName, number: int, end: End, *, in_round: int = 0, expires_at: int
-    ) -> StepEnds:
+        self, tenant: str, run: RunName, number: int, end: StepOutcome, *, in_round: int = 0, expires_at: int
+    ) -> StepOutcomes:
         with self.items.lock:
             entries = self.items.ends[tenant, run.job_id, run.local, number // PART_STEPS]
             entries[number] = max(entries.get(number, 0), entry(end, in_round))
@@ -95,6 +95,6 @@ class MemoryWorkflows:
             return [run for run in found if run is not None]
 
 
-def _ends(parts: Sequence[Mapping[int, int]]) -> StepEnds:
+def _ends(parts: Sequence[Mapping[int, int]]) -> StepOutcomes:
     entries = {number: each for part in parts for number, each in part.items() if number != AGAIN}
     return ends_in(entries, again=any(AGAIN in part for part in parts))

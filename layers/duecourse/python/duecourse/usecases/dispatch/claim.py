@@ -63,7 +63,7 @@ class Skipping:
             ),
             lane=cursor.lane,
             reason=skipped.reason,
-            token="dispatch",
+            fencing_token="dispatch",
             expires_at=int(self.clock.now()) + self.run_retention_days * DAY_SECONDS,
         )
 

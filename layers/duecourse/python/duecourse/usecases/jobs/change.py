@@ -33,12 +33,12 @@ from duecourse.usecases.dispatch.claim import Skipping
 from duecourse.usecases.dispatch.enqueue import outgoing
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
+    IdempotencyKeyExpiredError,
     JobChangedError,
     JobExistsError,
     JobUnknownError,
     JobUnreadableError,
     KeyReusedError,
-    KeySpentError,
     Precondition,
 )
 from duecourse.usecases.jobs.membership import Membership
@@ -197,7 +197,7 @@ class Jobs:
     def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
         """The job that was created under this key; None if none was.
 
-        Raises KeyReusedError if it was used for another request, KeySpentError if its job is deleted.
+        Raises KeyReusedError if it was used for another request, IdempotencyKeyExpiredError if its job is deleted.
         """
         used = self.store.used_key(tenant, key.digest, now=self.clock.now())
         if used is None:
@@ -207,9 +207,9 @@ class Jobs:
         try:
             view = self.get(tenant, used.job_id)
         except JobUnknownError:
-            raise KeySpentError(used.job_id) from None
+            raise IdempotencyKeyExpiredError(used.job_id) from None
         if int(view.job.created_at) != used.expires_at - KEY_SECONDS:
-            raise KeySpentError(used.job_id)  # another job, created under the same id since
+            raise IdempotencyKeyExpiredError(used.job_id)  # another job, created under the same id since
         return view
 
     def create_once(

@@ -47,7 +47,7 @@ class KeyReusedError(Exception):
     """The caller's key was used for another request."""
 
 
-class KeySpentError(Exception):
+class IdempotencyKeyExpiredError(Exception):
     """The job that the caller's key created (its id is the argument) is deleted."""
 
 

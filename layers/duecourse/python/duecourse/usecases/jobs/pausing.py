@@ -59,7 +59,7 @@ class Pausing:
     jobs: Jobs
     store: JobStore
     skipping: Skipping
-    lines: WaitQueues
+    wait_queues: WaitQueues
     clock: Clock
 
     def pause(
@@ -161,12 +161,12 @@ class Pausing:
         if job.workflow is None or job.state is JobState.PAUSED:
             return
         now = self.clock.now()
-        held = self.lines.held(job.tenant, job.id)
+        held = self.wait_queues.held(job.tenant, job.id)
         fresh = [each.again(nonce=self.jobs.randomness.nonce(), not_before=now) for each in held]
         sent = self.jobs.lanes.send([Outgoing(each, 0) for each in fresh]) if fresh else []
         for message, accepted in zip(held, sent, strict=True):
             if accepted:
-                self.lines.let_go(message)
+                self.wait_queues.let_go(message)
 
     def _many(
         self, tenant: str, choice: JobSelection, after: str | None, charge: Charge, act: Callable[[str], bool]

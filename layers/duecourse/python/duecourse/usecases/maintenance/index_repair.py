@@ -46,7 +46,7 @@ class IndexCheck:
     store: RepairStore
     jobs: JobStore
     runs: RunStore
-    lines: WaitQueues
+    wait_queues: WaitQueues
     timers: Timers
     marks: TickMark
     clock: Clock
@@ -94,7 +94,7 @@ class _Mend:
                 case IndexFault.ENDED:
                     self._complete()
                 case IndexFault.NO_SCHEDULE:
-                    self._call_line()
+                    self._call_wait_queue()
         except UNREADABLE as problem:
             if self.entry.slot is not None:  # dispatch will read it, and quarantine it with the error
                 self._found("CursorsNotUnderstood", "cursor_not_understood", alarming=True, error=str(problem))
@@ -171,13 +171,13 @@ class _Mend:
         if complete_if_ended(uses.jobs, uses.runs, *whose, at=self.now) or self._given_up():
             self._found("JobsCompleted", "job_completed")
         else:
-            self._call_line()
+            self._call_wait_queue()
 
-    def _call_line(self) -> None:
+    def _call_wait_queue(self) -> None:
         """Call the first of the job's line where its watch is lost: no occurrence comes whose run would call it."""
         uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
-        for first in uses.lines.waiting(*whose, limit=1):
-            watch = uses.lines.watch(*whose)
+        for first in uses.wait_queues.waiting(*whose, limit=1):
+            watch = uses.wait_queues.watch(*whose)
             if watch is None or self.now >= watch.at + WATCH_LOST_SECONDS:
                 uses.timers.put(Timer(replace(first, not_before=self.now), int(self.now)))
                 self._found(None, "wait_queue_found", alarming=True, run_id=str(first.name))

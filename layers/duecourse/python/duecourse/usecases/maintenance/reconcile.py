@@ -140,7 +140,7 @@ class ReconcileDeadLetters:
             return self._resend(message, "it looks after a line", report)
         context = AttemptContext(
             message_id=found.message_id,
-            token=f"reconcile/{found.message_id}",
+            fencing_token=f"reconcile/{found.message_id}",
             lease_until=now,
             expires_at=int(now) + self.run_retention_days * DAY_SECONDS,
         )

@@ -60,7 +60,7 @@ class Explain:
 
     jobs: JobStore
     runs: RunStore
-    lines: WaitQueues
+    wait_queues: WaitQueues
     depths: Depths
     workflow_runs: WorkflowRuns
     clock: Clock
@@ -167,7 +167,7 @@ class Explain:
         """The runs in the line in which the run waits, if it does: one query."""
         if run.state is not RunState.QUEUED:
             return ()
-        return tuple(str(each.name) for each in self.lines.waiting(run.tenant, run.job_id, limit=MAX_WAITING))
+        return tuple(str(each.name) for each in self.wait_queues.waiting(run.tenant, run.job_id, limit=MAX_WAITING))
 
     def _sent_until(self, job: JobSnapshot) -> int | None:
         if not isinstance(job, Job):

@@ -11,7 +11,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.lifecycle import goes_on
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.workflows.graph import End, Given, Graph, StepEnds, read_ref
+from duecourse.domain.workflows.graph import CarriedOver, Graph, StepOutcome, StepOutcomes, read_ref
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, WorkflowStore
 from duecourse.usecases.jobs.job_errors import KeyReusedError
@@ -117,18 +117,18 @@ class Reruns:
         )
 
 
-def rerun_graph(graph: Graph, run: Run, begin: Sequence[str], ends: StepEnds) -> Graph:
+def rerun_graph(graph: Graph, run: Run, begin: Sequence[str], ends: StepOutcomes) -> Graph:
     """The graph of the rerun of a run whose steps have ended so: `begin` and all that come after them run again. A
     step that never ended, since the run was over before, counts as cut.
     """
     again = graph.after(sum(1 << graph.numbers[name] for name in set(begin)))
-    known = ends.joined(graph.given)
+    known = ends.joined(graph.carried_over)
     steps = tuple(
-        replace(step, given=None)
+        replace(step, carried_over=None)
         if again >> number & 1
         else step
-        if step.given is not None
-        else replace(step, given=Given(known.of(number) or End.CUT, run.name.local))
+        if step.carried_over is not None
+        else replace(step, carried_over=CarriedOver(known.of(number) or StepOutcome.ABORTED, run.name.local))
         for number, step in enumerate(graph.steps)
     )
     return replace(

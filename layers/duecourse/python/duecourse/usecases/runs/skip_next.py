@@ -115,7 +115,7 @@ class SkipNext:
             lane=job.lane,
             reason=SKIPPED,
             attempts_allowed=job.attempts_allowed,
-            token=f"skip/{asked.suffix}",
+            fencing_token=f"skip/{asked.suffix}",
             # The retention counts from the due time: until then the record keeps the occurrence from running.
             expires_at=int(max(now, due)) + self.run_retention_days * DAY_SECONDS,
         )

@@ -115,13 +115,13 @@ class LaneWorker:
 
     jobs: JobStore
     runs: RunStore
-    lines: WaitQueues
+    wait_queues: WaitQueues
     workflows: Workflows
     coverage: Coverage
     starter: Starter
     transitions: TransitionWriter
     effects: SideEffects
-    line: WaitQueue
+    wait_queue: WaitQueue
     requeue: Requeue
     forwarder: Forwarder
     clock: Clock
@@ -177,7 +177,7 @@ class LaneWorker:
         return AttemptContext(
             message_id=received.message_id,
             # With a random part: one invocation may receive the same message twice.
-            token=f"{received.request_id}/{received.message_id}/{self.randomness.nonce()}",
+            fencing_token=f"{received.request_id}/{received.message_id}/{self.randomness.nonce()}",
             lease_until=deadline,
             expires_at=int(self.clock.now()) + self.rules.run_retention_days * DAY_SECONDS,
             secret=self.randomness.nonce() + self.randomness.nonce(),
@@ -186,7 +186,7 @@ class LaneWorker:
     def _work_on(self, item: WorkItem) -> Disposition:
         message = item.message
         if message.watch is not None:
-            self.line.look(message, item.report)
+            self.wait_queue.look(message, item.report)
             return Disposition.ACK
         early = message.not_before - self.clock.now()
         if early > HOLD_SECONDS + CLOCK_SLACK_SECONDS:
@@ -229,11 +229,11 @@ class LaneWorker:
                 report.counts["DuplicatesDropped"] += 1
                 report.add("message_dropped", reason=reason, asked=message.kind)
                 # A dead run that was redriven waits for its next attempt, unless its job is deleted.
-                self._leave_line(item, run if run is not None and isinstance(own_job(job, run), Job) else None)
+                self._leave_wait_queue(item, run if run is not None and isinstance(own_job(job, run), Job) else None)
                 return Disposition.ACK
             case FollowUp(past, reason):
                 report.add("followed_up", state=past.state, reason=reason)
-                self._leave_line(item, past)
+                self._leave_wait_queue(item, past)
                 return self.effects.perform(item, past, job)
             case RemainingCatchUp(occurrence, due, count, reason):
                 identity = replace(message.identity, occurrence=occurrence, due=due, count=count)
@@ -267,7 +267,7 @@ class LaneWorker:
         )
         if disposition is Disposition.RETAIN or run is None:
             return disposition
-        return self.runs.write(rearmed(run, armed, item.context.token), run) or disposition
+        return self.runs.write(rearmed(run, armed, item.context.fencing_token), run) or disposition
 
     def _hold(self, item: WorkItem, run: Run | None, until: float, reason: str) -> Disposition | Conflict:
         """Keep the message for the resumption of its job, then read the job again, which may have been resumed
@@ -276,8 +276,8 @@ class LaneWorker:
         """
         message, now = item.message, self.clock.now()
         if message.waited:
-            self.line.received(message)  # it starts nothing, and the next call of its line is not to wait for it
-        self.lines.hold(message, expires_at=int(now) + HELD_SECONDS)
+            self.wait_queue.received(message)  # it starts nothing, and the next call of its line is not to wait for it
+        self.wait_queues.hold(message, expires_at=int(now) + HELD_SECONDS)
         job = self.jobs.get(message.tenant, message.job_id)
         if job is None or job.state is not JobState.PAUSED:
             return Conflict(run)
@@ -286,12 +286,12 @@ class LaneWorker:
             return Disposition.ACK
         return self.requeue.send(item, until, reason)
 
-    def _leave_line(self, item: WorkItem, run: Run | None) -> None:
+    def _leave_wait_queue(self, item: WorkItem, run: Run | None) -> None:
         """Remove a run from the line that was started from there and does not wait any more, in case its worker died
         before doing so.
         """
         if item.message.waited:
-            self.effects.leave_line(item.message, run, item.report)
+            self.effects.leave_wait_queue(item.message, run, item.report)
 
     def _has_begun(self, item: WorkItem) -> bool:
         """Whether this message already carries the run: it was on time by the clock of another worker. The message must
@@ -313,7 +313,7 @@ class Starter:
     runs: RunStore
     coverage: Coverage
     overlaps: Overlaps
-    line: WaitQueue
+    wait_queue: WaitQueue
     calls: Calls
     transitions: TransitionWriter
     requeue: Requeue
@@ -369,7 +369,7 @@ class Starter:
         """The start once its run has the lock of its job, if it needs one; else what happens instead."""
         message = item.message
         if message.waited:
-            self.line.received(message)  # before the lock is read
+            self.wait_queue.received(message)  # before the lock is read
         match self.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
             case Held(called_until):
                 earlier = latest(decision.run.called_until, called_until)
@@ -405,9 +405,9 @@ class Starter:
                 self.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
             return conflict
         waited = message.waited or isinstance(decision.previous, Queued)
-        # A redriven run may have waited in line, and be started by another message than the one there.
+        # A redriven run may have waited in the wait queue, and be started by another message than the one there.
         if waited or (needs_lock(job) and isinstance(decision.previous, Final)):
-            self.line.begun(message, run, item.report, locked=needs_lock(job))
+            self.wait_queue.begun(message, run, item.report, locked=needs_lock(job))
         _count(decision, job, message, item.report)
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record was there: the deletion found no run to cancel.
@@ -446,11 +446,11 @@ class Starter:
             standing = queued(decision.run, self.clock.now())
             if conflict := self.runs.write(standing, None):
                 return conflict
-        if self.line.enter(job, standing, carried_on(item, standing).message, report):
+        if self.wait_queue.enter(job, standing, carried_on(item, standing).message, report):
             report.add("run_queued", reason=wait.reason)
             return Conflict(standing)
         if self.overlaps.is_free(job):
-            self.line.call_next(standing, report)  # another run goes first, or the holder has just ended
+            self.wait_queue.call_next(standing, report)  # another run goes first, or the holder has just ended
         elif wait.preempt is not None:
             self._preempt(wait.preempt, report)
         return Disposition.ACK
@@ -524,7 +524,7 @@ class TransitionWriter:
         if isinstance(before, Running | Waiting) and isinstance(run, Retrying | Dead):
             report.count("AttemptsFailed", target)
         if isinstance(previous, Queued):
-            self.effects.leave_line(item.message, run, report)
+            self.effects.leave_wait_queue(item.message, run, report)
         return self.effects.perform(item, run, job)
 
     def _with_stored_result(self, run: Run, report: Report) -> Run:

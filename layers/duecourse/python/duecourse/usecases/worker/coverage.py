@@ -49,7 +49,9 @@ class Coverage:
         return next((run for run in nearby if not run.suffix and (run.through or 0) >= message.occurrence), None)
 
     def fit(self, run: Running, message: RunMessage, job: Job) -> Fitted:
-        """A catch-up, shortened to end before the first run in its range that has its own record or waits in line."""
+        """A catch-up, shortened to end before the first run in its range that has its own record or waits in the wait
+        queue.
+        """
         if run.through is None or (occurrences := start_request_of(message).occurrences(job)) is None:
             return Fitted(run)
         known = self.runs.between(run.tenant, run.job_id, run.occurrence, run.through, strongly=True)

@@ -106,7 +106,7 @@ class SideEffects:
     clock: Clock
     randomness: Randomness
     overlaps: Overlaps
-    line: WaitQueue
+    wait_queue: WaitQueue
     forwarder: Forwarder
     workflows: Workflows
 
@@ -138,13 +138,13 @@ class SideEffects:
             case other:
                 assert_never(other)
 
-    def leave_line(self, message: RunMessage, run: Run | None, report: Report) -> None:
+    def leave_wait_queue(self, message: RunMessage, run: Run | None, report: Report) -> None:
         """Remove the run that a message is about from its line, if it does not wait any more by its record `run`, and
         start the next one. A message that removes nothing and is not the line's call starts nothing.
         """
-        called = message.waited and self.line.received(message)
-        if self.line.leave(message, run) or called:
-            self.line.call_next(message, report)
+        called = message.waited and self.wait_queue.received(message)
+        if self.wait_queue.leave(message, run) or called:
+            self.wait_queue.call_next(message, report)
 
     def _carried_by_another(self, item: WorkItem, run: Run) -> bool:
         """Whether a workflow's run that an evaluation made dead has its dead letter in another message, which is sent
@@ -165,11 +165,11 @@ class SideEffects:
         return Disposition.RETAIN
 
     def _end(self, run: Run, job: JobSnapshot, report: Report) -> None:
-        """Release the lock, start the next run in line, and complete the job if this was its last run."""
+        """Release the lock, start the next run in the wait queue, and complete the job if this was its last run."""
         if not isinstance(job, Job):
             return
         if self.overlaps.release(job, run) and job.overlap.rule.waits:
-            self.line.call_next(run, report)
+            self.wait_queue.call_next(run, report)
         now = self.clock.now()
         # Only for a job whose schedule may have no future occurrence; its cursor is authoritative.
         ending = job.scheduled and (job.max_runs is not None or job.following(int(now)) is None)

@@ -1,6 +1,7 @@
 """Runs of one job that must not overlap: the lock that one of them holds, and the line of those that wait for it.
 
-The lock is held from a run's first start to its final state. A run that waits in line is two items and no message.
+The lock is held from a run's first start to its final state. A run that waits in the wait queue is two items and no
+message.
 
 A run enters the line and then reads the lock again; a holder releases the lock and then starts the next run: one of the
 two sees the other's write. To start a waiting run is to send its stored message, a call. Its worker decides again, so
@@ -61,7 +62,7 @@ class Overlaps:
     """Takes and releases locks; jobs that allow overlap, and one-off jobs, need none."""
 
     runs: RunStore
-    lines: WaitQueues
+    wait_queues: WaitQueues
     clock: Clock
 
     def take(self, job: Job, start: Start, lease_until: float, *, again: bool = False) -> LockResult:
@@ -84,7 +85,9 @@ class Overlaps:
     def full_at(self, job: Job) -> int | None:
         """How many runs may wait in the line (`queue_limit`), if that many do; else None."""
         limit = job.queue_limit
-        return limit if limit is not None and self.lines.length(job.tenant, job.id, limit=limit) >= limit else None
+        return (
+            limit if limit is not None and self.wait_queues.length(job.tenant, job.id, limit=limit) >= limit else None
+        )
 
     def is_free(self, job: Job) -> bool:
         """Whether the lock is free."""
@@ -112,7 +115,9 @@ class Overlaps:
         rule = job.overlap.rule
         if not rule.waits:
             return {"first": None, "last": None}
-        found = [position_of(each) for each in self.lines.waiting(job.tenant, job.id, limit=1, newest=rule.only_newest)]
+        found = [
+            position_of(each) for each in self.wait_queues.waiting(job.tenant, job.id, limit=1, newest=rule.only_newest)
+        ]
         end = found[0] if found else None
         return {"first": None, "last": end} if rule.only_newest else {"first": end, "last": None}
 
@@ -167,14 +172,14 @@ MAX_LOOKS = 4
 class WaitQueue:
     """Starts waiting runs by their START messages, each with a new nonce."""
 
-    lines: WaitQueues
+    wait_queues: WaitQueues
     forwarder: Forwarder
     clock: Clock
     randomness: Randomness
 
     def enter(self, job: Job, run: Run, message: RunMessage, report: Report) -> bool:
-        """Put the run in line with the message that is to start it; False if it is there already. `run` is its record.
-        Raises if a message cannot be sent.
+        """Put the run in the wait queue with the message that is to start it; False if it is there already. `run` is
+        its record. Raises if a message cannot be sent.
 
         The watch is set up first: if the worker dies or a request fails, no run is in a line without a watch.
         """
@@ -182,7 +187,7 @@ class WaitQueue:
         if run.through is None:
             entry = replace(entry, rules=None)
         self._watched(entry)
-        entered = self.lines.enter(entry, expires_at=self._expires_at())
+        entered = self.wait_queues.enter(entry, expires_at=self._expires_at())
         if entered:
             report.counts["RunsQueued"] += 1
         # A repeated message does this too: its worker may have died after it entered. A start from the line need not.
@@ -201,7 +206,7 @@ class WaitQueue:
         whether it was removed. A dead run may wait for the attempt that its redrive requests.
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
-        return self.lines.leave(message.tenant, message.job_id, position_of(message), through=through)
+        return self.wait_queues.leave(message.tenant, message.job_id, position_of(message), through=through)
 
     def begun(self, message: RunMessage, run: Run, report: Report, *, locked: bool) -> None:
         """Remove a run that has begun, and start the next one if the job has no lock (not `locked`). A failure here
@@ -216,7 +221,7 @@ class WaitQueue:
 
     def received(self, message: RunMessage) -> bool:
         """Whether the message is the line's call, which is removed. A copy replaces the message that it names."""
-        standing = self.lines.watch(message.tenant, message.job_id)
+        standing = self.wait_queues.watch(message.tenant, message.job_id)
         names = {message.nonce, *(nonce for _, nonce in message.replaces)}
         if standing is None or standing.call not in names:
             return False
@@ -233,7 +238,7 @@ class WaitQueue:
         no watch is recorded, the sender of this message has not recorded it yet.
         """
         for _ in range(MAX_LOOKS):
-            standing = self.lines.watch(message.tenant, message.job_id)
+            standing = self.wait_queues.watch(message.tenant, message.job_id)
             if standing is not None and standing.nonce != message.watch:
                 report.add("message_dropped", reason="another message looks after the line", asked=message.kind)
                 return
@@ -258,7 +263,7 @@ class WaitQueue:
         `look`: a crash in between leaves an unrecorded message, which is dropped, and never a watch without a message.
         """
         now = self.clock.now()
-        standing = self.lines.watch(entry.tenant, entry.job_id)
+        standing = self.wait_queues.watch(entry.tenant, entry.job_id)
         if standing is not None and now < standing.at + WATCH_LOST_SECONDS:
             return standing
         watch = Watch(self.randomness.nonce(), now, None if standing is None else standing.call)
@@ -270,12 +275,12 @@ class WaitQueue:
         """Write the watch over exactly `standing`; whether it was written. If only the answer to the write was lost, it
         is there.
         """
-        lines, tenant, job_id = self.lines, whose.tenant, whose.job_id
+        lines, tenant, job_id = self.wait_queues, whose.tenant, whose.job_id
         written = lines.set_watch(tenant, job_id, watch, standing, expires_at=self._expires_at())
         return written or lines.watch(tenant, job_id) == watch
 
     def _first(self, run: Run | RunMessage) -> list[RunMessage]:
-        return self.lines.waiting(run.tenant, run.job_id, limit=1)
+        return self.wait_queues.waiting(run.tenant, run.job_id, limit=1)
 
     def _call(self, first: RunMessage, report: Report) -> None:
         """Send the line's call to its first run, unless a call is on its way. If another worker has changed the watch

@@ -30,7 +30,7 @@ from duecourse.domain.runs.records import STEPS_FAILED, WORKFLOW_OVER, may_run_a
 from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
-from duecourse.domain.workflows.graph import End, Graph, Step, StepEnds, end_of, numbers_in, read_ref
+from duecourse.domain.workflows.graph import Graph, Step, StepOutcome, StepOutcomes, end_of, numbers_in, read_ref
 from duecourse.domain.workflows.results import UpstreamResultError, filled, taken_by
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
@@ -85,9 +85,9 @@ class WorkflowMessages:
 
 def name_in(run: OfRun, step: Step) -> RunName:
     """The step's run in this one, or in the one of which this one has taken it over."""
-    if step.given is None:
+    if step.carried_over is None:
         return RunName(step.id, run.occurrence, run.suffix)
-    return parse_run_id(f"{step.id}.{step.given.run}")
+    return parse_run_id(f"{step.id}.{step.carried_over.run}")
 
 
 def run_of(identity: RunIdentity, job_id: str) -> RunName:
@@ -142,8 +142,12 @@ class Payloads:
         names = [name_in(run, graph.steps[number]) for number in sorted(named)]
         records = {record.job_id: record for record in self.store.records(run.tenant, names)} if names else {}
         for step in (graph.steps[number] for number in named):
-            if step.id not in records and step.given is not None and step.given.end is End.OK:
-                raise UpstreamResultError(f"the record of {step.id}.{step.given.run} is not kept any more")
+            if (
+                step.id not in records
+                and step.carried_over is not None
+                and step.carried_over.end is StepOutcome.SUCCEEDED
+            ):
+                raise UpstreamResultError(f"the record of {step.id}.{step.carried_over.run} is not kept any more")
         found = filled(job.payload, records, cache(lambda: self._of_workflow(run, ref.workflow)))
         return Prepared(replace(job, payload=found.payload), found.texts)
 
@@ -250,7 +254,7 @@ class Workflows:
         graph = self._graph(run)
         state, dead = self._known(run, graph), list[Run]()
         if run.redriven_at is not None:
-            failed = self._records(run, graph, numbers_in(state.known.failed & ~graph.given.any))
+            failed = self._records(run, graph, numbers_in(state.known.failed & ~graph.carried_over.any))
             dead = [each for each in failed if isinstance(each, Dead)]
         if dead:
             rounds = {graph.numbers[each.job_id]: each.round + 1 for each in dead}
@@ -330,16 +334,16 @@ class Workflows:
         """With the ends of all steps."""
         return self._state(of, graph, self._ends(of, graph, graph.all, graph.all))
 
-    def _ends_before(self, of: Run | RunMessage, graph: Graph, number: int, *, own: bool) -> StepEnds:
+    def _ends_before(self, of: Run | RunMessage, graph: Graph, number: int, *, own: bool) -> StepOutcomes:
         """The ends by which a step may start; with its `own` end, which only counts if it has a record."""
         mine = 1 << number
         return self._ends(of, graph, graph.upstream[number] | (mine if own else 0), graph.before(number) | mine)
 
-    def _ends(self, of: Run | RunMessage, graph: Graph, wanted: int, again: int) -> StepEnds:
+    def _ends(self, of: Run | RunMessage, graph: Graph, wanted: int, again: int) -> StepOutcomes:
         """The ends of the steps in `wanted`, and of those in `again` once ends were withdrawn in this run."""
         name = run_of(of.identity, read_ref(of.workflow or "").workflow)
         parts = graph.parts_of(wanted)
-        ends = self.store.read(of.tenant, name, parts, with_run=False).ends if parts else StepEnds()
+        ends = self.store.read(of.tenant, name, parts, with_run=False).ends if parts else StepOutcomes()
         if ends.again and (more := graph.parts_of(again) - parts):
             ends = ends.joined(self.store.read(of.tenant, name, more, with_run=False).ends)
         return ends
@@ -347,7 +351,7 @@ class Workflows:
     def _kept_until(self, run: Run) -> int:
         return (run.expires_at or int(self.clock.now())) + KEPT_LONGER_DAYS * DAY_SECONDS
 
-    def _state(self, of: Run | RunMessage, graph: Graph, known: StepEnds) -> WorkflowState:
+    def _state(self, of: Run | RunMessage, graph: Graph, known: StepOutcomes) -> WorkflowState:
         return WorkflowState(graph, of.occurrence, of.suffix, known)
 
     def _records(self, of: Run | RunMessage, graph: Graph, numbers: list[int]) -> list[Run]:

@@ -169,7 +169,7 @@ class DynamoRunStore:
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
         condition = ABSENT
         if previous is not None:
-            stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token}
+            stand = {"state": previous.state, "attempt": previous.attempt, "fencing_token": previous.fencing_token}
             # A heartbeat changes nothing else: whoever decided before it came must look again, or would end a run that
             # is alive, or take back what the heartbeat said.
             deadlines = previous.deadlines if isinstance(previous, Alive) else None

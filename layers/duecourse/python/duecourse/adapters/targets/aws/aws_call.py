@@ -244,7 +244,7 @@ def _outcome(
 
 def redaction_of(call: Call) -> Redaction:
     """Hides the run's token: a target that answers with its event must not put it into the record."""
-    return Redaction() if call.token is None else Redaction((call.token,))
+    return Redaction() if call.callback_token is None else Redaction((call.callback_token,))
 
 
 def _kept(outcome: Outcome, redaction: Redaction) -> Outcome:

@@ -50,6 +50,6 @@ def deduplication_id(call: Call) -> str:
     callback the attempt counts too: its message brings a token of its own, without which nobody could complete the run.
     """
     words = [call.run.tenant, call.idempotency_key]
-    if call.token is not None:
+    if call.callback_token is not None:
         words.append(str(call.run.attempt))
     return sha256("\n".join(words).encode()).hexdigest()

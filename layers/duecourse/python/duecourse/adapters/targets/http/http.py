@@ -131,7 +131,7 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
     for name, value in headers:  # once more after rendering: a value must not bring a header of its own
         if wrong := header_problem(name, value):
             raise RequestError(wrong)
-    resolved = frozenset(_with_words(secret for secret in (*found.values(), call.token) if secret))
+    resolved = frozenset(_with_words(secret for secret in (*found.values(), call.callback_token) if secret))
     known = frozenset(values.values())  # a run's id in a header is no secret
     return HttpRequest(endpoint, method, headers, body, (_private(endpoint, own) - known) | resolved, resolved)
 

@@ -31,9 +31,9 @@ class CallingEffects(SideEffects):
 
     __slots__ = ()
 
-    def leave_line(self, message: RunMessage, run: Run | None, report: Report) -> None:
-        self.line.leave(message, run)
-        self.line.call_next(message, report)
+    def leave_wait_queue(self, message: RunMessage, run: Run | None, report: Report) -> None:
+        self.wait_queue.leave(message, run)
+        self.wait_queue.call_next(message, report)
 
 
 class KeepingLine(WaitQueue):
@@ -48,18 +48,18 @@ class KeepingLine(WaitQueue):
 def doubling(worker: LaneWorker) -> LaneWorker:
     """Each call of a run that has ended calls the next one twice, as in the release before 6."""
     effects = worker.effects
-    return _with(worker, CallingEffects(**(_fields(effects) | {"line": CallingLine(**_fields(worker.line))})))
+    return _with(worker, CallingEffects(**(_fields(effects) | {"line": CallingLine(**_fields(worker.wait_queue))})))
 
 
 def never_received(worker: LaneWorker) -> LaneWorker:
     """The first call of a line remains recorded: no other one is sent."""
-    return _with(worker, replace(worker.effects, line=KeepingLine(**_fields(worker.line))))
+    return _with(worker, replace(worker.effects, wait_queue=KeepingLine(**_fields(worker.wait_queue))))
 
 
 def _with(worker: LaneWorker, effects: SideEffects) -> LaneWorker:
-    line, transitions = effects.line, replace(worker.transitions, effects=effects)
-    starter = replace(worker.starter, transitions=transitions, line=line)
-    return replace(worker, starter=starter, transitions=transitions, effects=effects, line=line)
+    line, transitions = effects.wait_queue, replace(worker.transitions, effects=effects)
+    starter = replace(worker.starter, transitions=transitions, wait_queue=line)
+    return replace(worker, starter=starter, transitions=transitions, effects=effects, wait_queue=line)
 
 
 def _fields(of: WaitQueue | SideEffects) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def starts(world: World) -> list[tuple[int, float]]:
 
 
 def line(world: World) -> list[int]:
-    waiting = world.lines.waiting("default", "tick-tock", limit=99)
+    waiting = world.wait_queues.waiting("default", "tick-tock", limit=99)
     return [message.occurrence - int(NOON) for message in waiting]
 
 
@@ -88,7 +88,7 @@ def test_the_next_run_starts_at_the_moment_at_which_the_one_before_it_ends(world
     complete(world)
     world.until(NOON + 1100)
     assert [state for _, state, _ in told(world)] == [S, S, S]
-    assert world.lines.watch("default", "tick-tock") is None
+    assert world.wait_queues.watch("default", "tick-tock") is None
     assert len(world.wheel) == 0
 
 
@@ -306,7 +306,7 @@ def test_a_line_whose_holder_vanished_goes_on(world: World) -> None:
     world.until(NOON + 125)
     first = world.runs("tick-tock")[0]
     world.clock.advance(1)
-    gone = varied(first, state=RunState.RUNNING, lease_until=NOON + 130, token="gone")
+    gone = varied(first, state=RunState.RUNNING, lease_until=NOON + 130, fencing_token="gone")
     assert world.run_store.write(gone, first) is None
     world.until(NOON + 130 + 120 + WATCH_SECONDS + 1)
     assert told(world)[1] == (120, W, None)
@@ -337,7 +337,7 @@ def test_a_run_does_not_enter_a_line_whose_watch_cannot_be_set_up(world: World) 
     world.add(by_hand(max_runs=2))
     world.until(NOON + 121)
     assert line(world) == []
-    assert world.lines.watch("default", "tick-tock") is None
+    assert world.wait_queues.watch("default", "tick-tock") is None
 
 
 def test_a_watch_whose_answer_is_lost_and_that_is_written_again_has_its_message(world: World) -> None:
@@ -346,11 +346,11 @@ def test_a_watch_whose_answer_is_lost_and_that_is_written_again_has_its_message(
         real(*asked, **how)
         return real(*asked, **how)
 
-    world.lines = around(world.lines, set_watch=write_twice)
+    world.wait_queues = around(world.wait_queues, set_watch=write_twice)
     world.add(by_hand(max_runs=2))
     world.until(NOON + 125)
     (watch,) = [each.message for each in world.wheel._held if each.message.watch is not None]
-    standing = world.lines.watch("default", "tick-tock")
+    standing = world.wait_queues.watch("default", "tick-tock")
     assert standing is not None
     assert standing.nonce == watch.watch
 
@@ -358,10 +358,12 @@ def test_a_watch_whose_answer_is_lost_and_that_is_written_again_has_its_message(
 def test_a_watch_whose_message_comes_before_it_is_noted_looks_after_the_line_all_the_same(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 125)
-    assert world.lines.set_watch("default", "tick-tock", None, world.lines.watch("default", "tick-tock"), expires_at=0)
+    assert world.wait_queues.set_watch(
+        "default", "tick-tock", None, world.wait_queues.watch("default", "tick-tock"), expires_at=0
+    )
     world.until(NOON + 125 + 2 * WATCH_SECONDS)
     (watch,) = [each.message for each in world.wheel._held if each.message.watch is not None]
-    standing = world.lines.watch("default", "tick-tock")
+    standing = world.wait_queues.watch("default", "tick-tock")
     assert standing is not None
     assert standing.nonce == watch.watch
 
@@ -409,8 +411,8 @@ def test_a_run_is_called_though_it_could_not_be_taken_out_of_its_line(world: Wor
     world.until(NOON + 59)
     lock = Lock("20261121T115900Z", NOON + 61)  # its holder never begins
     assert world.run_store.lock("default", "tick-tock", lock, None) is None
-    world.lines = ThrottledStore(world.lines, "leave", times=1)  # type: ignore[assignment]
+    world.wait_queues = ThrottledStore(world.wait_queues, "leave", times=1)  # type: ignore[assignment]
     world.until(NOON + 300)
     assert told(world) == [(60, S, None), (120, S, None), (180, S, None)]
-    assert world.lines.refused == 1  # type: ignore[attr-defined]
+    assert world.wait_queues.refused == 1  # type: ignore[attr-defined]
     assert (len(world.caller.calls), line(world)) == (3, [])

@@ -95,7 +95,7 @@ class Shared:
 
     kept: Kept
     conflicts: dict[int, Conflict] = field(default_factory=dict)
-    lines: dict[tuple[int, ...], tuple[RunMessage, ...]] = field(default_factory=dict)
+    wait_queues: dict[tuple[int, ...], tuple[RunMessage, ...]] = field(default_factory=dict)
 
     def record(self, state: State, local: str) -> Run | None:
         """The record of a run."""
@@ -164,9 +164,9 @@ class Shared:
             case "waiting", (limit, newest):
                 line = state.line[::-1] if newest else state.line
                 numbers = tuple(message for _, message in line[:limit])
-                if numbers not in self.lines:
-                    self.lines[numbers] = tuple(values[number] for number in numbers)
-                return self.lines[numbers], state
+                if numbers not in self.wait_queues:
+                    self.wait_queues[numbers] = tuple(values[number] for number in numbers)
+                return self.wait_queues[numbers], state
             case _:
                 (limit,) = asked.with_
                 return min(len(state.line), limit), state

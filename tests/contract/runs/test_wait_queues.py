@@ -51,14 +51,14 @@ def place(entry: RunMessage) -> QueuePosition:
 
 
 def stand(tables: Tables, *entries: RunMessage) -> None:
-    lines = tables.lines()
+    lines = tables.wait_queues()
     assert [lines.enter(entry, expires_at=LATER) for entry in entries] == [True] * len(entries)
 
 
 def test_a_line_is_ordered_by_due_times_not_by_arrival(any_tables: Tables) -> None:
     late, jittered, early = message(60), message(10, due=70), message(30)
     stand(any_tables, late, jittered, early)
-    lines = any_tables.lines()
+    lines = any_tables.wait_queues()
     assert lines.waiting(*JOB, limit=10) == [early, late, jittered]
     assert lines.waiting(*JOB, limit=2) == [early, late]
     assert lines.waiting(*JOB, limit=2, newest=True) == [jittered, late]
@@ -67,20 +67,20 @@ def test_a_line_is_ordered_by_due_times_not_by_arrival(any_tables: Tables) -> No
 def test_of_two_that_are_due_at_once_the_names_decide(any_tables: Tables) -> None:
     plain, by_hand = message(30), message(30, suffix=".mabc")
     stand(any_tables, by_hand, plain)
-    assert any_tables.lines().waiting(*JOB, limit=10) == [plain, by_hand]
+    assert any_tables.wait_queues().waiting(*JOB, limit=10) == [plain, by_hand]
     assert place(plain) < place(by_hand)
 
 
 def test_a_run_is_in_line_once(any_tables: Tables) -> None:
     stand(any_tables, message(0))
     again = replace(message(0), nonce="another")
-    assert not any_tables.lines().enter(again, expires_at=LATER)
-    assert any_tables.lines().waiting(*JOB, limit=10) == [message(0)]
+    assert not any_tables.wait_queues().enter(again, expires_at=LATER)
+    assert any_tables.wait_queues().waiting(*JOB, limit=10) == [message(0)]
 
 
 def test_a_run_that_leaves_the_line_is_gone_and_may_leave_twice(any_tables: Tables) -> None:
     stand(any_tables, message(0), message(60))
-    lines = any_tables.lines()
+    lines = any_tables.wait_queues()
     assert [lines.leave(*JOB, place(message(0))) for _ in range(2)] == [True, False]
     assert lines.waiting(*JOB, limit=10) == [message(60)]
 
@@ -88,7 +88,7 @@ def test_a_run_that_leaves_the_line_is_gone_and_may_leave_twice(any_tables: Tabl
 def test_a_run_that_waits_for_a_later_attempt_stays_in_line(any_tables: Tables) -> None:
     third = replace(message(0), kind=MessageKind.REDRIVE, attempt=2)
     stand(any_tables, third, message(60))
-    lines = any_tables.lines()
+    lines = any_tables.wait_queues()
     assert [lines.leave(*JOB, place(third), through=attempt) for attempt in (0, 2)] == [False, False]
     assert lines.waiting(*JOB, limit=10) == [third, message(60)]
     assert lines.leave(*JOB, place(third), through=3)
@@ -99,24 +99,24 @@ def test_a_run_that_waits_for_a_later_attempt_stays_in_line(any_tables: Tables) 
 @pytest.mark.parametrize(("limit", "found"), [(1, 1), (3, 3), (5, 3)])
 def test_a_line_is_counted_up_to_a_limit(any_tables: Tables, limit: int, found: int) -> None:
     stand(any_tables, message(0), message(60), message(120))
-    assert any_tables.lines().length(*JOB, limit=limit) == found
+    assert any_tables.wait_queues().length(*JOB, limit=limit) == found
 
 
 def test_a_line_longer_than_a_page_is_counted_whole(any_tables: Tables) -> None:
     big = "x" * 200_000  # six of them are more than the megabyte of a page
     stand(any_tables, *(message(60 * number, padding=big) for number in range(8)))
-    assert any_tables.lines().length(*JOB, limit=1000) == 8
-    assert any_tables.lines().length(*JOB, limit=7) == 7
+    assert any_tables.wait_queues().length(*JOB, limit=1000) == 8
+    assert any_tables.wait_queues().length(*JOB, limit=7) == 7
 
 
 def test_the_lines_of_other_jobs_and_tenants_are_not_seen(any_tables: Tables) -> None:
     stand(any_tables, varied(message(0), job_id="tick"), varied(message(0), tenant="acme"))
-    assert any_tables.lines().waiting(*JOB, limit=10) == []
-    assert any_tables.lines().length(*JOB, limit=10) == 0
+    assert any_tables.wait_queues().waiting(*JOB, limit=10) == []
+    assert any_tables.wait_queues().length(*JOB, limit=10) == 0
 
 
 def test_the_watch_is_set_by_the_one_who_knows_the_last(any_tables: Tables) -> None:
-    lines = any_tables.lines()
+    lines = any_tables.wait_queues()
     first, second = Watch("one", NOON), Watch("two", NOON + 30.25)
     assert lines.watch(*JOB) is None
     assert lines.set_watch(*JOB, first, None, expires_at=LATER)
@@ -127,7 +127,7 @@ def test_the_watch_is_set_by_the_one_who_knows_the_last(any_tables: Tables) -> N
 
 
 def test_the_watch_is_taken_away_by_the_one_who_knows_it(any_tables: Tables) -> None:
-    lines = any_tables.lines()
+    lines = any_tables.wait_queues()
     standing = Watch("one", NOON)
     lines.set_watch(*JOB, standing, None, expires_at=LATER)
     assert not lines.set_watch(*JOB, None, Watch("two", NOON), expires_at=0)
@@ -137,7 +137,7 @@ def test_the_watch_is_taken_away_by_the_one_who_knows_it(any_tables: Tables) -> 
 
 
 def test_the_call_of_a_line_is_recorded_once_and_removed_once(any_tables: Tables) -> None:
-    lines = any_tables.lines()
+    lines = any_tables.wait_queues()
     standing = Watch("one", NOON)
     assert lines.set_watch(*JOB, standing, None, expires_at=LATER)
     called = replace(standing, call="first")
@@ -150,8 +150,8 @@ def test_the_call_of_a_line_is_recorded_once_and_removed_once(any_tables: Tables
 
 
 def test_a_watch_and_a_lock_are_nobody_in_line(any_tables: Tables) -> None:
-    any_tables.lines().set_watch(*JOB, Watch("one", NOON), None, expires_at=LATER)
-    assert any_tables.lines().waiting(*JOB, limit=10) == []
+    any_tables.wait_queues().set_watch(*JOB, Watch("one", NOON), None, expires_at=LATER)
+    assert any_tables.wait_queues().waiting(*JOB, limit=10) == []
     assert any_tables.run_store().page(*JOB, limit=10, before=f"{to_basic(LATER)}") == []
 
 
