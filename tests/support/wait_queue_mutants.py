@@ -48,7 +48,9 @@ class KeepingLine(WaitQueue):
 def doubling(worker: LaneWorker) -> LaneWorker:
     """Each call of a run that has ended calls the next one twice, as in the release before 6."""
     effects = worker.effects
-    return _with(worker, CallingEffects(**(_fields(effects) | {"line": CallingLine(**_fields(worker.wait_queue))})))
+    return _with(
+        worker, CallingEffects(**(_fields(effects) | {"wait_queue": CallingLine(**_fields(worker.wait_queue))}))
+    )
 
 
 def never_received(worker: LaneWorker) -> LaneWorker:

@@ -23,14 +23,14 @@ from tests.support.tables import Tables
 from tests.support.varied import record, varied
 
 
-def started(occurrence: int = int(NOON), token: str = "one") -> Run:
+def started(occurrence: int = int(NOON), fencing_token: str = "one") -> Run:
     return record(
         RunState.RUNNING,
         RunIdentity(tenant="default", job_id="tick-tock", occurrence=occurrence, due=occurrence, generation=5),
         Lane.NORMAL,
         attempt=1,
         attempts_allowed=3,
-        fencing_token=token,
+        fencing_token=fencing_token,
         message_id="m-1",
         nonce="n-1",
         lease_until=occurrence + 120.5,

@@ -499,6 +499,24 @@ def test_a_part_of_a_run_is_run_again_and_takes_the_rest_over(desk: Desk) -> Non
     assert desk.view()["state"] == "DEAD"
 
 
+def test_a_rerun_shows_how_a_step_was_carried_over_although_a_redrive_ran_it_since(desk: Desk) -> None:
+    desk.world.caller.answer = failing("extract")
+    tolerant = {**NIGHTLY, "jobs": {**NIGHTLY["jobs"], "extract": {**NIGHTLY["jobs"]["extract"], "may_fail": True}}}
+    assert desk.put(tolerant).status == 201
+    desk.world.until(NOON + 90)
+    rerun = desk.rerun("report").json["id"].removeprefix("nightly.")
+    desk.world.until(NOON + 120)
+    before = {each["id"]: (each["state"], each["run"]) for each in desk.view(rerun)["jobs"]}
+    assert before["eu"] == ("SKIPPED", "eu.20261121T120100Z")
+    desk.world.caller.answer = failing("eu")
+    desk.api.ask("/v1/runs/extract.20261121T120100Z/redrive")
+    desk.world.until(NOON + 300)
+    assert desk.api.get("/v1/runs/eu.20261121T120100Z").json["state"] == "DEAD"
+    view = desk.view(rerun)
+    after = {each["id"]: (each["state"], each["run"]) for each in view["jobs"]}
+    assert (view["state"], after["extract"], after["eu"]) == ("SUCCEEDED", ("DEAD", None), ("SKIPPED", None))
+
+
 def test_the_same_key_is_the_same_rerun(desk: Desk) -> None:
     desk.world.caller.answer = failing("eu")
     desk.put()

@@ -114,7 +114,7 @@ def test_a_job_whose_record_is_gone_is_not_explained_by_guess(world: WorkflowWor
     found = asked("load").found
     assert (found.verdict, found.sentence) == (
         Verdict.UNCLEAR,
-        f"It has ended in nightly.{INSTANT} (ok); its record is not there.",
+        f"It has ended in nightly.{INSTANT} (succeeded); its record is not there.",
     )
 
 

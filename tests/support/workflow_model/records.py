@@ -22,7 +22,7 @@ def plain(run: Run) -> Run:
         "deadlines": Deadlines(EARLY + DEADLINE_SECONDS),
     }
     known = {name: at for name, at in times.items() if getattr(run, name, None) is not None}
-    bare = {"token": "", "expires_at": None, "error": None, "code": None, "callback_hash": None}
+    bare = {"fencing_token": "", "expires_at": None, "error": None, "code": None, "callback_hash": None}
     return replace(run, **known | bare)
 
 

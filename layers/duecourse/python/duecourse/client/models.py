@@ -171,9 +171,9 @@ class Counts(Answer):
     had nothing to do (`skipped`); are due or at work, wait, or will not run any more.
     """
 
-    ok: int
+    succeeded: int
     failed: int
-    cut: int
+    aborted: int
     skipped: int
     due: int
     waiting: int
@@ -660,12 +660,14 @@ class StepRun(Answer):
         Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
         | Literal["WAITS", "DUE", "LEFT"]
     )
-    """Its run's; without a record WAITS, DUE, or LEFT where its workflow's run is over."""
+    """The state of its run. Without a record: WAITS, DUE, LEFT if the workflow's run is over, or how it counts if a
+    rerun carried it over.
+    """
     reason: str | None
     run: str | None
-    """Null where it has no record."""
+    """Null if it has no record, or if its record has changed since it was carried over."""
     carried_over: bool
-    """A rerun did not run it again: `run` is the one it is taken from."""
+    """A rerun did not run it again: its outcome is that of `run`."""
     after: tuple[str, ...]
     when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
     waits_for: tuple[str, ...]

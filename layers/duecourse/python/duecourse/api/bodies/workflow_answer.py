@@ -60,9 +60,9 @@ class CountsAnswer(TypedDict):
     nothing to do (`skipped`); are due or at work, wait, or will not run any more.
     """
 
-    ok: Count
+    succeeded: Count
     failed: Count
-    cut: Count
+    aborted: Count
     skipped: Count
     due: Count
     waiting: Count
@@ -75,11 +75,17 @@ class StepRunAnswer(TypedDict):
     id: JobId
     state: Annotated[
         RunState | Literal["WAITS", "DUE", "LEFT"],
-        Field(description="Its run's; without a record WAITS, DUE, or LEFT where its workflow's run is over."),
+        Field(
+            description="The state of its run. Without a record: WAITS, DUE, LEFT if the workflow's run is over, or "
+            "how it counts if a rerun carried it over."
+        ),
     ]
     reason: str | None
-    run: Annotated[RunId | None, Field(description="Null where it has no record.")]
-    carried_over: Annotated[bool, Field(description="A rerun did not run it again: `run` is the one it is taken from.")]
+    run: Annotated[
+        RunId | None,
+        Field(description="Null if it has no record, or if its record has changed since it was carried over."),
+    ]
+    carried_over: Annotated[bool, Field(description="A rerun did not run it again: its outcome is that of `run`.")]
     after: list[JobId]
     when: Rule
     waits_for: Annotated[list[JobId], Field(description="Those before it that have not ended, while it waits.")]
@@ -181,5 +187,11 @@ def _state(view: StepView) -> RunState | Literal["WAITS", "DUE", "LEFT"]:
             return "WAITS"
         case Pending.DUE:
             return "DUE"
-        case _:
+        case Pending.LEFT:
             return "LEFT"
+        case StepOutcome.SUCCEEDED:
+            return RunState.SUCCEEDED
+        case StepOutcome.FAILED:
+            return RunState.DEAD
+        case StepOutcome.ABORTED | StepOutcome.SKIPPED:
+            return RunState.SKIPPED

@@ -145,7 +145,7 @@ def skipped(run: Run, reason: str, by: AttemptContext | None = None) -> Skipped:
 def _over(run: Run, by: AttemptContext | None) -> dict[str, Any]:
     # The end of its last attempt is not that of a run that was to be tried again.
     earlier = earlier_than_next(run) if isinstance(run, Retrying) else run.earlier
-    carried = {} if by is None else {"token": by.fencing_token, "message_id": by.message_id}
+    carried = {} if by is None else {"fencing_token": by.fencing_token, "message_id": by.message_id}
     return run.common(earlier=earlier, **carried)
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from duecourse.domain.runs.decision import Readiness
 from duecourse.domain.runs.states import Run, finished_at
-from duecourse.domain.workflows.graph import Graph, Step, StepOutcome, StepOutcomes, numbers_in
+from duecourse.domain.workflows.graph import Graph, Step, StepOutcome, StepOutcomes, end_of, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 
 
@@ -63,9 +63,16 @@ def viewed(run: Run, graph: Graph, ends: StepOutcomes, records: Iterable[Run]) -
 def _viewed(state: WorkflowState, of: Run, number: int, records: Mapping[str, Run]) -> StepView:
     step = state.graph.steps[number]
     run = records.get(step.id)
+    if step.carried_over is not None and run is not None and not _as_carried_over(run, step.carried_over.end):
+        run = None
     progress = _progress(state, of, number, run)
     open_ = state.graph.upstream[number] & ~state.ends.any if progress is Pending.WAITING else 0
     return StepView(step, progress, run, tuple(state.graph.steps[each].id for each in numbers_in(open_)))
+
+
+def _as_carried_over(run: Run, outcome: StepOutcome) -> bool:
+    """Whether the record is still the one that a rerun carried over: a redrive may have changed it since."""
+    return run.state.final and end_of(run) is outcome
 
 
 def _progress(state: WorkflowState, of: Run, number: int, run: Run | None) -> StepOutcome | Pending:
