@@ -25,7 +25,7 @@ def ending(step: dict[str, Any]) -> str:
     match step["state"], step["reason"]:
         case "SUCCEEDED", _:
             return "ok"
-        case "SKIPPED", "upstream_skipped" | "not_needed" | "not_its_time":
+        case "SKIPPED", "upstream_skipped" | "not_needed" | "not_its_time" | None:
             return "skipped"
         case (("DEAD" | "CANCELLED" | "SKIPPED"), _):
             return "failed"

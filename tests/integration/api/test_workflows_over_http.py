@@ -514,7 +514,7 @@ def test_a_rerun_shows_how_a_step_was_carried_over_although_a_redrive_ran_it_sin
     assert desk.api.get("/v1/runs/eu.20261121T120100Z").json["state"] == "DEAD"
     view = desk.view(rerun)
     after = {each["id"]: (each["state"], each["run"]) for each in view["jobs"]}
-    assert (view["state"], after["extract"], after["eu"]) == ("SUCCEEDED", ("DEAD", None), ("SKIPPED", None))
+    assert (view["state"], after["extract"], after["eu"]) == ("SUCCEEDED", ("DEAD", None), ("LEFT", None))
 
 
 def test_the_same_key_is_the_same_rerun(desk: Desk) -> None:

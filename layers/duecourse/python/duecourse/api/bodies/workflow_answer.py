@@ -187,11 +187,11 @@ def _state(view: StepView) -> RunState | Literal["WAITS", "DUE", "LEFT"]:
             return "WAITS"
         case Pending.DUE:
             return "DUE"
-        case Pending.LEFT:
+        case Pending.LEFT | StepOutcome.ABORTED:
             return "LEFT"
         case StepOutcome.SUCCEEDED:
             return RunState.SUCCEEDED
         case StepOutcome.FAILED:
             return RunState.DEAD
-        case StepOutcome.ABORTED | StepOutcome.SKIPPED:
+        case StepOutcome.SKIPPED:
             return RunState.SKIPPED
