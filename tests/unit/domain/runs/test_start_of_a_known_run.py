@@ -129,6 +129,17 @@ def test_a_redrive_redelivered_after_it_died_too_goes_on_towards_the_dead_letter
     assert isinstance(decide(dead, asked, by=context("message-s")), Start)  # brought back from there
 
 
+def test_a_redrive_is_not_repeated_by_a_late_second_delivery_of_the_message_before_it() -> None:
+    first, brought_back = context("message-1"), context("message-2")
+    redriven = decide(run(RunState.DEAD, attempt=4), start_request(attempt=4), by=brought_back)
+    assert isinstance(redriven, Start)
+    died_again = varied(redriven.run, state=RunState.DEAD)
+    assert decide(died_again, start_request(attempt=4), by=first) == Drop("a copy for a dead run")
+    again = decide(died_again, start_request(attempt=4), by=context("message-3"))
+    assert isinstance(again, Start), "it was brought back once more"
+    assert again.run.redriven_from == "message-1 message-2"
+
+
 def test_a_redrive_is_about_one_death_and_not_about_the_one_it_has_led_to() -> None:
     never_begun = run(RunState.DEAD, attempt=0, nonce="nonce-1")
     asked = start_request(nonce="nonce-r", attempt=1, redrive=True)

@@ -59,6 +59,17 @@ def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContex
     )
 
 
+MAX_REDRIVEN_FROM = 10
+"""The most messages that a record names. SQS delivers a deleted message again within days at most."""
+
+
+def _redriven_from(run: Run, context: AttemptContext) -> str:
+    """The messages that carried the run before, so that a late second delivery of one does not count as a redrive."""
+    if not isinstance(run, Dead) or run.message_id in ("", context.message_id):
+        return run.redriven_from
+    return " ".join([*run.redriven_from.split(), run.message_id][-MAX_REDRIVEN_FROM:])
+
+
 def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Running:
     """The run with its next attempt begun, carried by this message.
 
@@ -90,6 +101,7 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
             progress=None,
             note=None,
             earlier=earlier_than_next(run),
+            redriven_from=_redriven_from(run, context),
         ),
         lease_until=context.lease_until,
         deadlines=deadlines,

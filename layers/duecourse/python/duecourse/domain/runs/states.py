@@ -96,7 +96,8 @@ class Record(OfRun):
     `requested_by` in its identity is also who requested that it is skipped. `earlier` are attempts before the one that
     the record describes, oldest first. `round` counts how often a final record of a workflow's step was written over
     (domain.workflows.graph). `called_until`: until when calls began that may still be at work beside it
-    (domain.runs.overlap). None: there are none; of a workflow's run: no lock.
+    (domain.runs.overlap). None: there are none; of a workflow's run: no lock. `redriven_from`: ids of the messages that
+    carried it before its redrives, the newest last, with a space between them.
     """
 
     state: ClassVar[RunState]
@@ -124,6 +125,7 @@ class Record(OfRun):
     earlier: tuple[Attempt, ...] = ()
     round: int = 0
     called_until: float | None = None
+    redriven_from: str = ""
 
     @property
     def age_from(self) -> float:

@@ -249,9 +249,12 @@ def adopted(run: Dead, request: StartRequest, context: AttemptContext) -> Transi
 
 
 def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
-    """Whether the message is a redrive of this dead run: by the API, or by its dead letter under a new id."""
+    """Whether the message is a redrive of this dead run: by the API, or by its dead letter under a new id. A late
+    second delivery of a message that was redriven before is none.
+    """
     returned = request.is_known_to(run) and not request.carries(run, context.message_id)
-    return isinstance(run, Dead) and (returned or asked_again(request, run))
+    doubled = context.message_id in run.redriven_from.split()
+    return isinstance(run, Dead) and ((returned and not doubled) or asked_again(request, run))
 
 
 def asked_again(request: StartRequest, run: Run) -> bool:
