@@ -233,7 +233,7 @@ MUTANTS = (
     ),
     Mutant(
         "a further delivery of an evaluation deletes the dead letter (A.7)",
-        "if item.message.kind is MessageKind.EVALUATE and self._carried_by_another(item, run):",
+        "if isinstance(item.message.command, Evaluate) and self._carried_by_another(item, run):",
         "if False:",
         "again",
     ),

@@ -14,7 +14,7 @@ from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import Complete, RunMessage
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.line_promises import BrokenError, Promises
 from tests.support.repaired import repaired
@@ -198,9 +198,7 @@ class Explorer:
             run = self.kept.values[number]
             if run.state is RunState.WAITING and (local, run.attempt) not in state.asked_to_end:
                 nonce = f"complete-{local}-{run.attempt}"
-                message = RunMessage(
-                    run.identity, run.lane, float(state.time), nonce, run.attempt, kind=MessageKind.COMPLETE
-                )
+                message = RunMessage(run.identity, run.lane, float(state.time), nonce, run.attempt, command=Complete())
                 asked = tuple(sorted([*state.asked_to_end, (local, run.attempt)]))
                 yield (run.name, "is completed"), self.shared.posted(state, message)._replace(asked_to_end=asked)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome
-from duecourse.messages import MessageKind
+from duecourse.messages import Redrive
 from duecourse.ports import Call
 from duecourse.usecases.runs.commands import CommandSender, NotDeadError
 from duecourse.usecases.runs.requests import RunRequest
@@ -63,7 +63,7 @@ class WorkflowStage(Stage):
             assert run is not None
             if run.state is not D:
                 raise NotDeadError(run)
-            CommandSender(self.wheel, self.clock, self.randomness).send_one(MessageKind.REDRIVE, run)
+            CommandSender(self.wheel, self.clock, self.randomness).send_one(Redrive(), run)
 
         self.ask(send, NotDeadError)
 

@@ -21,7 +21,7 @@ from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import COMMANDS, MessageKind, RunMessage
 from duecourse.ports import (
     Call,
     Claim,
@@ -203,7 +203,7 @@ class World(Stage):
 
     def about(self, run: Run, kind: MessageKind, **fields: Any) -> RunMessage:
         """The message that the API sends about a run's present attempt."""
-        return CommandSender(self.wheel, self.clock, self.randomness).message(kind, run, **fields)
+        return CommandSender(self.wheel, self.clock, self.randomness).message(COMMANDS[kind](**fields), run)
 
     def moved_to(self, message: RunMessage, second: int) -> RunMessage:
         """The same message about the occurrence that many seconds after NOON."""
@@ -219,8 +219,7 @@ class World(Stage):
             lane=found.lane,
             not_before=self.clock.now(),
             nonce=self.randomness.nonce(),
-            kind=kind,
-            **fields,
+            command=COMMANDS[kind](**fields),
         )
 
     def runs(self, job_id: str) -> list[Run]:

@@ -16,7 +16,20 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import OccurrenceRules
-from duecourse.messages import MAX_REPLACED, MessageError, MessageKind, RunMessage, read_run_message
+from duecourse.messages import (
+    MAX_REPLACED,
+    Cancel,
+    CheckDeadline,
+    Complete,
+    Evaluate,
+    Fail,
+    MessageError,
+    MessageKind,
+    Redrive,
+    RunMessage,
+    StartAttempt,
+    read_run_message,
+)
 
 BODY = {
     "tenant": "default",
@@ -63,14 +76,13 @@ MESSAGES = st.builds(
     attempt=st.integers(1, 1000),
     caught_up_at=st.none() | MOMENTS,
     final=st.booleans(),
-    kind=st.sampled_from(MessageKind),
-    result=st.none() | JSON,
-    error=st.none() | TEXTS,
-    code=st.none() | TEXTS,
-    retryable=st.none() | st.booleans(),
-    retry_after=st.none() | MOMENTS,
-    reason=st.none() | TEXTS,
-    unstarted=st.booleans(),
+    command=st.just(StartAttempt())
+    | st.just(Evaluate())
+    | st.builds(Redrive, st.booleans())
+    | st.builds(CheckDeadline, st.none() | TEXTS)
+    | st.builds(Complete, st.none() | JSON)
+    | st.builds(Fail, st.none() | TEXTS, st.none() | TEXTS, st.none() | st.booleans(), st.none() | MOMENTS)
+    | st.builds(Cancel, st.none() | TEXTS),
     waited=st.booleans(),
 )
 
@@ -111,16 +123,17 @@ def test_any_other_kind_is_said(kind: MessageKind) -> None:
 
 @pytest.mark.parametrize("result", [False, 0, "", [], {}, {"rows": 3}, [None], "text"])
 def test_an_empty_result_is_a_result_all_the_same(result: object) -> None:
-    read = read_run_message(read_run_message(body(kind="complete", result=result)).to_json()).result
-    assert read == result
-    assert type(read) is type(result)
+    read = read_run_message(read_run_message(body(kind="complete", result=result)).to_json()).command
+    assert read == Complete(result)
+    assert isinstance(read, Complete)
+    assert type(read.result) is type(result)
 
 
 def test_a_no_to_another_attempt_is_said_and_silence_is_not() -> None:
     said = read_run_message(body(kind="fail", retryable=False, error="no such invoice", retry_after=0))
     assert read_run_message(said.to_json()) == said
-    assert (said.retryable, said.retry_after) == (False, 0)
-    assert read_run_message(body(kind="fail")).retryable is None
+    assert said.command == Fail("no such invoice", retryable=False, retry_after=0)
+    assert read_run_message(body(kind="fail")).command == Fail()
 
 
 def test_a_field_that_a_newer_version_added_is_ignored() -> None:
@@ -265,14 +278,12 @@ def test_a_copy_may_be_asked_for_the_beginning_of_time() -> None:
 @given(MESSAGES)
 def test_whatever_a_message_asked_for_it_can_be_made_one_that_starts_an_attempt(message: RunMessage) -> None:
     start = message.to_start(7, nonce="n-2", not_before=1_795_243_700.5)
-    assert (start.kind, start.attempt, start.nonce, start.not_before) == (
-        MessageKind.START,
+    assert (start.command, start.attempt, start.nonce, start.not_before) == (
+        StartAttempt(),
         7,
         "n-2",
         1_795_243_700.5,
     )
-    assert (start.result, start.error, start.code) == (None, None, None)
-    assert (start.retryable, start.retry_after, start.reason) == (None, None, None)
     whose = ("name", "tenant", "generation", "lane", "own_payload", "requested_by", "correlation_id")
     for kept in (*whose, "due", "count", "through", "caught_up_at", "final"):
         assert getattr(start, kept) == getattr(message, kept)
@@ -282,4 +293,4 @@ def test_whatever_a_message_asked_for_it_can_be_made_one_that_starts_an_attempt(
 def test_a_fresh_copy_asks_for_the_same() -> None:
     message = read_run_message(body(kind="complete", attempt=2, result=""))
     again = message.again(nonce="n-2")
-    assert (again.kind, again.result, again.attempt) == (MessageKind.COMPLETE, "", 2)
+    assert (again.command, again.attempt) == (Complete(""), 2)

@@ -16,7 +16,7 @@ from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import QueuePosition
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import Redrive, RunMessage
 from duecourse.ports import Input, Timer, Watch
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
@@ -86,7 +86,7 @@ def test_a_run_that_leaves_the_line_is_gone_and_may_leave_twice(any_tables: Tabl
 
 
 def test_a_run_that_waits_for_a_later_attempt_stays_in_line(any_tables: Tables) -> None:
-    third = replace(message(0), kind=MessageKind.REDRIVE, attempt=2)
+    third = replace(message(0), command=Redrive(), attempt=2)
     stand(any_tables, third, message(60))
     lines = any_tables.wait_queues()
     assert [lines.leave(*JOB, place(third), through=attempt) for attempt in (0, 2)] == [False, False]

@@ -57,6 +57,6 @@ def test_any_json_is_taken_whole_or_refused(tables: Tables) -> None:
             arrived = read_run_message(one.message.to_json())
             assert arrived.kind == MessageKind(action)
             if action == "complete":
-                assert arrived.result == body.get("result")
+                assert arrived.command.result == body.get("result")
 
     post()

@@ -16,7 +16,7 @@ import pytest
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import RunState
-from duecourse.messages import MessageKind, read_run_message
+from duecourse.messages import Fail, MessageKind, read_run_message
 from duecourse.ports import Conflict
 from duecourse.testing.faults import answering, around, before
 from tests.support.api import Answered, ApiClient
@@ -43,7 +43,7 @@ def test_a_completion_is_enqueued_with_its_result_and_changes_nothing_itself(
     assert answer.json["run"].items() <= api.get(f"/v1/runs/{NAME}").json.items()
     (sent,) = api.wheel.sent
     message = sent.message
-    assert (message.kind, message.result, sent.delay_seconds) == (MessageKind.COMPLETE, {"sent": 3}, 0)
+    assert (message.kind, message.command.result, sent.delay_seconds) == (MessageKind.COMPLETE, {"sent": 3}, 0)
     assert (message.name, message.attempt, message.lane, message.not_before) == (record.name, 2, record.lane, NOON)
     assert (message.tenant, message.generation, message.due) == ("default", record.generation, record.due)
     assert stored(api) == record
@@ -60,7 +60,7 @@ def test_a_result_is_any_json(api: ApiClient, job: Job, result: object) -> None:
 def test_a_completion_may_say_nothing(api: ApiClient, job: Job) -> None:
     recorded(api, waiting_run(job))
     assert call(api, "complete", {}).status == 202
-    assert api.wheel.sent[0].message.result is None
+    assert api.wheel.sent[0].message.command.result is None
 
 
 def test_a_result_has_room_for_200_kilobytes(api: ApiClient, job: Job) -> None:
@@ -79,8 +79,8 @@ def test_a_failure_is_enqueued_with_all_that_was_said_of_it(api: ApiClient, job:
     answer = call(api, "fail", body)
     assert (answer.status, answer.json["accepted"], answer.json["run"]["state"]) == (202, "fail", "WAITING")
     message = read_run_message(api.wheel.sent[0].message.to_json())
-    assert (message.kind, message.attempt, message.error) == (MessageKind.FAIL, 2, "no paper")
-    assert (message.code, message.retryable, message.retry_after) == ("printer.empty", False, 90)
+    assert (message.kind, message.attempt, message.command.error) == (MessageKind.FAIL, 2, "no paper")
+    assert message.command == Fail("no paper", "printer.empty", retryable=False, retry_after=90)
     assert stored(api) == record
 
 
@@ -88,7 +88,8 @@ def test_a_failure_needs_no_more_than_an_error(api: ApiClient, job: Job) -> None
     recorded(api, waiting_run(job))
     assert call(api, "fail").status == 202
     message = api.wheel.sent[0].message
-    assert (message.code, message.retryable, message.retry_after) == ("callback.failed", None, None)
+    assert (message.command.code, message.command.retryable) == ("callback.failed", None)
+    assert message.command.retry_after is None
 
 
 def test_a_run_that_was_completed_is_completed_again_without_a_message(api: ApiClient, job: Job) -> None:

@@ -161,7 +161,7 @@ def test_a_worker_completes_its_run(api, job, queue):
     working(api, queue, lambda run: {"sent": 3})
 
     (sent,) = api.wheel.sent
-    assert (sent.message.kind, sent.message.result) == (MessageKind.COMPLETE, {"sent": 3})
+    assert (sent.message.kind, sent.message.command.result) == (MessageKind.COMPLETE, {"sent": 3})
     assert len(queue.deleted) == 1
 
 
@@ -182,8 +182,12 @@ def test_a_worker_fails_its_run(api, job, queue):
     working(api, queue, task)
 
     message = api.wheel.sent[0].message
-    assert (message.kind, message.error, message.code) == (MessageKind.FAIL, "no ? paper ?", "out_of_paper")
-    assert message.retryable is False
+    assert (message.kind, message.command.error, message.command.code) == (
+        MessageKind.FAIL,
+        "no ? paper ?",
+        "out_of_paper",
+    )
+    assert message.command.retryable is False
     assert len(queue.deleted) == 1
 
 
@@ -193,8 +197,9 @@ def test_a_result_that_the_api_cannot_take_ends_the_run(api, job, queue):
     working(api, queue, lambda run: "x" * 210_000)
 
     message = api.wheel.sent[0].message
-    assert (message.kind, message.code, message.retryable) == (MessageKind.FAIL, "callback.bad_result", False)
-    assert "204800" in message.error
+    assert (message.kind, message.command.code) == (MessageKind.FAIL, "callback.bad_result")
+    assert message.command.retryable is False
+    assert "204800" in message.command.error
 
 
 def test_a_worker_is_told_of_a_cancellation(api, job, queue):

@@ -109,7 +109,7 @@ def test_a_run_that_goes_on_is_cancelled_by_its_worker(api: ApiClient, job: Job,
     assert (answer.status, answer.json["accepted"]) == (202, "cancel")
     assert answer.json["run"].items() <= api.get(f"/v1/runs/{NAME}").json.items()
     (sent,) = api.wheel.sent
-    assert (sent.message.kind, sent.message.reason, sent.delay_seconds) == (MessageKind.CANCEL, "cancelled", 0)
+    assert (sent.message.kind, sent.message.command.reason, sent.delay_seconds) == (MessageKind.CANCEL, "cancelled", 0)
     assert (sent.message.name, sent.message.attempt, sent.message.lane) == (record.name, 2, record.lane)
     assert (sent.message.generation, sent.message.not_before) == (record.generation, NOON)
     assert stored(api, record) == record

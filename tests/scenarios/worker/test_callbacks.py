@@ -11,7 +11,7 @@ from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, RetryP
 from duecourse.domain.runs.callbacks import NOTHING, Heartbeat, read_token
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import Complete, MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing, RunStore
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
@@ -170,7 +170,7 @@ def test_complete_twice_is_complete_once(world: World) -> None:
     world.until(NOON + 130)
     done = world.about(the_run(world), MessageKind.COMPLETE, result=1)
     world.tell(done)
-    world.tell(replace(done, result=2, nonce="another"))
+    world.tell(replace(done, command=Complete(2), nonce="another"))
     assert the_run(world).result == 1
 
 

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.job import Backoff, Completion, Overlap, RetryPolicy
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.messages import MessageKind, RunMessage, read_run_message
+from duecourse.messages import MessageKind, Redrive, RunMessage, read_run_message
 from duecourse.ports import Call, Outgoing
 from duecourse.usecases.report import Event
 from duecourse.usecases.runs.commands import CommandSender
@@ -96,7 +96,7 @@ def test_a_redriven_run_is_still_part_of_the_same(world: World) -> None:
     assert (dead.state, dead.correlation_id) == (RunState.DEAD, ORDER)
 
     world.caller.answer = lambda _: Returned("fine")
-    CommandSender(world.wheel, world.clock, world.randomness).send_one(MessageKind.REDRIVE, dead)
+    CommandSender(world.wheel, world.clock, world.randomness).send_one(Redrive(), dead)
     world.work()
     (run,) = world.runs("tick-tock")
     assert (run.state, run.correlation_id, borne(world)) == (RunState.SUCCEEDED, ORDER, {ORDER})

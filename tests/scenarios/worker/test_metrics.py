@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.domain.jobs.job import Backoff, Completion, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Returned
-from duecourse.messages import MessageKind
+from duecourse.messages import Cancel
 from duecourse.testing.faults import answering, around
 from duecourse.usecases.runs.commands import CommandSender
 from tests.support.jobs import NOON, job
@@ -80,7 +80,7 @@ def test_runs_that_are_not_made_and_runs_that_are_cancelled_are_counted(world: W
     world.work()
     office.run()
     world.work()
-    CommandSender(world.wheel, world.clock, world.randomness).send_one(MessageKind.CANCEL, office.record(first))
+    CommandSender(world.wheel, world.clock, world.randomness).send_one(Cancel(), office.record(first))
     world.work()
     assert counted(world, "AttemptsStarted", "RunsSkipped", "RunsCancelled", "AttemptsFailed") == (1, 1, 1, 0)
     assert by_target(world) == Counter(AttemptsStarted=1, RunsSkipped=1, RunsCancelled=1)

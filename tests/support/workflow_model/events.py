@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.workflows.graph import Graph, numbers_in
-from duecourse.messages import MessageKind, message_about
+from duecourse.messages import COMMANDS, Cancel, MessageKind, message_about
 from tests.support.wait_queue_model import Kept
 from tests.support.workflow_model.protocol import Protocol
 from tests.support.workflow_model.records import anonymous
@@ -66,8 +66,9 @@ class Events:
             if record < 0:
                 (message,) = self.protocol.messages.cancellations([-record - 1])
             else:
-                message = message_about(anonymous(self.runs.values[record]), kind, now=EARLY, nonce="")
-            reason = "cancelled" if kind is MessageKind.CANCEL else None
-            self._about[(record, kind)] = self.letters.of(Letter(replace(message, reason=reason)))
+                message = message_about(anonymous(self.runs.values[record]), COMMANDS[kind](), now=EARLY, nonce="")
+            if kind is MessageKind.CANCEL:
+                message = replace(message, command=Cancel("cancelled"))
+            self._about[(record, kind)] = self.letters.of(Letter(message))
         letter = self._about[(record, kind)]
         return (takes, self.letters.values[letter]), fewer(state, takes)._replace(lane=with_number(state.lane, letter))

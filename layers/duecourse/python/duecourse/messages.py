@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar, TypeAlias, get_args
 
 import orjson
 
@@ -17,9 +17,6 @@ from duecourse.domain.runs.states import Run
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 
-_SAID = frozenset({"result", "retryable"})
-"""Fields that are sent even if they are empty or false, since these are meaningful values."""
-
 MAX_REPLACED = 20
 """The most messages that a copy names. One suffices unless records repeatedly cannot be read."""
 
@@ -29,10 +26,7 @@ class MessageError(ValueError):
 
 
 class MessageKind(StrEnum):
-    """What a message requests of its worker. START an attempt; all others are about a run whose attempt was started:
-    check whether its DEADLINE has passed, COMPLETE or FAIL it by its callback, CANCEL it, REDRIVE it, or EVALUATE a
-    workflow's run: check whether its steps have ended.
-    """
+    """The names of the commands, as they are in messages and logs."""
 
     START = "start"
     DEADLINE = "deadline"
@@ -44,21 +38,84 @@ class MessageKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RunMessage(OfRun):
-    """Requests a worker to start attempt `attempt` of a run, not before `not_before`. Instants are UTC seconds.
+class StartAttempt:
+    """Start an attempt. All other commands are about a run of which an attempt was started."""
 
-    In other kinds `attempt` is the attempt that they are about: `result` belongs to COMPLETE, `error`, `code`,
-    `retryable` and `retry_after` to FAIL, `reason` to CANCEL.
+    kind: ClassVar[MessageKind] = MessageKind.START
+
+
+@dataclass(frozen=True, slots=True)
+class Redrive:
+    """Grant a dead run further attempts. `unstarted`: it died before its first attempt (the message's `attempt` cannot
+    say so: it counts from 1).
+    """
+
+    kind: ClassVar[MessageKind] = MessageKind.REDRIVE
+    unstarted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDeadline:
+    """Check whether the run's deadline has passed. `deadline_message_id` names the message in the run's record."""
+
+    kind: ClassVar[MessageKind] = MessageKind.DEADLINE
+    deadline_message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """The run has succeeded by its callback, with this result (JSON)."""
+
+    kind: ClassVar[MessageKind] = MessageKind.COMPLETE
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The attempt has failed by its callback. `retry_after` are seconds. If `retryable` is None, the job's policy
+    decides.
+    """
+
+    kind: ClassVar[MessageKind] = MessageKind.FAIL
+    error: str | None = None
+    code: str | None = None
+    retryable: bool | None = None
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Cancel the run, for this reason."""
+
+    kind: ClassVar[MessageKind] = MessageKind.CANCEL
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """Check whether the steps of a workflow's run have ended."""
+
+    kind: ClassVar[MessageKind] = MessageKind.EVALUATE
+
+
+Command: TypeAlias = StartAttempt | Redrive | CheckDeadline | Complete | Fail | Cancel | Evaluate
+COMMANDS: dict[MessageKind, type[Command]] = {each.kind: each for each in get_args(Command)}
+_COMMAND_FIELDS = {each: tuple(field.name for field in fields(each)) for each in COMMANDS.values()}
+
+START = StartAttempt()
+
+
+@dataclass(frozen=True, slots=True)
+class RunMessage(OfRun):
+    """A command about attempt `attempt` of a run, to be obeyed not before `not_before`. Instants are UTC seconds.
 
     `nonce` is new at each send: a dead run's nonce under another message id is a redrive. `caught_up_at` is set if the
     run covers missed occurrences: the dispatcher's time. `waited`: the run has waited in the wait queue and its turn
-    has come. `watch`: the message is the watch of the line in which that run waited, with this nonce.
-    `deadline_message_id` belongs to DEADLINE: the name of the message in its run's record. `final`: no occurrence
-    follows this one, whatever the schedule names (`max_runs`). `following` is when the next occurrence is due. `rules`
-    are set if the run covers several missed occurrences: the rules that named them. `unstarted` belongs to REDRIVE: the
-    run died before its first attempt (`attempt` cannot say so: it counts from 1). `replaces` are ids and nonces of the
-    messages that this one replaces, the newest last: it continues what they began. `bulk`: it goes into the bulk queue
-    of its lane (domain.tenants.seats).
+    has come. `watch`: the message is the watch of the line in which that run waited, with this nonce. `final`: no
+    occurrence follows this one, whatever the schedule names (`max_runs`). `following` is when the next occurrence is
+    due. `rules` are set if the run covers several missed occurrences: the rules that named them. `replaces` are ids and
+    nonces of the messages that this one replaces, the newest last: it continues what they began. `bulk`: it goes into
+    the bulk queue of its lane (domain.tenants.seats).
     """
 
     identity: RunIdentity
@@ -68,31 +125,38 @@ class RunMessage(OfRun):
     attempt: int = 1
     caught_up_at: float | None = None
     final: bool = False
-    kind: MessageKind = MessageKind.START
-    result: Any = None
-    error: str | None = None
-    code: str | None = None
-    retryable: bool | None = None
-    retry_after: float | None = None
-    reason: str | None = None
-    unstarted: bool = False
+    command: Command = START
     waited: bool = False
     following: int | None = None
     rules: OccurrenceRules | None = None
     replaces: tuple[tuple[str, str], ...] = ()
     watch: str | None = None
-    deadline_message_id: str | None = None
     bulk: bool = False
+
+    @property
+    def kind(self) -> MessageKind:
+        """The name of its command."""
+        return self.command.kind
+
+    @property
+    def requests_attempt(self) -> bool:
+        """Whether it requests an attempt, the first one or another."""
+        return isinstance(self.command, StartAttempt | Redrive)
+
+    @property
+    def starts_run(self) -> bool:
+        """Whether it requests the first attempt of a run, and no redrive."""
+        return isinstance(self.command, StartAttempt) and self.attempt == 1
 
     def to_json(self) -> str:
         """The message body, without empty fields."""
         body = {
-            name: value
-            for name, read in _READ.items()
-            if (value := read(self)) is not None and (name in _SAID or not _is_empty(value))
+            name: value for name, read in _READ.items() if (value := read(self)) is not None and not _is_empty(value)
         }
-        if self.kind is MessageKind.START:
-            del body["kind"]  # most messages are starts
+        command = self.command
+        if not isinstance(command, StartAttempt):  # most messages are starts
+            said = {name: getattr(command, name) for name in _COMMAND_FIELDS[type(command)]}
+            body |= {"kind": command.kind} | {name: value for name, value in said.items() if value is not None}
         return orjson.dumps(body).decode()
 
     def to_start(self, attempt: int, *, nonce: str, not_before: float) -> RunMessage:
@@ -112,7 +176,7 @@ class RunMessage(OfRun):
     @property
     def starts(self) -> int:
         """The attempt that it requests, if it requests one: a redrive names the attempt that died."""
-        return self.attempt + (self.kind is MessageKind.REDRIVE and not self.unstarted)
+        return self.attempt + (isinstance(self.command, Redrive) and not self.command.unstarted)
 
     def again(self, *, nonce: str, not_before: float | None = None, instead_of: str | None = None) -> RunMessage:
         """A copy with a new nonce; `instead_of` is the id under which this message was received, if the copy replaces
@@ -127,17 +191,17 @@ class RunMessage(OfRun):
         )
 
 
-def message_about(run: Run, kind: MessageKind, *, now: float, nonce: str, **said: Any) -> RunMessage:
-    """A message about a run's present attempt, for now. `said` are the fields of that kind."""
+def message_about(run: Run, command: Command, *, now: float, nonce: str) -> RunMessage:
+    """A message about a run's present attempt, for now. A redrive says itself whether the run was started."""
+    if isinstance(command, Redrive):
+        command = Redrive(unstarted=run.attempt == 0)
     return RunMessage(
         run.identity,
         run.lane,
         now,
         nonce,
         max(run.attempt, 1),  # of a queued run nothing has started: its first
-        kind=kind,
-        unstarted=kind is MessageKind.REDRIVE and run.attempt == 0,
-        **said,
+        command=command,
     )
 
 
@@ -164,7 +228,9 @@ def read_run_message(body: str) -> RunMessage:
             values[name] = value
         elif name in _REQUIRED:
             raise MessageError(f"not a run message: {name} is missing")
-    values["kind"] = MessageKind(values.get("kind", MessageKind.START))
+    command = COMMANDS[MessageKind(values.pop("kind", MessageKind.START))]
+    said = {name: values.pop(name) for name in _OF_COMMANDS if name in values}
+    values["command"] = command(**{name: said[name] for name in _COMMAND_FIELDS[command] if name in said})
     if "rules" in values:
         values["rules"] = _rules(values["rules"])
     values["replaces"] = tuple((message_id, nonce) for message_id, nonce in values.get("replaces", ()))
@@ -228,7 +294,12 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "bulk": FLAG,
 }
 _IDENTITY = frozenset(field.name for field in fields(RunIdentity))
-_READ = {name: attrgetter(f"identity.{name}" if name in _IDENTITY else name) for name in _FIELDS}
+_OF_COMMANDS = frozenset(name for names in _COMMAND_FIELDS.values() for name in names)
+_READ = {
+    name: attrgetter(f"identity.{name}" if name in _IDENTITY else name)
+    for name in _FIELDS
+    if name != "kind" and name not in _OF_COMMANDS
+}
 _REQUIRED = _FIELDS.keys() & {
     field.name for field in (*fields(RunIdentity), *fields(RunMessage)) if field.default is MISSING
 }

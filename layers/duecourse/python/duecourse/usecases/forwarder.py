@@ -8,7 +8,7 @@ from math import ceil
 
 from duecourse.domain.jobs.job import Lane
 from duecourse.limits import MAX_DELAY_SECONDS
-from duecourse.messages import RunMessage
+from duecourse.messages import CheckDeadline, RunMessage
 from duecourse.ports import Clock, Lanes, Outgoing, Received, Timer, Timers
 
 
@@ -32,7 +32,8 @@ class Forwarder:
         ours = replace(message, lane=lane or self.lane or message.lane)
         if wait > MAX_DELAY_SECONDS:
             # There is one timer per purpose, so its message is the only one.
-            self.timers.put(Timer(replace(ours, deadline_message_id=None), ceil(not_before)))
+            unnamed = replace(ours, command=CheckDeadline()) if isinstance(ours.command, CheckDeadline) else ours
+            self.timers.put(Timer(unnamed, ceil(not_before)))
             return True
         return self.lanes.send([Outgoing(ours, max(wait, 0))])[0]
 

@@ -38,7 +38,6 @@ from duecourse.ports import (
 from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.attempt import TransitionWriter
 from duecourse.usecases.worker.effects import SideEffects
-from duecourse.usecases.worker.requeue import STARTS
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem, start_request_of
 
 MAX_CONCURRENT_RECEIVES = 8
@@ -148,7 +147,7 @@ class ReconcileDeadLetters:
         job = self.jobs.snapshot(message.tenant, message.job_id)
         received = ReceivedMessage(found.message_id, found.receipt, 1, "reconcile", found.body)
         item = WorkItem(message, received, context, report)
-        decision = decide(DeadLettered(start_request_of(message), message.kind in STARTS), job, run, context, now=now)
+        decision = decide(DeadLettered(start_request_of(message), message.requests_attempt), job, run, context, now=now)
         facts: dict[str, Any] = {"asked": message.kind}
         match decision:
             case RetryLater(_, reason):

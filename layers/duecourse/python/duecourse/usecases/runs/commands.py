@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
@@ -16,7 +15,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, ProgressReport, decide_heartbeat
 from duecourse.domain.runs.records import own_job
 from duecourse.domain.runs.states import Final, Run, Running, RunState, Succeeded, Waiting
-from duecourse.messages import MessageKind, RunMessage, message_about
+from duecourse.messages import Cancel, Command, Complete, Fail, Redrive, RunMessage, message_about
 from duecourse.ports import Clock, JobStore, Lanes, Outgoing, Randomness, RunStore
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import LaneUnavailableError
@@ -54,15 +53,13 @@ class CommandSender:
     clock: Clock
     randomness: Randomness
 
-    def send(self, kind: MessageKind, runs: Sequence[Run], **said: Any) -> list[bool]:
-        """Send one message per run, about its present attempt; returns which were accepted. `said` are the fields of
-        that kind.
-        """
-        return self.lanes.send([Outgoing(self.message(kind, run, **said), 0) for run in runs])
+    def send(self, command: Command, runs: Sequence[Run]) -> list[bool]:
+        """Send one message per run, about its present attempt; returns which were accepted."""
+        return self.lanes.send([Outgoing(self.message(command, run), 0) for run in runs])
 
-    def send_one(self, kind: MessageKind, run: Run, **said: Any) -> None:
+    def send_one(self, command: Command, run: Run) -> None:
         """The same for one run. Raises LaneUnavailableError."""
-        if not all(self.send(kind, [run], **said)):
+        if not all(self.send(command, [run])):
             raise LaneUnavailableError(str(run.name))
 
     def records(self, what: ChangeAction, runs: Sequence[Run], by: str | None) -> list[ChangeRecord]:
@@ -75,9 +72,9 @@ class CommandSender:
             for job, ids in of_jobs.items()
         ]
 
-    def message(self, kind: MessageKind, run: Run, **said: Any) -> RunMessage:
+    def message(self, command: Command, run: Run) -> RunMessage:
         """A message about a run's present attempt, for now."""
-        return message_about(run, kind, now=self.clock.now(), nonce=self.randomness.nonce(), **said)
+        return message_about(run, command, now=self.clock.now(), nonce=self.randomness.nonce())
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ class Commands:
         if run.state.final:
             raise RunEndedError(run)
         self.jobs.note(self.orders.records(ChangeAction.CANCELLED, [run], by))
-        self.orders.send_one(MessageKind.CANCEL, run, reason=CANCELLED)
+        self.orders.send_one(Cancel(CANCELLED), run)
         return run
 
     def redrive(self, tenant: str, run_id: str, by: str | None = None) -> Run:
@@ -114,7 +111,7 @@ class Commands:
         if own_job(self.jobs.get(tenant, run.job_id), run) is None:
             raise JobGoneError(run)
         self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, [run], by))
-        self.orders.send_one(MessageKind.REDRIVE, run)
+        self.orders.send_one(Redrive(), run)
         return run
 
 
@@ -191,20 +188,13 @@ class Callbacks:
     def complete(self, run: Run, result: object) -> Run:
         """Request the run's success; idempotent for a run that has already succeeded with this token."""
         if not isinstance(run, Succeeded):
-            self.orders.send_one(MessageKind.COMPLETE, _alive(run), result=result)
+            self.orders.send_one(Complete(result), _alive(run))
         return run
 
     def fail(self, of: Run, failure: ReportedFailure) -> Run:
         """Request the attempt's failure."""
         run = _alive(of)
-        self.orders.send_one(
-            MessageKind.FAIL,
-            run,
-            error=failure.error,
-            code=failure.code,
-            retryable=failure.retryable,
-            retry_after=failure.retry_after,
-        )
+        self.orders.send_one(Fail(failure.error, failure.code, failure.retryable, failure.retry_after), run)
         return run
 
 

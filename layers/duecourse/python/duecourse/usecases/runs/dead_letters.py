@@ -11,7 +11,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.records import own_job
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.messages import MessageKind
+from duecourse.messages import Redrive
 from duecourse.ports import JobStore, StateMark
 from duecourse.usecases.runs.commands import CommandSender
 from duecourse.usecases.runs.lists import RunSearch, StatePage, mark_of
@@ -97,7 +97,7 @@ class DeadLetters:
                 accepted = [True] * len(owned)
             else:
                 self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, owned, by))
-                accepted = self.orders.send(MessageKind.REDRIVE, owned)
+                accepted = self.orders.send(Redrive(), owned)
             sent, refused = sent + sum(accepted), refused + accepted.count(False)
             orphaned += len(portion) - len(owned)
             if owned and not any(accepted):

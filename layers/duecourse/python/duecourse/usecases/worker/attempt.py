@@ -53,7 +53,14 @@ from duecourse.domain.runs.transitions import cancel
 from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import Outcome
 from duecourse.domain.tenants.seats import Starting, has_seat
-from duecourse.messages import MessageError, MessageKind, RunMessage, message_about, read_run_message
+from duecourse.messages import (
+    Cancel,
+    CheckDeadline,
+    MessageError,
+    RunMessage,
+    message_about,
+    read_run_message,
+)
 from duecourse.ports import Clock, Conflict, JobStore, Randomness, Results, RunStore, WaitQueues
 from duecourse.usecases.dispatch.enqueue import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
@@ -198,7 +205,7 @@ class LaneWorker:
         found = self.workflows.look(message)
         # The first delivery of a first attempt is nearly always new, so the conditional write checks that, not a read.
         # A run that has waited has a record.
-        first = message.kind is MessageKind.START and message.attempt == 1 and not message.waited and found is None
+        first = message.starts_run and not message.waited and found is None
         run = None if first and item.received.receive_count == 1 else self.requeue.record(message)
         if run is not None and may_run_again(run):
             # It may start all the same, but only if its workflow's run was alive after that record was read.
@@ -262,9 +269,10 @@ class LaneWorker:
         the attempt must read the record again.
         """
         armed = self.randomness.nonce()
-        disposition = self.requeue.send(
-            replace(item, message=replace(item.message, deadline_message_id=armed)), until, reason
-        )
+        message = item.message
+        if isinstance(message.command, CheckDeadline):
+            message = replace(message, command=CheckDeadline(armed))
+        disposition = self.requeue.send(replace(item, message=message), until, reason)
         if disposition is Disposition.RETAIN or run is None:
             return disposition
         return self.runs.write(rearmed(run, armed, item.context.fencing_token), run) or disposition
@@ -458,14 +466,14 @@ class Starter:
     def _arm(self, run: Running, message: RunMessage, deadlines: Deadlines) -> bool:
         """Send the deadline message of a run with a callback, before the record and the call."""
         start = message.to_start(run.attempt, nonce=self.randomness.nonce(), not_before=deadlines.next)
-        armed = replace(start, kind=MessageKind.DEADLINE, deadline_message_id=deadlines.deadline_message_id)
+        armed = replace(start, command=CheckDeadline(deadlines.deadline_message_id))
         return self.forwarder.send(armed, deadlines.next)
 
     def _preempt(self, holder: Run, report: Report) -> None:
         """Request the cancellation of another run of the job, by a CANCEL message."""
         now = self.clock.now()
         nonce = self.randomness.nonce()
-        asked = message_about(holder, MessageKind.CANCEL, now=now, nonce=nonce, reason="replaced")
+        asked = message_about(holder, Cancel("replaced"), now=now, nonce=nonce)
         sent = self.forwarder.send(asked, now)
         report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.states import Run, Running
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import RunMessage
 from duecourse.ports import RunStore
 from duecourse.usecases.worker.work_item import start_request_of
 
@@ -40,7 +40,7 @@ class Coverage:
         """The record of a catch-up that covers a late occurrence: a dispatcher counted it as missed while its message
         waited.
         """
-        starts = message.kind is MessageKind.START and message.attempt == 1 and not message.suffix
+        starts = message.starts_run and not message.suffix
         if not starts or message.count > 1 or not isinstance(job, Job):
             return None
         if now <= message.due + job.missed.grace_seconds - CLOCKS_DIFFER_SECONDS:

@@ -24,7 +24,7 @@ from duecourse.domain.runs.states import (
     Waiting,
     deaths_in_a_row,
 )
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import Evaluate, RunMessage
 from duecourse.ports import Clock, FailureNotification, JobStore, Notifier, Randomness, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
@@ -128,7 +128,7 @@ class SideEffects:
                 self._end(run, job, item.report)
                 self._notify(item, run, job)
                 self._pause_failing(job, item.report)
-                if item.message.kind is MessageKind.EVALUATE and self._carried_by_another(item, run):
+                if isinstance(item.message.command, Evaluate) and self._carried_by_another(item, run):
                     return Disposition.ACK
                 self.forwarder.postpone(item.received.receipt, DEAD_VISIBILITY_SECONDS)
                 return Disposition.RETAIN

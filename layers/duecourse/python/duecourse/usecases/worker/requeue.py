@@ -10,7 +10,7 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.states import Dead, Run, Running
 from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from duecourse.limits import MAX_DELAY_SECONDS
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import START, Command, Redrive, RunMessage
 from duecourse.ports import Clock, Randomness, RunStore
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import format_error
@@ -35,8 +35,6 @@ PROMPT_SECONDS = 5
 completed its attempt sends no heartbeats meanwhile. So must the first retry of a start, since a throttled request must
 not use up the run's grace; the delay then doubles each time to relieve a busy table.
 """
-
-STARTS = (MessageKind.START, MessageKind.REDRIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ class Requeue:
         except Exception as problem:  # noqa: BLE001 - this read may be what failed before
             report.counts["RescueReadsFailed"] += 1
             report.add("rescue_read_failed", alarming=True, error=format_error(problem))
-            if message.kind in STARTS:
+            if message.requests_attempt:
                 # An earlier delivery may have stored the start, although its answer was an error. Until the lease of
                 # that delivery ends, which is before this invocation's end, a copy is dropped. (A longer delay than the
                 # lane's needs a timer, whose write may fail like the read.)
@@ -103,18 +101,18 @@ class Requeue:
         """Seconds until a message becomes visible again; with jitter in the upper half for starts, so that those
         throttled together do not retry together.
         """
-        if item.message.kind not in STARTS:
+        if not item.message.requests_attempt:
             return PROMPT_SECONDS
         longest = PROMPT_SECONDS * 2.0 ** (item.received.receive_count - 1)
         return ceil(min(longest, MIN_REST_SECONDS) * (1 + self.randomness.draw()) / 2)
 
     def _rest(self, message: RunMessage) -> float:
-        if message.kind not in STARTS or message.attempt > 1:
+        if not message.requests_attempt or message.attempt > 1:
             return MIN_REST_SECONDS
         return min(max(self._waited(message) / 4, MIN_REST_SECONDS), MAX_REST_SECONDS)
 
     def _given_up(self, message: RunMessage) -> bool:
-        return message.kind in STARTS and message.attempt == 1 and self._waited(message) > MAX_REQUEUED_SECONDS
+        return message.requests_attempt and message.attempt == 1 and self._waited(message) > MAX_REQUEUED_SECONDS
 
     def _waited(self, message: RunMessage) -> float:
         return self.clock.now() - max(message.due, message.caught_up_at or 0.0)
@@ -134,14 +132,13 @@ def carried_on(item: WorkItem, run: Run | None) -> WorkItem:
     if run is None or run.nonce != message.nonce:
         return item
     if not isinstance(run, Dead):
-        following = message if message.kind in STARTS else _next(message, MessageKind.START, run.attempt + 1)
+        following = message if message.requests_attempt else _next(message, START, run.attempt + 1)
     elif run.message_id == item.received.message_id:
         following = message
     else:
-        redrive = _next(message, MessageKind.REDRIVE, max(run.attempt, 1))
-        following = replace(redrive, unstarted=run.attempt == 0)
+        following = _next(message, Redrive(unstarted=run.attempt == 0), max(run.attempt, 1))
     return replace(item, message=following)
 
 
-def _next(message: RunMessage, kind: MessageKind, attempt: int) -> RunMessage:
-    return replace(message.to_start(attempt, nonce=message.nonce, not_before=message.not_before), kind=kind)
+def _next(message: RunMessage, command: Command, attempt: int) -> RunMessage:
+    return replace(message.to_start(attempt, nonce=message.nonce, not_before=message.not_before), command=command)

@@ -20,7 +20,16 @@ from duecourse.domain.runs.decision import (
     WorkflowOutcome,
 )
 from duecourse.domain.targets.targets import Failed
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import (
+    Cancel,
+    CheckDeadline,
+    Complete,
+    Evaluate,
+    Fail,
+    Redrive,
+    RunMessage,
+    StartAttempt,
+)
 from duecourse.usecases.report import Report
 from duecourse.usecases.workflows.workflows import Evaluation, Found
 
@@ -79,20 +88,20 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
     request = start_request_of(message)
     if isinstance(found, StepTurn):
         request = replace(request, turn=found)
-    match message.kind:
-        case MessageKind.START | MessageKind.REDRIVE:
+    match message.command:
+        case StartAttempt() | Redrive():
             return request
-        case MessageKind.EVALUATE:
+        case Evaluate():
             evaluation = found if isinstance(found, Evaluation) else Evaluation(WorkflowOutcome.OPEN)
             return Evaluated(request, evaluation.outcome, evaluation.error)
-        case MessageKind.COMPLETE:
-            return Completed(request, message.result)
-        case MessageKind.FAIL:
-            return GivenUp(request, _failed(message), draw)
-        case MessageKind.DEADLINE:
-            return DeadlineCame(request, draw, message.deadline_message_id)
-        case MessageKind.CANCEL:
-            return CancelAsked(request, message.reason or CANCELLED)
+        case Complete(result):
+            return Completed(request, result)
+        case Fail() as failure:
+            return GivenUp(request, _failed(failure), draw)
+        case CheckDeadline(deadline_message_id):
+            return DeadlineCame(request, draw, deadline_message_id)
+        case Cancel(reason):
+            return CancelAsked(request, reason or CANCELLED)
         case other:
             assert_never(other)
 
@@ -101,7 +110,7 @@ def start_request_of(message: RunMessage) -> StartRequest:
     """The start request of a message. A redrive names the attempt that died, if any had begun, and requests the next
     one.
     """
-    redrive = message.kind is MessageKind.REDRIVE
+    redrive = isinstance(message.command, Redrive)
     return StartRequest(
         message.identity,
         nonce=message.nonce,
@@ -115,10 +124,10 @@ def start_request_of(message: RunMessage) -> StartRequest:
     )
 
 
-def _failed(message: RunMessage) -> Failed:
+def _failed(failure: Fail) -> Failed:
     return Failed(
-        message.error or "it failed without saying why",
-        retry_after=message.retry_after,
-        code=message.code or "callback.failed",
-        forbidden=message.retryable is False,
+        failure.error or "it failed without saying why",
+        retry_after=failure.retry_after,
+        code=failure.code or "callback.failed",
+        forbidden=failure.retryable is False,
     )

@@ -17,7 +17,7 @@ from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import WorkflowFault, graph_faults, step_faults, time_faults
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.domain.workflows.results import result_faults
-from duecourse.messages import MessageKind, message_about
+from duecourse.messages import Cancel, message_about
 from duecourse.ports import (
     Clock,
     Executor,
@@ -210,7 +210,7 @@ class CancelRuns:
             found[holder.name] = holder
         now = self.clock.now()
         orders = [
-            message_about(run, MessageKind.CANCEL, now=now, nonce=self.randomness.nonce(), reason="deleted")
+            message_about(run, Cancel("deleted"), now=now, nonce=self.randomness.nonce())
             for run in found.values()
             if run.workflow is not None and not run.is_step and run.generation <= generation and not run.state.final
         ]

@@ -33,7 +33,7 @@ from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.workflows.graph import Graph, Step, StepOutcome, StepOutcomes, end_of, numbers_in, read_ref
 from duecourse.domain.workflows.results import UpstreamResultError, filled, taken_by
 from duecourse.domain.workflows.state import WorkflowState
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import START, Cancel, Command, Evaluate, RunMessage
 from duecourse.ports import Clock, Inputs, JobStore, Randomness, WorkflowStore
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
@@ -52,7 +52,7 @@ class WorkflowMessages:
 
     def starts(self, state: WorkflowState, numbers: Iterable[int]) -> list[RunMessage]:
         """The start of each of these steps: of one that may run at its time, of one that is skipped at once."""
-        return [self._about(number, MessageKind.START, self._begins(state, number)) for number in numbers]
+        return [self._about(number, START, self._begins(state, number)) for number in numbers]
 
     def _begins(self, state: WorkflowState, number: int) -> float:
         own = self.graph.not_before(number, self.of.occurrence, self.of.suffix)
@@ -60,7 +60,7 @@ class WorkflowMessages:
 
     def cancellations(self, numbers: Iterable[int]) -> list[RunMessage]:
         """The cancellation of each of these steps."""
-        return [replace(self._about(number, MessageKind.CANCEL, self.now), reason=WORKFLOW_OVER) for number in numbers]
+        return [self._about(number, Cancel(WORKFLOW_OVER), self.now) for number in numbers]
 
     def evaluate(self) -> RunMessage:
         """Have the workflow's run looked at."""
@@ -70,13 +70,13 @@ class WorkflowMessages:
             self.graph.lane,
             self.now,
             self.randomness.nonce(),
-            kind=MessageKind.EVALUATE,
+            command=Evaluate(),
         )
 
-    def _about(self, number: int, kind: MessageKind, at: float) -> RunMessage:
+    def _about(self, number: int, command: Command, at: float) -> RunMessage:
         step = self.graph.steps[number]
         identity = self._identity(step.id, int(at))
-        return RunMessage(identity, step.lane, at, self.randomness.nonce(), kind=kind, bulk=step.bulk)
+        return RunMessage(identity, step.lane, at, self.randomness.nonce(), command=command, bulk=step.bulk)
 
     def _identity(self, job_id: str, due: int) -> RunIdentity:
         """The run of that job in this run of the workflow. Generation 0: its job's, as it is when it begins."""
@@ -200,9 +200,9 @@ class Workflows:
         """
         if message.workflow is None:
             return None
-        if message.kind is MessageKind.EVALUATE and not message.is_step:
+        if isinstance(message.command, Evaluate) and not message.is_step:
             return self._evaluation(message)
-        starts = message.kind is MessageKind.START and message.attempt == 1
+        starts = message.starts_run
         if message.is_step and (starts or (run is not None and may_run_again(run))):
             return self._turn(message, run)
         return None
