@@ -1,6 +1,6 @@
 """A job's position in its schedule, and the cursor's place in the due index.
 
-A cursor's place in the due index: a slot is one hour (the bucket) and one shard.
+A cursor's place in the due index is a slot: one bucket (an hour) of one shard.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def shard_of(tenant: str, job_id: str, shards: int) -> int:
 
 
 def bucket_of(instant: float) -> str:
-    """The hour an instant (UTC seconds) falls into, `2026-11-21T06`; buckets sort as time does."""
+    """The bucket of an instant (UTC seconds): its hour, `2026-11-21T06`. Buckets sort by time."""
     return _bucket(int(instant // BUCKET_SECONDS))
 
 
 @lru_cache
 def _bucket(number: int) -> str:
-    """Cached: a round calls it for each claim, and there are few hours."""
+    """Cached: a round calls it for each claim, and there are few buckets."""
     return strftime("%Y-%m-%dT%H", gmtime(number * BUCKET_SECONDS))
 
 
@@ -91,8 +91,8 @@ class Cursor:
     def slot(self, shards: int, *, now: float) -> str | None:
         """Its partition in the due index of a stage with `shards` shards, when it is written at `now` (UTC seconds).
 
-        A late cursor goes into the present hour, since its own hour may be below the shard's watermark, where no round
-        reads. A round reads all due entries of every hour from the watermark on.
+        A late cursor goes into the present bucket, since its own may be below the shard's watermark, where no round
+        reads. A round reads all due entries of every bucket from the watermark on.
         """
         if self.due is None:
             return None

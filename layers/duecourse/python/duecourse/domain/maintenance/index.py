@@ -97,7 +97,7 @@ class ReadSlots:
 
     def slot_for(self, entry: Entry, due: int, now: float) -> str:
         """The slot in which dispatch will read an entry that is due at `due` (UTC seconds): its own, or that of the
-        present hour if its own is below the watermark.
+        present bucket if its own is below the watermark.
         """
         number = (entry.slot or "").partition("/")[2]
         known = number.isdigit() and int(number) in self.watermarks
