@@ -18,7 +18,7 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
-from duecourse.messages import MessageKind, RunMessage, read_run_message
+from duecourse.messages import COMMANDS, MessageKind, RunMessage, read_run_message
 from duecourse.ports import Claimed, ClaimResult, Outgoing, Timer
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.usecases.dispatch.enqueue import outgoing, send_due_timers
@@ -95,7 +95,7 @@ class Senders:
 
     def api_that_was_asked_to(self, kind: MessageKind, tenant: str) -> None:
         orders = CommandSender(self.lanes, self.clock, Numbered())
-        assert orders.send(kind, [run(job(tenant=tenant), RunState.WAITING, lane=Lane.NORMAL)]) == [True]
+        assert orders.send(COMMANDS[kind](), [run(job(tenant=tenant), RunState.WAITING, lane=Lane.NORMAL)]) == [True]
 
     def worker_that_tries_again(self, tenant: str, *, after: float = 0) -> None:
         retry = a_message(tenant=tenant).to_start(2, nonce="again", not_before=NOON + after)
