@@ -15,4 +15,4 @@ if __name__ == "__main__":
     except RuntimeError as error:
         if not str(error).startswith("ValidationFailed"):
             raise
-        sys.exit("duecourse: the findings above must be mended, or acknowledged beside the resource (infra/nag.py)")
+        sys.exit("duecourse: correct the findings above, or acknowledge them at the resource (infra/nag.py)")

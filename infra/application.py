@@ -28,17 +28,20 @@ def missing_in_china(config: StageConfig) -> Iterator[str]:
     """
     if config.auth.kind == "cognito":
         others = "-c issuer=... -c audience=..., or -c auth=iam"
-        yield f"auth.kind must be jwt or iam, as Cognito has no user pools there: {others}"
+        yield f"auth.kind must be jwt or iam, because Cognito has no user pools there: {others}"
     if config.tracing:
-        yield "tracing must be False, as X-Ray does not follow functions"
+        yield "tracing must be False, because X-Ray does not trace functions"
     if config.loop_detection:
-        yield "loop_detection must be False, as Lambda has none"
+        yield "loop_detection must be False, because Lambda has none"
     if config.alarms.metric_math:
-        yield "alarms.metric_math must be False, as event sources have no metrics: archive-silent would ring for ever"
+        yield (
+            "alarms.metric_math must be False, because event sources have no metrics and archive-silent would "
+            "always be active"
+        )
     for name, lane in config.lanes.items():
         for field in ("pollers", "bulk_pollers"):
             if getattr(lane, field) is not None:
-                yield f"lanes.{name}.{field} must be None, as there is no provisioned mode"
+                yield f"lanes.{name}.{field} must be None, because there is no provisioned mode"
 
 
 def build(
@@ -75,6 +78,6 @@ def _refuse_open(config: StageConfig, account: str | None) -> None:
     """`account` is the one of the credentials that the CDK would deploy with; None where there are none."""
     if config.auth.kind == "none" and account not in (None, "", EMULATED_ACCOUNT):
         raise ConfigError(
-            f"stage {config.stage!r}: auth.kind none is for the emulator on this machine: in account {account} anybody"
-            " could run jobs; deploy another stage, such as -c stage=dev"
+            f"stage {config.stage!r}: auth.kind none is for the emulator on this machine: in account {account} every "
+            "caller could run jobs; deploy another stage, such as -c stage=dev"
         )

@@ -83,8 +83,8 @@ class Target:
             return None
         python = f"python{self.python}"
         return (
-            f"no {python} on the PATH, so the layers go out as source: each cold start compiles what it imports, which "
-            "takes over a second and misses the budget of a cold import (benchmarks/RESULTS.md, cold). Install "
+            f"no {python} on the PATH, so the layers are deployed as source: each cold start compiles its imports, "
+            "which takes over a second and exceeds the budget of a cold import (benchmarks/RESULTS.md, cold). Install "
             f"{python} (`uv python install {self.python}`, or your system's package) and run this again"
         )
 
@@ -114,7 +114,7 @@ def install(target: Target, folder: Path) -> None:
     site = folder / "python"
     uv = find_uv()
     if uv is None:
-        raise BundlingError("uv is needed to build the dependencies layer and was not found: run make setup")
+        raise BundlingError("uv is required to build the dependencies layer, but was not found; run make setup")
     command = [uv, "pip", "install", "--quiet", "--target", str(site), *target.uv_options()]
     command += ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--link-mode", "copy", "-r", str(LOCK)]
     try:

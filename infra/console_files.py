@@ -57,7 +57,9 @@ def build(folder: Path) -> None:
     """Fill `folder` with `NAME.br` and `NAME.gz` of each file. Raises BundlingError."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None or not (ROOT / "node_modules").is_dir():
-        raise BundlingError("Node and its packages are needed to build the console and were not found: run make setup")
+        raise BundlingError(
+            "Node and its packages are required to build the console, but were not found; run make setup"
+        )
     with TemporaryDirectory() as temporary:
         failure = "the console could not be built (after a change of package-lock.json: run make setup)"
         run([npm, "run", "--silent", "build", "--workspace", "console", "--", "--outDir", temporary], failure)

@@ -117,7 +117,7 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     protection = context("deletion_protection")
     if protection is not None:
         if protection != "off":
-            raise ConfigError(f"deletion_protection can only be set to 'off', not {protection!r}: it is on by itself")
+            raise ConfigError(f"deletion_protection can only be set to 'off', not {protection!r}; it is on by default")
         config = replace(config, deletion_protection=False)
     reserved = context("reserved_concurrency")
     if reserved is not None:
@@ -133,7 +133,7 @@ def _auth_from_context(context: Callable[[str], Any], stages_own: AuthConfig) ->
     auth = stages_own
     if issuer is not None or audience is not None:
         if kind not in (None, "jwt"):
-            raise ConfigError(f"issuer and audience are for auth=jwt, not auth={kind}: leave one of them out")
+            raise ConfigError(f"issuer and audience are for auth=jwt, not auth={kind}: remove one of them")
         kind = "jwt"
     if kind is not None:
         whom = tuple(part.strip() for part in str(audience or "").split(",") if part.strip())

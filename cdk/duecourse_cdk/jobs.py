@@ -114,8 +114,8 @@ def _resource(
     body = json.dumps({key: document[key] for key in document if key not in NAMES}, allow_nan=False)
     if len(body.encode()) > MAX_DOCUMENT_BYTES:
         raise ValueError(
-            f"{construct.node.path}: the document takes {len(body.encode())} bytes as JSON, and may take "
-            f"{MAX_DOCUMENT_BYTES}; write a larger one with `duecourse apply`"
+            f"{construct.node.path}: the document takes {len(body.encode())} bytes as JSON; at most "
+            f"{MAX_DOCUMENT_BYTES} are allowed; write a larger one with `duecourse apply`"
         )
     CustomResource(
         construct,
@@ -142,7 +142,7 @@ def _id(construct: Construct, given: str | None) -> str:
             construct, max_length=ID_LENGTH, separator="-", allowed_special_characters="_-"
         )
     if ID.fullmatch(given) is None:
-        raise ValueError(f"{construct.node.path}: a job's id is 1 to 64 letters (a-z), digits, - or _: {given!r}")
+        raise ValueError(f"{construct.node.path}: a job id must be 1 to 64 letters (a-z), digits, - or _: {given!r}")
     return given
 
 

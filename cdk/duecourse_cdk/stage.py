@@ -54,7 +54,7 @@ class Duecourse(Construct):
         """Note whose these ids are. Raises ValueError for one that another construct has."""
         for job_id in ids:
             if (other := self._ids.setdefault(job_id, path)) != path:
-                raise ValueError(f"{path}: the job id {job_id} is that of {other} already")
+                raise ValueError(f"{path}: the job id {job_id} is already used by {other}")
 
     def provide(self, stack: Stack) -> tuple[str, Mapping[str, str]]:
         """The ARN of the stack's function, and the property by which it knows who it is here."""
@@ -93,6 +93,6 @@ class Provider(Construct):
 def _check(api: str) -> None:
     parts = urlsplit(api)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in THIS_MACHINE):
-        raise ValueError(f"api must begin with https://, since tokens are sent to it: {api}")
+        raise ValueError(f"api must start with https://, because tokens are sent to it: {api}")
     if parts.query or parts.fragment or parts.username or parts.path.rstrip("/").endswith("/v1"):
-        raise ValueError(f"api must be the stage's ApiUrl, without /v1 and what comes after: {api}")
+        raise ValueError(f"api must be the ApiUrl of the stage, without /v1 and the rest of the path: {api}")

@@ -50,7 +50,9 @@ def target_document(job: Construct, target: Target, allowed: Sequence[str]) -> M
     if isinstance(target, Mapping):
         return target
     if hasattr(target, "alias_name") or hasattr(target, "version"):
-        raise ValueError(f"{job.node.path}: jobs call functions by their name; give the function, no alias or version")
+        raise ValueError(
+            f"{job.node.path}: jobs call functions by name; use the function instead of an alias or version"
+        )
     for kind in KINDS:
         if hasattr(target, kind.attribute):
             job.node.add_dependency(target)
@@ -67,9 +69,9 @@ def _name(job: IConstruct, resource: IResource, kind: Kind, allowed: Sequence[st
     name: str = _live_name(resource, kind) if given is None or Token.is_unresolved(given) else given
     if not Token.is_unresolved(name):
         if not _fits(name, allowed):
-            _warn(job, f"the stage calls {', '.join(allowed)}, and not {name}")
+            _warn(job, f"the stage allows {', '.join(allowed)}, but not {name}")
     elif made_here is not None and not _fits(f"{Stack.of(resource).stack_name}-", allowed):
-        _warn(job, f"the stage calls {', '.join(allowed)}; give {resource.node.path} such a name")
+        _warn(job, f"the stage allows {', '.join(allowed)}; choose such a name for {resource.node.path}")
     return name
 
 

@@ -31,5 +31,5 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         first = [{"itemIdentifier": event["Records"][0]["dynamodb"]["SequenceNumber"]}] if incomplete else []
         return {"batchItemFailures": first}
     if incomplete:
-        raise RuntimeError(f"not all of it could be archived: {dict(report.counts)}")
+        raise RuntimeError(f"some records could not be archived: {dict(report.counts)}")
     return {name: report.counts[name] for name in ("RecordsArchived", "RecordsUnreadable", "ObjectsWritten")}

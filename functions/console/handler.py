@@ -97,7 +97,7 @@ UNKNOWN = json.dumps(
         "type": "/problems/not-found",
         "title": "Not found",
         "status": 404,
-        "detail": "The console has no such file. After a deployment files have new names: load the page again.",
+        "detail": "The console does not have this file. File names change with a deployment; reload the page.",
     }
 ).encode()
 

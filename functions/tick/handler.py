@@ -23,5 +23,5 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     report = _tick()()
     publish(report, logger, metrics, function="tick")
     if report.counts["TicksRefused"]:
-        raise RuntimeError(f"{report.counts['TicksRefused']} shards could not be ticked")
+        raise RuntimeError(f"{report.counts['TicksRefused']} ticks could not be sent")
     return {}

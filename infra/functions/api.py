@@ -23,15 +23,15 @@ CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat"
 """With OPEN_TO_READ the routes that anybody may call; `OPEN` in `duecourse/api/routes/table.py` has both."""
 
 OPEN_REASON = (
-    "Callbacks come from targets, which have no credentials of this account: they show the token of the run that "
-    "called them, and the function checks it. Health and the API's description say nothing of any tenant."
+    "Callbacks come from targets, which have no credentials of this account. They send the callback token "
+    "of the run, and the function checks it. Health and the API's description contain no data of tenants."
 )
 
 CONSOLE_PATHS = ("/console", "/console/{file+}")
 
 CONSOLE_REASON = (
-    "A browser loads the console before anybody has logged in. Its files are the same for everybody and hold no "
-    "secret; what it shows it asks the API for, with the token of who has logged in."
+    "A browser loads the console before the login. Its files are the same for all users and contain no "
+    "secret. The console reads its data from the API with the token of the user."
 )
 
 ACCESS_LOG_FIELDS = (
@@ -130,20 +130,20 @@ class HttpApi(Construct):
         allow(["cloudwatch:GetMetricData"], ["*"])
         acknowledge_wildcards(
             self.function,
-            "CloudWatch knows neither resources nor condition keys for reading metrics; the function asks for those of "
-            "its stage and of its lanes.",
+            "CloudWatch has neither resources nor condition keys for reading metrics. The function reads only "
+            "the metrics of its stage and lanes.",
             ["*"],
         )
         acknowledge_wildcards(
             self.function,
-            "CloudWatch lists alarms by the prefix of their names only to whom it may show all alarms of the region; "
-            "the function asks for those of its stage.",
+            "CloudWatch lists alarms by the prefix of their names only for roles that may read all alarms of the "
+            "region. The function reads only the alarms of its stage.",
             [alarms],
         )
         acknowledge_wildcards(
             self.function,
-            "Results are objects that come and go with runs, and tasks are registered by deployments: which ones there "
-            "are is not known when the role is made. The prefixes hold nothing else.",
+            "Results are objects of runs, and tasks are registered by deployments, so their names are "
+            "not known when the role is created. The prefixes contain no other objects.",
             [results.objects_arn, tasks.arns],
         )
 

@@ -20,7 +20,7 @@ RESOURCE_SERVER = "duecourse"
 SCOPES = {
     "jobs:read": "Read jobs and runs",
     "jobs:write": "Create, change and run jobs; cancel and redrive runs",
-    "ops": "Pause, resume and redrive many at once; see how the system does",
+    "ops": "Pause, resume and redrive many jobs and runs; read the state of the system",
 }
 TENANT = "tenant"
 
@@ -117,14 +117,14 @@ class Users(Construct):
         )
         acknowledge(
             self.pool,
-            "Machines sign in here, too, and have no second factor; people can add theirs (one-time passwords), and a "
-            "stage that wants more of people has the issuer of their company's sign-in (-c issuer=...).",
+            "Programs sign in here too and have no second factor. Users can add a second factor (one-time "
+            "passwords). A stage that requires one uses the issuer of the company's sign-in (-c issuer=...).",
             "COG2",
         )
         acknowledge(
             self.pool,
-            "Threat protection learns from sign-ins of many users and costs several times as much for each. Users are "
-            "made by operators only, their passwords have 14 characters, and the API limits each tenant.",
+            "Threat protection needs the sign-ins of many users and multiplies the cost of each user. "
+            "Only operators create users, passwords have 14 characters, and the API limits each tenant.",
             "COG8",
         )
         # V2_0: access tokens, too. They carry no attributes by themselves, and scopes only after a browser's sign-in.

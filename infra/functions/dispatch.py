@@ -22,7 +22,7 @@ class DispatchFunction(Construct):
             "Worker",
             runtime=parts.runtime,
             source="dispatch",
-            description="Duecourse: enqueues and claims what comes due in one shard",
+            description="Duecourse: enqueues and claims the due occurrences of one shard",
             timeout_seconds=DISPATCH_SECONDS,
             memory_mb=1024,  # the only function that computes
             reserved_concurrency=config.reserved_concurrency.dispatch,

@@ -67,14 +67,16 @@ class Execute(Construct):
         )
         acknowledge_wildcards(
             rights,
-            "Results are objects that come and go with runs; tasks and secrets are registered while the stack is "
-            "there. Which ones there are is not known when the role is made, and the prefixes hold nothing else.",
+            "Results are objects of runs, and tasks and secrets are registered after the deployment, "
+            "so their names are not known when the role is created. The prefixes contain no other objects.",
             [parts.results.objects_arn, parts.tasks.arns, self._secrets()[1]],
         )
         acknowledge_wildcards(
             rights,
-            "What jobs may call is the operator's list of name patterns (allowed_targets in infra/stages.py), one for "
-            "each kind of target: none allows every name, and targets come and go without a deployment of this stack.",
+            "The targets of jobs are limited by the operator's lists of name patterns (allowed_targets in "
+            "infra/stages.py), "
+            "one list for each kind of target. No list allows every name, and targets change without a "
+            "deployment of this stack.",
             target_arns(Stack.of(self), parts.config.allowed_targets),
         )
         for worker in self.functions.values():

@@ -42,8 +42,8 @@ class Release(Construct):
                 name="release-failing",
                 severity=Severity.TICKET,
                 notifies=False,
-                means="rounds failed, cursors were quarantined, or workers failed or could not read a message. A "
-                "deployment that is under way is taken back.",
+                means="rounds failed, cursors were quarantined, or workers failed or could not read a "
+                "message. A deployment in progress is rolled back.",
                 first="find the cause in the log of Dispatch or of the lane's function, correct it and deploy again.",
                 find="filter action in ['round_failed', 'cursor_quarantined', 'message_failed', 'message_unreadable'] "
                 "| stats count() by action, tenant, job_id, error",
@@ -76,8 +76,8 @@ class LiveAlias(Construct):
                 name=f"{name}-errors",
                 section="function-errors",
                 severity=Severity.TICKET,
-                means=f"the newest version of the function {name} ends with errors, by lack of time or of memory. A "
-                "deployment of it that is under way is taken back.",
+                means=f"the newest version of the function {name} ends with errors, time-outs or lack of "
+                "memory. A deployment in progress is rolled back.",
                 first="read the end of its log: the error, `Task timed out`, or `Runtime exited`.",
                 find="filter @message like /Task timed out|Runtime exited|ERROR/ | stats count() by @log",
                 watches={"errors": WatchedMetric(self._errors(function.function), 0)},
@@ -92,8 +92,9 @@ class LiveAlias(Construct):
         )
         acknowledge_wildcards(
             role,
-            "AWS's own policy for CodeDeploy reads all alarms; how it asks for those of a group is not documented, and "
-            "a refusal would keep the brakes from being seen.",
+            "The AWS managed policy for CodeDeploy reads all alarms. The requests for the alarms of a deployment "
+            "group are not "
+            "documented, and a denied request would hide the rollback alarms.",
             ["*"],
         )
         codedeploy.LambdaDeploymentGroup(

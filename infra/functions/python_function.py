@@ -127,7 +127,7 @@ class PythonFunction(Construct):
         if traced:
             acknowledge_wildcards(
                 self,
-                "X-Ray's segments and telemetry belong to no resource that a policy could name.",
+                "X-Ray segments and telemetry have no resource that a policy can refer to.",
                 ["*"],
             )
 

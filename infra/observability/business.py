@@ -22,14 +22,14 @@ def business_rows(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     """From the whole to its parts."""
     yield heading(
         f"# Duecourse {config.stage}: jobs and runs\n"
-        "Every number is per five minutes unless its title says otherwise. A run that failed and is tried again is not "
-        "dead; a dead run has used up its attempts, or its failure was not worth another one."
+        "Every number is per five minutes unless its title says otherwise. A run that failed and is retried is "
+        "not dead. A dead run has no attempts left, or its error is not retryable."
     )
     every, enqueued = counted(config, "execute", ENDS), counted(config, "dispatch", {"Enqueued": "enqueued"})
-    yield [numbers("How runs ended, in the time shown", [*enqueued, *every])]
+    yield [numbers("Outcomes of runs in the displayed period", [*enqueued, *every])]
     yield [
         chart("Firing: occurrences enqueued, up to 15 minutes before they are due", enqueued, unit="occurrences"),
-        chart("How runs ended", every, unit="runs"),
+        chart("Outcomes of runs", every, unit="runs"),
     ]
     yield from _failing(config)
     yield from _by_lane(config, watched)
@@ -38,14 +38,12 @@ def business_rows(config: StageConfig, watched: Monitored) -> Iterator[Row]:
 
 def _failing(config: StageConfig) -> Iterator[Row]:
     attempts = counted(config, "execute", {"AttemptsStarted": "started", "AttemptsFailed": "failed"})
-    yield heading(
-        "## Failing\nAttempts are single tries: a run may have several. The rate counts from the first failure on."
-    )
+    yield heading("## Failing\nA run can have several attempts. The rate starts with the first failure.")
     yield [
         chart("Attempts", attempts, unit="attempts", width=8),
         chart("Failed attempts", [_failure_rate(config)], unit="%", width=8),
         chart(
-            "Deaths, and jobs paused for them",
+            "Deaths, and jobs paused because of them",
             counted(config, "execute", {"RunsDead": "runs dead", "JobsPaused": "jobs paused"}),
             unit="",
             width=8,
@@ -54,7 +52,7 @@ def _failing(config: StageConfig) -> Iterator[Row]:
     ]
     yield [
         chart(
-            "Missed: occurrences that came too late to be dispatched in time, and what became of them",
+            "Missed occurrences and their outcomes",
             [
                 ours(config, "dispatch", "Missed").with_(label="missed"),
                 ours(config, "execute", "CaughtUp").with_(label="caught up"),
@@ -67,7 +65,11 @@ def _failing(config: StageConfig) -> Iterator[Row]:
             counted(
                 config,
                 "audit",
-                {"OccurrencesLost": "lost", "OccurrencesDoubled": "doubled", "StepsLost": "lost in a workflow's run"},
+                {
+                    "OccurrencesLost": "lost",
+                    "OccurrencesDoubled": "doubled",
+                    "StepsLost": "lost in a run of a workflow",
+                },
             ),
             unit="occurrences",
         ),
@@ -89,13 +91,13 @@ def _failure_rate(config: StageConfig) -> cloudwatch.MathExpression:
 
 def _by_lane(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     yield heading(
-        "## By lane\nLateness is the time from when a run was due to its start. p50 is the middle one, p99 the latest "
-        "hundredth; the line is where the alarm goes off. Waiting messages are due and have no worker yet."
+        "## By lane\nLateness is the time from the due time of a run to its start. p50 is the median, p99 the 99th "
+        "percentile; the line is the threshold of the alarm. Waiting messages are due and not received by a worker yet."
     )
     for name, queue in watched.parts.lanes.queues.items():
         late = [ours(config, "execute", "Lateness", lane=name, statistic=which) for which in ("p50", "p99")]
         yield [
-            chart(f"{name}: how runs ended", counted(config, "execute", ENDS, lane=name), unit="runs", width=8),
+            chart(f"{name}: outcomes of runs", counted(config, "execute", ENDS, lane=name), unit="runs", width=8),
             chart(
                 f"{name}: lateness",
                 [metric.with_(label=metric.statistic) for metric in late],
@@ -104,7 +106,7 @@ def _by_lane(config: StageConfig, watched: Monitored) -> Iterator[Row]:
                 line=config.alarms.lateness_seconds[name] * 1000,
             ),
             chart(
-                f"{name}: messages that wait for a worker",
+                f"{name}: messages waiting for a worker",
                 [of_queue(queue, "ApproximateNumberOfMessagesVisible").with_(label="waiting")],
                 unit="messages",
                 width=8,
@@ -113,7 +115,9 @@ def _by_lane(config: StageConfig, watched: Monitored) -> Iterator[Row]:
 
 
 def _by_target(config: StageConfig) -> Iterator[Row]:
-    yield heading("## By what they call\nMany deaths of one type only: that target, or the way to it, is ill.")
+    yield heading(
+        "## By target type\nIf many runs of only one type die, this target or the connection to it has a problem."
+    )
     yield [
         chart(title, [by_target(config, metric, target).with_(label=target) for target in _POSTED], unit="runs")
         for title, metric in (("Returned", "RunsSucceeded"), ("Dead", "RunsDead"))

@@ -32,10 +32,10 @@ def pages(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     }
     yield page(
         name="api-failing",
-        means="the API answers requests with 500 or 503, or nobody gets a token of the user pool, in three of five "
-        "minutes. Jobs go on firing.",
-        first="read the error in the logs of the functions Api, Callbacks and Console: throttling, a right, a key, or "
-        "the last deployment.",
+        means="the API responds with 500 or 503, or the user pool issues no tokens, in three of five "
+        "minutes. Jobs continue to fire.",
+        first="read the error in the logs of the functions Api, Callbacks and Console: throttling, a permission, a "
+        "key, or the last deployment.",
         find="filter action = 'request_failed' | stats count() by status, tenant, exception",
         watches={"api": WatchedMetric(of_api(watched.api_id, "5xx", seconds=MINUTE), 0)}
         | {label: WatchedMetric(metric, 0) for label, metric in users.items()},
@@ -51,18 +51,24 @@ def _firing(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     # data"): within the lookahead, for which nothing is late.
     yield page(
         name="ticks-missing",
-        means="there was no tick for three minutes. From five minutes on runs are late.",
-        first="see whether the rule that starts the function Tick is enabled, and the function's errors and throttles.",
-        find="duecourse doctor (due index: how many entries are overdue)",
+        means="there was no tick for three minutes. After five minutes, runs are late.",
+        first=(
+            "check whether the rule that starts the function Tick is enabled, and check the function's errors "
+            "and throttles."
+        ),
+        find="duecourse doctor (due index: the number of overdue entries)",
         watches={"ticks": WatchedMetric(ours(config, "tick", "TicksSent", seconds=MINUTE), 1)},
         periods=3,
         silence=True,
     )
     yield page(
         name="jobs-not-firing",
-        means="rounds of dispatch fail, claims fail or are refused, or a lane takes no messages, in three of five "
-        "minutes. What is due waits in the index.",
-        first="read the error in the log of the function Dispatch: throttling, a right, a key, or the last deployment.",
+        means="rounds of dispatch fail, claims fail or are refused, or a lane accepts no messages, in three of "
+        "five minutes. Due occurrences wait in the index.",
+        first=(
+            "read the error in the log of the function Dispatch: throttling, a permission, a key, or the last "
+            "deployment."
+        ),
         find="filter action in ['round_failed', 'round_stopped', 'claims_refused', 'claim_deferred', 'send_refused'] | "
         "stats count() by action, tenant, job_id, reason, error",
         watches={"failures": WatchedMetric(failures(config, "dispatch", seconds=MINUTE), 0)},
@@ -71,9 +77,9 @@ def _firing(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="rounds-not-starting",
-        means=f"a shard's tick has waited for more than {limits.shard_queue_seconds} s: rounds of dispatch do not "
-        f"start, or do not end within their {ROUND_SECONDS} s. After five minutes ticks are dropped.",
-        first="see errors and throttles of the function Dispatch, and whether its event source is enabled.",
+        means=f"a shard's tick has waited for more than {limits.shard_queue_seconds} s: rounds of dispatch do "
+        f"not start, or do not end within {ROUND_SECONDS} s. After five minutes ticks are dropped.",
+        first="check the errors and throttles of the function Dispatch, and whether its event source is enabled.",
         find="filter action = 'dispatched' | stats count() by shard, complete",
         watches={
             "age": WatchedMetric(
@@ -84,10 +90,10 @@ def _firing(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="watermark-behind",
-        means=f"a shard has entries in the due index from more than {limits.watermark_seconds // 60} minutes ago: what "
-        "was due then was not claimed.",
-        first="find the shard by its first_bucket, then what keeps its claims from being made. After an outage it "
-        "passes by itself.",
+        means=f"a shard has entries in the due index from more than {limits.watermark_seconds // 60} minutes ago: "
+        "occurrences of that time were not claimed.",
+        first="find the shard by its first_bucket, then the cause of the missing claims. After an outage the "
+        "alarm clears without action.",
         find="filter action = 'dispatched' | stats sortsFirst(first_bucket) as oldest by shard | sort oldest",
         watches={
             "age": WatchedMetric(
@@ -102,11 +108,10 @@ def _starting(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     limits = config.alarms
     yield page(
         name="runs-late",
-        means="one of a hundred runs of a lane starts later after its time than the lane allows ("
+        means="the p99 lateness of a lane is above its limit ("
         + ", ".join(f"{lane} {seconds} s" for lane, seconds in limits.lateness_seconds.items())
         + ").",
-        first="see what waits: workers at the limit of their concurrency, a burst, or rounds of dispatch that "
-        "take long.",
+        first="find the bottleneck: workers at their maximum concurrency, a burst, or slow rounds of dispatch.",
         find="filter action = 'run_settled' and lateness_seconds > 5 | "
         "stats count(), max(lateness_seconds) by tenant, job_id",
         watches={
@@ -117,19 +122,23 @@ def _starting(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="lanes-not-draining",
-        means="messages of a lane are due, and workers do not take them, or do not finish with them: in high and "
-        "normal some have waited at each moment of ten minutes, in the other queues one is older than the 15 minutes "
-        "for which it may be held back and the lane's patience.",
-        first="see whether the queue's event source is enabled, then errors and throttles of its workers.",
+        means="messages of a lane are due, and workers do not receive or complete them. In high and "
+        "normal, messages were waiting during ten minutes; in the other queues, a message is older than the "
+        "maximum delay of 15 minutes plus the limit of the lane.",
+        first=(
+            "check whether the event source of the queue is enabled, then check the errors and throttles of "
+            "its workers."
+        ),
         find="duecourse doctor (lanes, event sources), then GET /v1/jobs/{id}/runs?state=QUEUED",
         watches=dict(_lanes(config, watched)),
         periods=2,
     )
     yield page(
         name="workers-failing",
-        means="workers fail by a fault of ours or of AWS, not of a target, in two of three times five minutes. Their "
-        "messages come again.",
-        first="read the error in the log of the lane's function: throttling, a right, or a defect.",
+        means="workers fail because of an error of Duecourse or AWS, not of a target, in two of three periods of "
+        "five minutes. "
+        "Their messages are delivered again.",
+        first="read the error in the log of the lane's function: throttling, a permission, or a defect.",
         find="filter action in ['message_failed', 'rescue_read_failed'] | stats count() by tenant, job_id, error",
         watches={"failures": WatchedMetric(failures(config, "workers"), 0)},
         periods=2,
@@ -162,9 +171,9 @@ def _old(config: StageConfig, lane: str, queue: sqs.IQueue) -> WatchedMetric:
 def _ending(config: StageConfig) -> Iterator[AlarmSpec]:
     yield page(
         name="runs-lost-or-doubled",
-        means="occurrences have no record, or more than one; jobs stood where no round finds them; or a worker died "
-        "over a run and left no record of it. The maintenance functions have repaired what they can.",
-        first="read which jobs and occurrences they are, run what is missing by a backfill, then look for the cause.",
+        means="occurrences have no record or more than one, jobs were outside the due index, or a worker stopped "
+        "without a record of its run. The maintenance functions have repaired these errors if possible.",
+        first="find the jobs and occurrences in the log, run missing occurrences with a backfill, then find the cause.",
         find="filter action in ['occurrence_lost', 'occurrence_doubled', 'entry_below_watermark', "
         "'cursor_outside_index', 'run_settled'] | stats count() by action, tenant, job_id",
         watches={"failures": WatchedMetric(failures(config, "completeness"), 0)},
@@ -172,7 +181,10 @@ def _ending(config: StageConfig) -> Iterator[AlarmSpec]:
     yield page(
         name="runs-dying",
         means=f"more than {config.alarms.deaths} runs died within five minutes.",
-        first="see whether they call the same target, and pause its jobs while it is down; redrive afterwards.",
+        first=(
+            "check whether they call the same target, and pause its jobs while it is unavailable; then redrive "
+            "the runs."
+        ),
         find="filter action = 'run_settled' and state = 'DEAD' | stats count() by tenant, job_id, error",
         watches={"deaths": WatchedMetric(ours(config, "execute", "RunsDead"), config.alarms.deaths)},
     )

@@ -19,11 +19,11 @@ UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
 def technical_rows(config: StageConfig, watched: Monitored, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
     """In the order of the flow, then the costs."""
     yield heading(
-        "# Duecourse: the machinery\n"
-        "Numbers are per five minutes unless a title says otherwise. Alarms and what to do about them: "
-        "docs/runbooks.md."
+        "# Duecourse: internals\n"
+        "Numbers are per five minutes unless a title says otherwise. The alarms are described "
+        "in docs/runbooks.md."
     )
-    yield states("Alarms: grey ones have been told nothing yet", alarms)
+    yield states("Alarms (grey: no data yet)", alarms)
     yield from _rounds(config)
     yield from _queues(watched)
     yield from _functions(config, watched)
@@ -46,8 +46,8 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
     }
     age = ours(config, "dispatch", "WatermarkAge", statistic="Maximum").with_(label="oldest bucket")
     yield heading(
-        "## Rounds of dispatch\nOne tick a minute starts a round in each shard. The oldest bucket is drawn where it is "
-        "more than three hours old."
+        "## Rounds of dispatch\nOne tick a minute starts a round in each shard. The oldest bucket is shown if it "
+        "is more than three hours old."
     )
     yield [
         chart(
@@ -56,8 +56,8 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
             unit="",
             width=6,
         ),
-        chart("What rounds did", read, unit="", width=6),
-        chart("What went wrong in rounds", counted(config, "dispatch", wrong), unit="", width=6),
+        chart("Work of rounds", read, unit="", width=6),
+        chart("Errors of rounds", counted(config, "dispatch", wrong), unit="", width=6),
         chart("Age of the oldest bucket", [age], unit="s", width=6),
     ]
 
@@ -68,8 +68,8 @@ def _queues(watched: Monitored) -> Iterator[Row]:
     every: dict[str, sqs.IQueue] = {**lanes, **others}
     every |= {f"{name.lower()}'s dead letters": queue for name, queue in watched.letters.items()}
     yield heading(
-        "## Queues\nDelayed messages wait for their second, visible ones for a worker; the age counts from the "
-        "sending, up to 15 minutes before a run is due."
+        "## Queues\nDelayed messages wait until they are due, visible messages wait for a worker. The age starts when "
+        "a message is sent, up to 15 minutes before its run is due."
     )
     yield [
         chart(title, [of_queue(queue, name).with_(label=label) for label, queue in queues.items()], unit=unit, width=8)
@@ -83,8 +83,8 @@ def _queues(watched: Monitored) -> Iterator[Row]:
 
 def _functions(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     yield heading(
-        "## Functions\nErrors are invocations that raised, or ran out of time or memory. Throttles are invocations "
-        "for which there was no concurrency."
+        "## Functions\nErrors are invocations that failed, timed out or ran out of memory. Throttles are "
+        "invocations without available concurrency."
     )
     charts = [
         chart(
@@ -100,8 +100,8 @@ def _functions(config: StageConfig, watched: Monitored) -> Iterator[Row]:
             ("Invocations", "Invocations", "Sum", ""),
             ("Errors", "Errors", "Sum", ""),
             ("Throttles", "Throttles", "Sum", ""),
-            ("Duration, the latest hundredth", "Duration", "p99", "ms"),
-            ("Executions side by side, at most", "ConcurrentExecutions", "Maximum", ""),
+            ("Duration (p99)", "Duration", "p99", "ms"),
+            ("Maximum concurrent executions", "ConcurrentExecutions", "Maximum", ""),
         )
     ]
     worker = {
@@ -109,7 +109,7 @@ def _functions(config: StageConfig, watched: Monitored) -> Iterator[Row]:
         "DuplicatesDropped": "repeats dropped (harmless)",
         "FinishesRefused": "finishes refused",
     }
-    api = {"InternalErrors": "answered with 500 or 503", "SendsRefused": "sends refused"}
+    api = {"InternalErrors": "responses with 500 or 503", "SendsRefused": "sends refused"}
     reconcile = {
         "DeadLettersRecorded": "recorded as dead",
         "JobsPaused": "jobs paused",
@@ -118,18 +118,18 @@ def _functions(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     yield charts[:3]
     yield [
         *charts[3:],
-        chart("Workers: what they dropped or could not do", counted(config, "execute", worker), unit="", width=8),
+        chart("Workers: dropped messages and errors", counted(config, "execute", worker), unit="", width=8),
     ]
     yield [
-        chart("API: requests and messages that failed", counted(config, "api", api), unit=""),
-        chart("Reconciler: what it did about dead letters", counted(config, "reconcile", reconcile), unit=""),
+        chart("API: failed requests and messages", counted(config, "api", api), unit=""),
+        chart("Reconciler: actions on dead letters", counted(config, "reconcile", reconcile), unit=""),
     ]
 
 
 def _tables(watched: Monitored) -> Iterator[Row]:
     yield heading(
-        "## Tables\nConsumed units are sums of five minutes: divided by 300 they are the units per second that warm "
-        "throughput is about."
+        "## Tables\nConsumed units are sums of five minutes: divided by 300 they are the units per second that "
+        "warm throughput limits."
     )
     yield [
         chart(
@@ -166,13 +166,13 @@ def _costs(watched: Monitored) -> Iterator[Row]:
         for queue in watched.parts.lanes.every.values()
     ]
     yield heading(
-        "## What costs\nUnits of the tables, GB-seconds (duration times memory, an estimate: Lambda bills each "
-        "millisecond) and requests, per five minutes. Logs, metrics and alarms come on top."
+        "## Costs\nUnits of the tables, GB-seconds (duration times memory, an estimate: Lambda bills each "
+        "millisecond) and requests, per five minutes. Logs, metrics and alarms are not included."
     )
     yield [
         chart("Units of the tables", units, unit="units", width=8),
         chart(
-            "Memory times time",
+            "Memory by duration",
             [weighted("gb", "GB-seconds", gigabyte_seconds)],
             unit="GB-s",
             width=8,

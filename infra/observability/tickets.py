@@ -45,8 +45,8 @@ def _jobs(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     """What one job's owner has to do something about."""
     yield ticket(
         name="dead-letters-waiting",
-        means="the dead-letter queue is not empty: runs used up their attempts. Messages wait there for 14 days.",
-        first="mend what the jobs call, then redrive them or let them go.",
+        means="the dead-letter queue is not empty: runs have no attempts left. Messages are kept for 14 days.",
+        first="correct the targets of the jobs, then redrive the runs or let them expire.",
         find="duecourse dead-letters list",
         # The reconciler hides them for some seconds every few minutes, which must not look as if they were gone.
         watches={
@@ -58,10 +58,12 @@ def _jobs(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     )
     yield ticket(
         name="jobs-stopped",
-        means="a job does not fire any more: its cursor is quarantined, since it cannot be read, planned or claimed, "
-        "or the job was paused since its runs died in a row, or could not be paused for that and goes on.",
-        first="read the job's error, correct the job or what it calls; an edit of its schedule, or resume, lets it go "
-        "on.",
+        means="a job no longer fires, because its cursor is quarantined (it cannot be read, planned or claimed) "
+        "or because "
+        "the job was paused after dead runs in a row; or a job with dead runs in a row could not be paused and "
+        "continues.",
+        first="read the job's error, then correct the job or its target. An edit of the schedule or a resume starts "
+        "it again.",
         find="filter action in ['cursor_quarantined', 'cursor_found_quarantined', 'job_paused', 'job_not_paused'] | "
         "stats count() by action, tenant, job_id, error, reason",
         watches={"failures": WatchedMetric(failures(config, "stopped_jobs"), 0)},
@@ -69,10 +71,10 @@ def _jobs(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     letters = watched.letters.get("Events")
     yield ticket(
         name="outcomes-not-delivered",
-        means="the event bus refused outcomes of runs, or could not pass them on, or the bucket refused a large "
-        "result. The runs themselves are not affected.",
-        first="read the error in the log: a quota, a policy or a key. What the bus has put into its queue of failures "
-        "can be sent again.",
+        means="the event bus refused or could not deliver outcomes of runs, or the bucket refused "
+        "a large result. The runs themselves are not affected.",
+        first="read the error in the log: a quota, a policy or a key. Events in the bus's dead-letter "
+        "queue can be sent again.",
         find="filter action in ['event_refused', 'result_lost'] | stats count() by action, tenant, job_id, error",
         watches={"failures": WatchedMetric(failures(config, "outcomes"), 0)}
         | ({} if letters is None or not config.alarms.metric_math else {"events": WatchedMetric(_waiting(letters), 0)}),
@@ -84,18 +86,18 @@ def _load(config: StageConfig) -> Iterator[AlarmSpec]:
     yield ticket(
         name="capacity-short",
         means=f"for {minutes} minutes in a row claims were throttled, or rounds of dispatch ended before their work "
-        "was done. Runs get late; nothing is lost.",
-        first="compare what the tables consume with what they are warmed up for, and the shards with what comes due: "
-        "docs/sizing.md has the arithmetic.",
+        "was done. Runs are late; no run is lost.",
+        first="compare the consumption of the tables with their warm throughput, and the number of shards with "
+        "the due occurrences (see docs/sizing.md).",
         find="filter action = 'dispatched' | stats sum(counts.CursorsRead), sum(counts.StatementsThrottled) by shard",
         watches={"failures": WatchedMetric(failures(config, "capacity", seconds=MINUTE), 0)},
         periods=minutes,
     )
     yield ticket(
         name="catch-up-large",
-        means=f"more than {size} missed occurrences were caught up within five minutes: something had kept the "
-        "dispatcher from running, and the lanes are filling.",
-        first="find out what it was (tick, shard queue, throttling), then watch the age of the lanes.",
+        means=f"more than {size} missed occurrences were caught up within five minutes: dispatch "
+        "was interrupted, and the lanes are filling.",
+        first="find the cause (tick, shard queue, throttling), then monitor the age of the lanes.",
         find="filter action = 'caught_up' | stats sum(missed) as occurrences by tenant, job_id | sort occurrences desc",
         watches={"missed": WatchedMetric(ours(config, "dispatch", "Missed"), size)},
     )
@@ -104,18 +106,21 @@ def _load(config: StageConfig) -> Iterator[AlarmSpec]:
 def _maintenance(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     yield ticket(
         name="maintenance-failing",
-        means="dead letters could not be looked at or make no sense, the index repair, the audit or the clean-up "
-        "ended with an error, the audit waits since too much is open, or expired runs could not be archived.",
-        first="read the error in the log of the function: throttling, a right, or a defect. The next one tries again.",
+        means="dead letters could not be processed or read; the index repair, the audit or the "
+        "clean-up failed; the audit waits because of its backlog; or expired runs could not be archived.",
+        first=(
+            "read the error in the log of the function: throttling, a permission, or a defect. The next "
+            "invocation tries again."
+        ),
         find="filter action in ['dead_letter_failed', 'dead_letter_unreadable', 'repair_failed', 'audit_failed', "
         "'audit_waits', 'clean_up_failed', 'archive_failed'] | stats count() by action, tenant, job_id, error",
         watches={"failures": WatchedMetric(failures(config, "maintenance"), 0)},
     )
     yield ticket(
         name="maintenance-silent",
-        means="a function that looks for lost runs, the index's faults or dead letters (Audit, Repair, Reconcile) has "
-        "not come to an end without an error for two hours: what it looks for is not found meanwhile.",
-        first="see whether its rule is enabled (`duecourse doctor` names those that are not), then the end of its log.",
+        means="a function that checks for lost runs, errors of the index or dead letters (Audit, "
+        "Repair, Reconcile) has not succeeded for two hours. Meanwhile such errors are not found.",
+        first="check whether its rule is enabled (`duecourse doctor` lists disabled rules), then the end of its log.",
         find="filter @message like /Task timed out|Runtime exited|ERROR/ | stats count() by @log",
         watches={}
         if config.alarms.metric_math
@@ -154,18 +159,21 @@ def _archive(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     letters = {"letters": WatchedMetric(_waiting(watched.letters["Archive"]), 0)} if config.alarms.metric_math else {}
     yield ticket(
         name="archive-behind",
-        means=f"the archive reads what expired more than {late / HOUR:g} hours ago, or what it could not write waits "
-        "in its queue of failures. The stream forgets records 24 hours after they expired.",
-        first="see whether the function Archive fails or is throttled; then let it have the queue's records again.",
+        means=f"the archive processes records that expired more than {late / HOUR:g} hours ago, or records that "
+        "it could "
+        "not write are in its dead-letter queue. The stream deletes records 24 hours after they expired.",
+        first=(
+            "check whether the function Archive fails or is throttled; then send the records of the queue to it again."
+        ),
         find="filter action in ['archived', 'archive_failed'] | stats count(), sum(rows) by action, error",
         watches={"age": WatchedMetric(age, late * 1000)} | letters,
     )
     if config.alarms.metric_math:
         yield ticket(
             name="archive-silent",
-            means=f"the table of runs was written to, and for {SILENT_ARCHIVE_HOURS} hours from then on nothing of its "
-            "stream was read. The stream forgets records 24 hours after they expired.",
-            first="see whether the archive's event source is there, enabled and able to read.",
+            means=f"the table of runs was written to, and for {SILENT_ARCHIVE_HOURS} hours after this nothing "
+            "of its stream was read. The stream deletes records 24 hours after they expired.",
+            first="check whether the event source of the archive exists, is enabled and can read.",
             find="duecourse doctor (event sources)",
             expression=_unread(watched),
             periods=SILENT_ARCHIVE_HOURS,

@@ -49,8 +49,8 @@ class EventBus(Construct):
             )
             acknowledge(
                 self.failures,
-                "This queue is the event bus's own dead-letter queue, which the rule does not see; nothing consumes "
-                "it, so nothing could fail a second time.",
+                "This queue is the dead-letter queue of the event bus, which the rule does not "
+                "recognize. It has no consumer that could fail.",
                 "SQS3",
             )
 

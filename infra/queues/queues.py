@@ -97,7 +97,7 @@ class ShardFifoQueue(Construct):
         )
         acknowledge(
             self.queue,
-            "A round of dispatch that is lost needs no rescue: the next tick, a minute later, sends the same shard "
-            "again, and a kept message would only start an old round over.",
+            "A lost round of dispatch needs no dead-letter queue: the next tick sends the same shard again "
+            "one minute later, and a kept message would only repeat an old round.",
             "SQS3",
         )

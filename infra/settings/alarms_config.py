@@ -49,9 +49,9 @@ class AlarmsConfig:
         usual, most_throttled = USUAL_WATERMARK_SECONDS, 60
         yield from _unless(self.watermark_seconds > usual, "watermark_seconds", f"must be more than {usual}")
         fits = 60 <= self.shard_queue_seconds < SHARD_RETENTION_SECONDS
-        yield from _unless(fits, "shard_queue_seconds", f"must lie between 60 and {SHARD_RETENTION_SECONDS - 1}")
+        yield from _unless(fits, "shard_queue_seconds", f"must be between 60 and {SHARD_RETENTION_SECONDS - 1}")
         fits = 2 <= self.throttled_minutes <= most_throttled
-        yield from _unless(fits, "throttled_minutes", f"must lie between 2 and {most_throttled}")
+        yield from _unless(fits, "throttled_minutes", f"must be between 2 and {most_throttled}")
         yield from _unless(self.deaths >= 0, "deaths", "must be at least 0")
         for name, leasts in (("lateness_seconds", {}), ("patience_seconds", visibility)):
             by_lane: Mapping[str, int] = getattr(self, name)
@@ -60,7 +60,9 @@ class AlarmsConfig:
                 least = leasts.get(lane, 1)
                 yield from _unless(seconds >= least, f"{name}.{lane}", f"must be at least {least}")
         on = self.metric_math and on_this_machine
-        yield from _unless(not on, "metric_math", "must be False on this machine: the emulator cannot deploy it")
+        yield from _unless(
+            not on, "metric_math", "must be False on the local stage, because the emulator does not support it"
+        )
 
 
 def _unless(fits: bool, name: str, problem: str) -> Iterator[tuple[str, str]]:

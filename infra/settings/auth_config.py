@@ -50,13 +50,16 @@ class AuthConfig:
         if self.kind not in KINDS:
             yield "kind", f"must be one of {', '.join(KINDS)}"
         if self.kind == "none" and not on_this_machine:
-            yield "kind", "must not be none outside the local stage: anybody could run jobs in this account"
+            yield (
+                "kind",
+                "must not be none outside the local stage, because every caller could then run jobs in this account",
+            )
         if self.kind == "jwt":
             yield from self._problems_of_tokens(on_this_machine)
         elif self.issuer or self.audience:
             yield "issuer", f"and audience are for the kind jwt, not {self.kind}"
         if self.console_client is not None and (self.kind != "jwt" or not self.console_client):
-            yield "console_client", "must be the id of a public client of auth.issuer, or be left out"
+            yield "console_client", "must be the id of a public client of auth.issuer, or be unset"
         if not 1 <= len(self.tenant_claim) <= MAX_CLAIM_LENGTH:
             yield "claim", f"must have 1 to {MAX_CLAIM_LENGTH} characters"
 
@@ -67,7 +70,7 @@ class AuthConfig:
         elif not self.issuer.startswith(schemes):
             yield "issuer", "must be an https address"
         if not self.audience or not all(self.audience):
-            yield "audience", "must name whom the tokens are for: -c audience=..."
+            yield "audience", "must be the audience of the tokens: -c audience=..."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +124,7 @@ class ApiConfig:
     def problems(self) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""
         if not 1 <= self.open_requests_per_second <= self.requests_per_second:
-            yield "open_requests_per_second", f"must lie between 1 and {self.requests_per_second}"
+            yield "open_requests_per_second", f"must be between 1 and {self.requests_per_second}"
         for routes in ("callback", "console"):
             if getattr(self, f"{routes}_requests_per_second") < 1:
                 yield f"{routes}_requests_per_second", "must be at least 1"

@@ -170,34 +170,42 @@ class StageConfig:
                 self.log_retention_days in LOG_RETENTION_DAYS,
                 f"must be one of {', '.join(map(str, LOG_RETENTION_DAYS))}",
             ),
-            ("shards", 1 <= self.shards <= MAX_SHARDS, f"must lie between 1 and {MAX_SHARDS}"),
+            ("shards", 1 <= self.shards <= MAX_SHARDS, f"must be between 1 and {MAX_SHARDS}"),
             ("lanes", tuple(self.lanes) == LANES, f"must be {', '.join(LANES)}"),
             ("default_precision", self.default_precision in {"second", "exact"}, "must be second or exact"),
             ("private_targets", self.private_targets in {"allow", "refuse"}, "must be allow or refuse"),
             ("secret_store", self.secret_store in SECRET_STORES, f"must be {' or '.join(SECRET_STORES)}"),
-            ("lookahead_seconds", self.lookahead_seconds >= 120, "must be at least 120, or a late tick delays runs"),
+            (
+                "lookahead_seconds",
+                self.lookahead_seconds >= 120,
+                "must be at least 120, because otherwise a late tick delays runs",
+            ),
             (
                 "horizon_seconds",
                 self.lookahead_seconds <= self.horizon_seconds < MAX_DELAY_SECONDS,
-                f"must lie between lookahead_seconds and {MAX_DELAY_SECONDS - 1}",
+                f"must be between lookahead_seconds and {MAX_DELAY_SECONDS - 1}",
             ),
             (
                 "run_retention_days",
                 self.run_retention_days > MESSAGE_RETENTION_DAYS,
-                f"must be at least {MESSAGE_RETENTION_DAYS + 1}: dead letters wait for {MESSAGE_RETENTION_DAYS}",
+                f"must be at least {MESSAGE_RETENTION_DAYS + 1}, since dead letters live {MESSAGE_RETENTION_DAYS} days",
             ),
             ("completed_job_retention_days", self.completed_job_retention_days >= 1, "must be at least 1"),
-            ("max_receive_count", self.max_receive_count >= 3, "must be at least 3, as throttling counts too"),
+            (
+                "max_receive_count",
+                self.max_receive_count >= 3,
+                "must be at least 3, because throttled deliveries are counted",
+            ),
             ("deployment", self.deployment in DEPLOYMENTS, f"must be {' or '.join(DEPLOYMENTS)}"),
-            ("trace_clock", self.tracing or not self.trace_clock, "must be False where tracing is"),
-            ("reconcile_minutes", 1 <= self.reconcile_minutes <= 60, "must lie between 1 and 60"),
-            ("repair_hours", 1 <= self.repair_hours <= 168, "must lie between 1 and 168"),
-            ("audit_segments", 1 <= self.audit_segments <= 168, "must lie between 1 and 168"),
+            ("trace_clock", self.tracing or not self.trace_clock, "must be False if tracing is False"),
+            ("reconcile_minutes", 1 <= self.reconcile_minutes <= 60, "must be between 1 and 60"),
+            ("repair_hours", 1 <= self.repair_hours <= 168, "must be between 1 and 168"),
+            ("audit_segments", 1 <= self.audit_segments <= 168, "must be between 1 and 168"),
             ("catch_up_alarm_size", self.catch_up_alarm_size >= 1, "must be at least 1"),
             (
                 "api.requests_per_second",
                 self.runs_on_this_machine or self.api.requests_per_second >= 10 * self.limits.requests_per_second,
-                "must be at least ten times limits.requests_per_second: all tenants share it",
+                "must be at least ten times limits.requests_per_second, because all tenants share it",
             ),
             (
                 "docs_url",
@@ -217,18 +225,27 @@ class StageConfig:
         taken = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in self.lanes.values())
         taken += self.reserved_concurrency.whole
         fits = taken <= self.account_concurrency
-        checks.append(("account_concurrency", fits, f"must be at least {taken}, which the lanes and the reserved take"))
+        checks.append(
+            (
+                "account_concurrency",
+                fits,
+                f"must be at least {taken}, the sum of the lanes and the reserved concurrency",
+            )
+        )
         with_rest = self.reserved_concurrency.whole + UNRESERVED_CONCURRENCY
         fits = not self.reserved_concurrency.whole or with_rest <= self.account_concurrency
-        remedy = f"must be at least {with_rest}, as AWS keeps {UNRESERVED_CONCURRENCY} beside what is reserved"
+        remedy = f"must be at least {with_rest}, because AWS keeps {UNRESERVED_CONCURRENCY} unreserved"
         checks.append(("account_concurrency", fits, remedy))
         yield from ((name, problem) for name, fine, problem in checks if not fine)
         for name, lane in self.lanes.items():
             yield from ((f"lanes.{name}.{field}", problem) for field, problem in lane.problems())
             if self.runs_on_this_machine and (lane.pollers is not None or lane.bulk_pollers is not None):
-                yield f"lanes.{name}.pollers", "must be None on this machine: the emulator has one poller a queue"
+                yield (
+                    f"lanes.{name}.pollers",
+                    "must be None on the local stage, because the emulator has one poller per queue",
+                )
         if self.deployment == "canary" and self.runs_on_this_machine:
-            yield "deployment", "must be all_at_once on this machine: the emulator has no CodeDeploy"
+            yield "deployment", "must be all_at_once on the local stage, because the emulator has no CodeDeploy"
         if problem := key_problem(self.encryption_key):
             yield "encryption_key", problem
         visibility = {name: lane.visibility_seconds for name, lane in self.lanes.items()}

@@ -42,7 +42,7 @@ def with_deployment_settings(
     """
     for file in sorted(folder.glob("*.json")):
         if file.stem not in stages:
-            raise ConfigError(f"settings/{file.name} is of no stage: there are {', '.join(stages)}")
+            raise ConfigError(f"settings/{file.name} does not belong to a stage; the stages are {', '.join(stages)}")
     kept = _read(folder / f"{context('stage')}.json")
     if context("auth") not in (None, "jwt"):
         passed_over = {"issuer", "audience", "console_client", "console_scope"}
@@ -64,13 +64,13 @@ def _read(file: Path) -> dict[str, str]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=_once)
     except _TwiceError as error:
-        raise ConfigError(f"{where}: {error} stands there twice") from error
+        raise ConfigError(f"{where}: {error} occurs twice; keep one of them") from error
     except ValueError as error:
         raise ConfigError(f"{where} must be JSON: {error}") from error
     if not isinstance(found, dict):
         raise ConfigError(f'{where} must be an object, such as {{"alarm_email": "you@example.com"}}')
     wrong = [
-        f"{name} is no setting, there are {', '.join(DEPLOYMENT_SETTINGS)}"
+        f"{name} is not a setting; the settings are {', '.join(DEPLOYMENT_SETTINGS)}"
         for name in found
         if name not in DEPLOYMENT_SETTINGS
     ]

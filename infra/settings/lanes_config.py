@@ -65,14 +65,14 @@ class LaneConfig:
     def problems(self) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""
         if not 1 <= self.timeout_seconds <= 900:
-            yield "timeout_seconds", "must lie between 1 and 900"
+            yield "timeout_seconds", "must be between 1 and 900"
         if not 1 <= self.batch_size <= 10:
-            yield "batch_size", "must lie between 1 and 10"
+            yield "batch_size", "must be between 1 and 10"
         yield from _problems(self.max_concurrency, self.pollers)
         bulk = _problems(self.bulk_max_concurrency, self.bulk_pollers)
         yield from ((f"bulk_{field}", problem) for field, problem in bulk)
         if not 128 <= self.memory_mb <= 10_240:
-            yield "memory_mb", "must lie between 128 and 10240"
+            yield "memory_mb", "must be between 128 and 10240"
 
 
 def lanes(
@@ -114,8 +114,8 @@ def _problems(max_concurrency: int | None, pollers: Pollers | None) -> Iterator[
     fewest, most = MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY
     if pollers is None:
         if max_concurrency != NO_MAXIMUM and not fewest <= (max_concurrency or 0) <= most:
-            yield "max_concurrency", f"must lie between {fewest} and {most}, unless there are pollers"
+            yield "max_concurrency", f"must be between {fewest} and {most}, unless there are pollers"
     else:
         if max_concurrency is not None:
-            yield "max_concurrency", "must be None where there are pollers: AWS takes only one of the two"
+            yield "max_concurrency", "must be None if there are pollers, because AWS accepts only one of the two"
         yield from ((f"pollers.{name}", problem) for name, problem in pollers.problems())

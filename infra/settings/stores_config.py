@@ -49,16 +49,16 @@ class ArchiveConfig:
                 self.retention_days is None or self.retention_days > (self.glacier_after_days or 0),
                 "must be None or more than glacier_after_days",
             ),
-            ("batch_size", 1 <= self.batch_size <= MAX_BATCH, f"must lie between 1 and {MAX_BATCH}"),
+            ("batch_size", 1 <= self.batch_size <= MAX_BATCH, f"must be between 1 and {MAX_BATCH}"),
             (
                 "window_seconds",
                 0 <= self.window_seconds <= MAX_WINDOW_SECONDS,
-                f"must lie between 0 and {MAX_WINDOW_SECONDS}",
+                f"must be between 0 and {MAX_WINDOW_SECONDS}",
             ),
             (
                 "give_up_after_hours",
                 1 <= self.give_up_after_hours < STREAM_HOURS,
-                f"must lie between 1 and {STREAM_HOURS - 1}: the stream forgets after {STREAM_HOURS}",
+                f"must be between 1 and {STREAM_HOURS - 1}, because the stream keeps {STREAM_HOURS} hours",
             ),
         ]
         yield from ((name, problem) for name, fine, problem in checks if not fine)

@@ -65,13 +65,13 @@ class AllowedTargetsConfig(AllowedTargets):
                     continue
                 name, _, revision = text.partition(":") if field.name == "task_definitions" else (text, "", "")
                 if _PATTERN.fullmatch(name) is None:
-                    yield field.name, f"must be names with * and ? for what may vary, no ARNs: {text!r}"
+                    yield field.name, f"must be names with * and ? as wildcards, not ARNs: {text!r}"
                 elif not name.strip("*?"):
                     yield field.name, f"must not allow every name: {text!r}"
                 elif text != name and _REVISION.fullmatch(revision) is None:
                     yield field.name, f"must have a revision such as 7 or * after its colon: {text!r}"
         if self.actions and not self.roles:
-            yield "roles", "must name the roles in whose name the actions are called"
+            yield "roles", "must have the roles that are assumed for the actions"
 
 
 def task_json(task: Mapping[str, Any]) -> str:
@@ -88,7 +88,7 @@ def task_problems(tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str,
     """Each task that cannot be registered, with the reason; whether a target is complete is seen when it is used."""
     for name, task in tasks.items():
         if _TASK_NAME.fullmatch(name) is None:
-            yield name, "must be named by 1 to 64 letters, digits, - and _"
+            yield name, "must have a name of 1 to 64 letters, digits, - and _"
         target, defaults = task.get("target"), task.get("defaults", {})
         if task.keys() - set(TASK_PARTS) or not isinstance(defaults, Mapping):
             yield name, 'must be {"target": {...}, "defaults": {...}}'

@@ -41,10 +41,10 @@ class WarmThroughput:
     def problems(self) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""
         if self.reads is None and self.writes is None:
-            yield "reads", "or writes must be set: for AWS's own throughput leave the whole out"
+            yield "reads", "or writes must be set; for the default throughput of AWS remove the setting"
         for name, units, own in (("reads", self.reads, OWN_READS), ("writes", self.writes, OWN_WRITES)):
             if units is not None and units < own:
-                yield name, f"must be None or at least {own}, which every table has by itself"
+                yield name, f"must be None or at least {own}, the default of every table"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +66,15 @@ class ThroughputConfig:
             warm = getattr(self, field.name)
             if warm is not None:
                 if on_this_machine:
-                    yield field.name, "must be None on this machine: the emulator knows no warm throughput"
+                    yield field.name, "must be None on the local stage, because the emulator has no warm throughput"
                 yield from ((f"{field.name}.{name}", problem) for name, problem in warm.problems())
         writes = None if self.jobs is None else self.jobs.writes
         indexed = None if self.due is None else self.due.writes
         if writes is not None and (indexed is None or indexed < writes):
-            yield "due.writes", "must be at least jobs.writes: an index that is less warm throttles its table"
+            yield (
+                "due.writes",
+                "must be at least jobs.writes, because an index with less throughput throttles its table",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +94,9 @@ class Pollers:
         if self == NO_POLLERS:
             return
         if not MIN_POLLERS <= self.minimum <= MAX_MINIMUM_POLLERS:
-            yield "minimum", f"must lie between {MIN_POLLERS} and {MAX_MINIMUM_POLLERS}"
+            yield "minimum", f"must be between {MIN_POLLERS} and {MAX_MINIMUM_POLLERS}"
         if not MIN_POLLERS <= self.maximum <= MAX_POLLERS:
-            yield "maximum", f"must lie between {MIN_POLLERS} and {MAX_POLLERS}"
+            yield "maximum", f"must be between {MIN_POLLERS} and {MAX_POLLERS}"
         if self.minimum > self.maximum:
             yield "maximum", "must be at least minimum"
 

@@ -69,14 +69,14 @@ class ArchiveStore(Construct):
             "Worker",
             runtime=parts.runtime,
             source="archive",
-            description="Duecourse: takes the records of runs that have expired into the archive",
+            description="Duecourse: archives the records of expired runs",
             timeout_seconds=TIMEOUT_SECONDS,
             memory_mb=256,
             environment={"DUECOURSE_ARCHIVE_BUCKET": self.bucket.bucket_name},
         )
         stream = runs.table.table_stream_arn
         if stream is None:
-            raise ValueError("the runs table has no stream: nothing would be archived")
+            raise ValueError("the runs table has no stream, so nothing would be archived")
         allow = self.function.allow
         # Reading is the event source's and, for a batch that failed for good, the function's own. ListStreams is asked
         # for when the event source is made. A table that is restored under its name gets a stream with another label,
@@ -89,18 +89,20 @@ class ArchiveStore(Construct):
         allow(["sqs:SendMessage"], [self.failures.queue_arn])
         acknowledge_wildcards(
             self.function,
-            "The archive's objects are named by day and content when they are written; the bucket holds nothing else.",
+            "The names of the archive's objects are made from day and content when they are written. The bucket "
+            "contains no other objects.",
             [objects],
         )
         acknowledge_wildcards(
             self.function,
-            "A stream is named by when it was made: a table that was restored under its name has another one.",
+            "The name of a stream contains its creation time, so a table that is restored under the same name "
+            "has another stream.",
             [streams],
         )
         acknowledge(
             self.failures,
-            "This queue is what the event source itself falls back to (its on-failure destination), which the rule "
-            "does not see; nothing consumes it, so nothing could fail a second time.",
+            "This queue is the on-failure destination of the event source, which the "
+            "rule does not recognize. It has no consumer that could fail.",
             "SQS3",
         )
         self.source = self._attach(config, stream)

@@ -69,7 +69,7 @@ def test_all_that_a_filter_chooses_are_counted_stopped_and_gone_on_with(
 ) -> None:
     page = open_page(console, "/dead-letters?tag=mail")
     expect(page.get_by_text("6 dead runs were looked at")).to_be_visible()
-    page.get_by_role("button", name="Redrive all that the filters choose").click()
+    page.get_by_role("button", name="Redrive all runs that match the filters").click()
     expect(_dialog(page)).to_contain_text("All dead runs with the tag mail")
     expect(_dialog(page)).to_contain_text("6 runs would be sent again")
 
@@ -81,7 +81,7 @@ def test_all_that_a_filter_chooses_are_counted_stopped_and_gone_on_with(
     assert _succeeded(dead, "mail") == 1
 
     _dialog(page).get_by_label("Pace").fill("200")
-    _dialog(page).get_by_role("button", name="Go on").click()
+    _dialog(page).get_by_role("button", name="Continue").click()
     expect(_dialog(page)).to_contain_text("6 sent again")
     dead.advance(seconds=5)
     assert _succeeded(dead, "mail") == 6
@@ -111,6 +111,6 @@ def test_more_than_a_hundred_are_shown_in_pages(scheduler: Scheduler, console: S
     expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(100)
     page.get_by_role("button", name="Next page").click()
     expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(4)
-    page.get_by_role("checkbox", name="All of this page").check()
+    page.get_by_role("checkbox", name="All runs of this page").check()
     page.get_by_role("button", name="Redrive selected").click()
     expect(_dialog(page)).to_contain_text("4 runs would be sent again")

@@ -61,7 +61,7 @@ def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedCo
     text.fill(
         '{"id": "a", "schedule": "rate(5 minutes)", "of_tomorrow": {"x": 1}, "target": {"type": "sqs", "queue": "q"}}'
     )
-    expect(page.get_by_role("textbox", name="How many")).to_have_value("5")
+    expect(page.get_by_role("textbox", name="Number")).to_have_value("5")
     expect(page.get_by_role("textbox", name="Queue")).to_have_value("q")
     write(page, How_many="1", Queue="orders")
     assert shown(page) == {
@@ -71,14 +71,14 @@ def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedCo
         "target": {"type": "sqs", "queue": "orders"},
     }
     text.fill('{"id": "a", ')
-    expect(page.get_by_text("This is not the JSON of a job")).to_be_visible()
+    expect(page.get_by_text("This is not valid JSON of a job")).to_be_visible()
     expect(page.get_by_role("textbox", name="Queue")).to_be_disabled()
     expect(page.get_by_role("textbox", name="Queue")).to_have_value("orders")
-    page.get_by_role("button", name="Take back to what the form shows").click()
+    page.get_by_role("button", name="Reset to the values of the form").click()
     assert shown(page)["of_tomorrow"] == {"x": 1}
 
     write(page, Payload="{")
-    expect(page.get_by_text("This is no JSON")).to_be_visible()
+    expect(page.get_by_text("This is not valid JSON")).to_be_visible()
     expect(page.get_by_role("button", name="Create job")).to_be_disabled()
     write(page, Payload="")
     choose(page, "Kind of target", "Lambda function")
@@ -89,19 +89,19 @@ def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedCo
     assert shown(page)["schedule"] == "at(2026-03-29T10:30:00)"
     page.get_by_role("button", name="Start from").click()
     page.get_by_role("menuitem", name="Run on request").click()
-    dialog = page.get_by_role("dialog", name="Replace what you have written?")
-    expect(dialog).to_contain_text("It is lost: schedule, target.")
+    dialog = page.get_by_role("dialog", name="Replace your input?")
+    expect(dialog).to_contain_text("These values will be lost: schedule, target.")
     dialog.get_by_role("button", name="Replace").click()
     expect(dialog).to_be_hidden()
     assert shown(page)["schedule"] is None
-    expect(page.get_by_text("It runs only when somebody asks for it.")).to_be_visible()
+    expect(page.get_by_text("It runs only on request.")).to_be_visible()
 
 
 def test_a_job_is_created_from_another_one(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     scheduler.client.create_job({"id": "nightly", "schedule": "0 3 * * *", "target": TARGET, "tags": ["finance"]})
     page = open_page(console, "/jobs/nightly")
     page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="Create from this one").click()
+    page.get_by_role("menuitem", name="Create a copy").click()
     expect(page.get_by_role("heading", level=1, name="Create job")).to_be_visible()
     assert "id" not in shown(page)
     write(page, Id="nightly-eu")
@@ -156,8 +156,8 @@ def test_an_edit_across_a_dst_night_tells_what_becomes_of_it(
     coming = page.get_by_role("region", name="Next occurrences")
     expect(coming.get_by_role("listitem").first).to_contain_text("02:30 does not exist on that day. It runs at 03:00")
     page.get_by_role("button", name="Daylight saving, bounds, missed runs").click()
-    choose(page, "When its time does not exist", "Leave it out")
-    expect(coming.get_by_role("listitem").first).to_contain_text("Left out")
+    choose(page, "When its time does not exist", "Skip it")
+    expect(coming.get_by_role("listitem").first).to_contain_text("Skipped")
 
     page.get_by_role("button", name="Review changes").click()
     changes = page.get_by_role("dialog").get_by_role("table")
@@ -179,10 +179,10 @@ def test_who_was_slower_sees_what_changed_and_puts_theirs_on_top(
     write(page, Name="mine", Attempts="7")
     scheduler.client.patch_job("shared", {"name": "theirs", "owner": "them"})
     page.get_by_role("button", name="Review changes").click()
-    told = page.get_by_role("dialog", name="Somebody changed this job meanwhile")
+    told = page.get_by_role("dialog", name="This job was changed by another user")
     expect(told.get_by_role("row", name=re.compile("owner"))).to_contain_text("them")
     expect(told.get_by_role("row", name=re.compile("name"))).to_contain_text("changed by both")
-    told.get_by_role("button", name="Put mine on top of theirs").click()
+    told.get_by_role("button", name="Apply my changes to the new version").click()
     expect(page.get_by_role("textbox", name="Owner")).to_have_value("them")
     page.get_by_role("button", name="Review changes").click()
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
@@ -279,7 +279,7 @@ def test_what_cannot_be_edited_is_said(scheduler: Scheduler, console: ServedCons
     scheduler.client.create_job({"id": "over", "schedule": "at(2026-03-28T12:30:00)", "target": TARGET})
     scheduler.advance(hours=1)
     page = open_page(console, "/jobs/step/edit")
-    expect(page.get_by_text("This job belongs to a workflow")).to_be_visible()
+    expect(page.get_by_text("This job is a step of a workflow")).to_be_visible()
     expect(page.get_by_role("textbox", name="Expression")).to_have_count(0)
     page.goto(f"{console.url}#/jobs/flow/edit")
     expect(page.get_by_text("This job is a workflow")).to_be_visible()
@@ -287,7 +287,7 @@ def test_what_cannot_be_edited_is_said(scheduler: Scheduler, console: ServedCons
     expect(page.get_by_role("heading", name="There is no such job")).to_be_visible()
     page.goto(f"{console.url}#/jobs/over/edit")
     expect(page.get_by_text("This job is completed")).to_be_visible()
-    expect(page.get_by_text("It has no occurrence to come.")).to_be_visible()
+    expect(page.get_by_text("It has no future occurrences.")).to_be_visible()
 
 
 def test_on_a_narrow_screen_the_json_is_a_tab(sampled: ServedConsole, open_page: Open) -> None:

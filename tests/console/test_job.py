@@ -30,7 +30,7 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     create(scheduler, timezone="Europe/Berlin")
     page = open_page(console, "/jobs/report")
     page.get_by_role("button", name="Pause").click()
-    page.get_by_role("dialog").get_by_label("Why").fill("The data are wrong")
+    page.get_by_role("dialog").get_by_label("Reason").fill("The data are wrong")
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
     expect(page.get_by_text("by local: The data are wrong")).to_be_visible()
 
@@ -42,7 +42,7 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     assert "tab=why&at=2026-03-28T13%3A00%3A00Z" in page.url
 
     page.get_by_role("button", name="Resume").click()
-    page.get_by_role("dialog").get_by_label("Catch up on what the pause covered").check()
+    page.get_by_role("dialog").get_by_label("Catch up on the occurrences of the pause").check()
     page.get_by_role("dialog").get_by_role("button", name="Resume").click()
     expect(page.get_by_text("ACTIVE")).to_be_visible()
     caught_up = [call.run_id for call in scheduler.advance(minutes=1)]
@@ -59,8 +59,8 @@ def test_the_next_is_skipped_once_its_number_is_confirmed_though_an_answer_is_lo
     page = open_page(console, "/jobs/report?tab=next")
     choose(page, "Skip the next")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("from 2026-03-28 13:00:00 UTC on")
-    dialog.get_by_label("How many").fill("2")
+    expect(dialog).to_contain_text("starting with 2026-03-28 13:00:00 UTC")
+    dialog.get_by_label("Number").fill("2")
 
     def lose(route: Route) -> None:
         route.fetch()
@@ -73,7 +73,7 @@ def test_the_next_is_skipped_once_its_number_is_confirmed_though_an_answer_is_lo
 
     expect(page.get_by_text("Will not run: 2026-03-28 13:00:00 UTC, 2026-03-28 14:00:00 UTC")).to_be_visible()
     coming = page.get_by_role("grid", name="Next occurrences")
-    expect(coming.get_by_role("row", name=re.compile("Somebody asked to skip it"))).to_have_count(2)
+    expect(coming.get_by_role("row", name=re.compile("It was skipped on request"))).to_have_count(2)
     page.get_by_role("tab", name="Timeline").click()
     expect(page.get_by_role("group", name=re.compile("Timeline: 2 skipped"))).to_be_visible()
     scheduler.advance(hours=3)
@@ -88,7 +88,7 @@ def test_a_backfill_says_its_runs_and_its_price_first(
     choose(page, "Backfill")
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("From").fill("2026-03-27 25:00")
-    expect(dialog.get_by_text("Write it as 2026-03-29 02:30, by the clock of the job's zone.")).to_be_visible()
+    expect(dialog.get_by_text("Use the format 2026-03-29 02:30, in the time zone of the job.")).to_be_visible()
     dialog.get_by_label("From").fill("2026-03-27 00:00")
     dialog.get_by_label("Before").fill("2026-03-27 06:00")
     dialog.get_by_role("button", name="Dry run").click()
@@ -113,7 +113,7 @@ def test_it_runs_now_with_a_payload_of_its_own_and_is_deleted(
     expect(dialog.get_by_text("The payload is not JSON")).to_be_visible()
     dialog.get_by_label("Payload").fill('{"order": 12345678901234567890}')
     dialog.get_by_role("button", name="Run now").click()
-    expect(dialog.get_by_text("They would be sent rounded: /order.")).to_be_visible()
+    expect(dialog.get_by_text("They would be rounded: /order.")).to_be_visible()
     dialog.get_by_label("Payload").fill('{"day": 7}')
     dialog.get_by_role("button", name="Run now").click()
 
@@ -155,7 +155,7 @@ def test_an_answer_that_comes_after_its_question_was_closed_leaves_the_next_ques
 
 def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs/broken-export")
-    timeline = page.get_by_role("group", name=re.compile(r"Timeline: \d+ failed, \d+ to come"))
+    timeline = page.get_by_role("group", name=re.compile(r"Timeline: \d+ failed, \d+ upcoming"))
     mark = timeline.get_by_role("link", name=re.compile("2026-03-28 08:15:00 UTC: failed.*no space left on device"))
     mark.focus()
     page.keyboard.press("ArrowLeft")
@@ -165,7 +165,7 @@ def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole
     expect(page).to_have_url(re.compile(r"#/runs/broken-export\.20260328T081500Z$"))
 
     page.go_back()
-    page.get_by_role("button", name="The same as a table").click()
+    page.get_by_role("button", name="View as table").click()
     row = page.get_by_role("grid", name="Occurrences").get_by_role("row", name=re.compile("2026-03-28 08:15:00 UTC"))
     expect(row).to_contain_text("failed")
     expect(row.get_by_role("link", name="Run")).to_have_attribute("href", "#/runs/broken-export.20260328T081500Z")
@@ -194,7 +194,7 @@ def test_texts_of_others_are_shown_as_they_are(scheduler: Scheduler, console: Se
     page = open_page(console, "/jobs/report")
     expect(page.get_by_role("heading", level=1, name=HOSTILE)).to_be_visible()
     expect(page.get_by_role("link", name=re.compile("failed.*<img src=x"))).to_be_visible()
-    page.get_by_role("button", name="The same as a table").click()
+    page.get_by_role("button", name="View as table").click()
     expect(page.get_by_role("grid", name="Occurrences")).to_contain_text("<img src=x")
     assert page.evaluate("window.broken") is None
 

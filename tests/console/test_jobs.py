@@ -93,7 +93,7 @@ def test_a_search_is_in_the_address(sampled: ServedConsole, open_page: Open) -> 
     expect(page.get_by_role("rowheader")).to_have_count(1)
 
     page.goto(f"{sampled.url}#/jobs?state=PAUSED&owner=nobody")
-    expect(page.get_by_text("No job is like that.")).to_be_visible()
+    expect(page.get_by_text("No jobs match.")).to_be_visible()
     page.get_by_role("button", name="Show all jobs").click()
     expect(page.get_by_role("rowheader", name="cleanup")).to_be_visible()
 
@@ -139,7 +139,7 @@ def test_many_are_run_paused_and_deleted_and_what_failed_is_told(
     page.get_by_role("checkbox", name="Choose job-000").check()
     page.get_by_role("button", name="Actions").click()
     page.get_by_role("menuitem", name="Pause").click()
-    page.get_by_role("textbox", name="Why").fill(HOSTILE)
+    page.get_by_role("textbox", name="Reason").fill(HOSTILE)
     page.get_by_role("button", name="Pause 1 job", exact=True).click()
     expect(page.get_by_role("row", name=re.compile("job-000"))).to_contain_text(HOSTILE)
 
@@ -147,7 +147,7 @@ def test_many_are_run_paused_and_deleted_and_what_failed_is_told(
     page.get_by_role("checkbox", name="Choose step").check()
     act(page, "Delete", "Delete 2 jobs")
     expect(page.get_by_text("Deleted 1 job; could not delete 1 job")).to_be_visible()
-    expect(page.get_by_text("step is in the workflow flow")).to_be_visible()
+    expect(page.get_by_text("step is a step of the workflow flow")).to_be_visible()
     expect(page.get_by_role("rowheader", name="job-000")).to_have_count(0)
     expect(page.get_by_role("checkbox", name="Choose step")).to_be_checked()
 

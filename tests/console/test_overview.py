@@ -20,13 +20,13 @@ HTTP = {"type": "http", "url": "https://shop.example/hooks"}
 
 def test_the_overview_counts_what_there_is_to_look_at_and_links_to_it(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
-    expect(page.get_by_text("The clock ticks")).to_be_visible()
+    expect(page.get_by_text("Ticks run")).to_be_visible()
     expect(page.get_by_role("row", name=re.compile("^high"))).to_contain_text("0")
     expect(page.get_by_role("link", name="Paused jobs: 1")).to_have_attribute("href", "#/jobs?state=PAUSED")
-    expect(page.get_by_role("link", name=re.compile("^Failed for good in the last 24 hours: [1-9]"))).to_have_attribute(
-        "href", re.compile("state=DEAD&since=2026-03-27T13%3A00%3A00Z")
-    )
-    expect(page.get_by_role("link", name=re.compile("failed for good$"))).to_be_visible()
+    expect(
+        page.get_by_role("link", name=re.compile("^Failed permanently in the last 24 hours: [1-9]"))
+    ).to_have_attribute("href", re.compile("state=DEAD&since=2026-03-27T13%3A00%3A00Z"))
+    expect(page.get_by_role("link", name=re.compile("failed permanently$"))).to_be_visible()
 
 
 def test_the_load_to_come_names_the_fullest_minutes_and_their_jobs(sampled: ServedConsole, open_page: Open) -> None:
@@ -44,7 +44,10 @@ def test_jobs_that_are_late_or_do_not_fire_are_named(sampled: ServedConsole, ope
     page = open_page(sampled, "/nowhere")
     page.route("**/v1/upcoming**", troubled)
     page.get_by_role("navigation").get_by_role("link", name="Overview").click()
-    late, silent = page.get_by_title("A run is due for a minute"), page.get_by_title("Their place in the schedule")
+    late, silent = (
+        page.get_by_title("A run has been due for a minute"),
+        page.get_by_title("Their cursor cannot be read"),
+    )
     expect(late).to_have_text(re.compile(r"Late now\s*4\s*month-end\s*b\s*c\s*and 1 more"))
     expect(late.get_by_role("link", name="month-end")).to_have_attribute("href", "#/jobs/month-end")
     expect(silent.get_by_role("link", name="broken")).to_have_attribute("href", "#/jobs/broken")
@@ -81,13 +84,13 @@ def test_a_paused_job_is_explained_by_a_time_of_its_own_zone(
     scheduler.client.pause_job("report", note="the template is wrong")
     scheduler.advance(days=1)
     page = open_page(console)
-    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("button", name="Explain", exact=True).click()
     page.get_by_label("Job", exact=True).fill("rep")
     page.get_by_role("option", name="report").click()
     page.get_by_label("When it was due (America/New_York)").fill("2026-03-29 02:00")
     page.get_by_role("button", name="Explain").click()
 
-    answer = page.get_by_role("region", name="The answer")
+    answer = page.get_by_role("region", name="Explanation")
     expect(answer).to_contain_text("paused")
     expect(page).to_have_url(re.compile(r"job=report&at=2026-03-29T06%3A00%3A00Z"))
     page.reload()
@@ -101,7 +104,7 @@ def test_a_time_is_read_by_the_zone_of_its_label_while_suggestions_are_looked_fo
         {"id": "report", "schedule": "0 2 * * *", "timezone": "America/New_York", "target": HTTP}
     )
     page = open_page(console)
-    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("button", name="Explain", exact=True).click()
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -119,10 +122,10 @@ def test_a_time_is_read_by_the_zone_of_its_label_while_suggestions_are_looked_fo
 
 def test_what_was_asked_wrongly_is_said_at_its_field(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
-    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("button", name="Explain", exact=True).click()
     page.get_by_role("button", name="Explain").click()
-    expect(page.get_by_text("Name a job.")).to_be_visible()
-    expect(page.get_by_text("Write it as 2026-03-29 02:00, with seconds if need be.")).to_be_visible()
+    expect(page.get_by_text("Enter a job.")).to_be_visible()
+    expect(page.get_by_text("Use the format 2026-03-29 02:00, with optional seconds.")).to_be_visible()
     page.get_by_label("Job", exact=True).fill("no-such-job")
     page.get_by_label(re.compile("^When it was due")).fill("2026-03-29 02:00")
     page.get_by_role("button", name="Explain").click()
@@ -133,7 +136,7 @@ def test_a_clock_that_stands_is_told_with_its_runbook(sampled: ServedConsole, op
     page = open_page(sampled, "/nowhere")
     page.route("**/v1/stats", _late)
     page.get_by_role("navigation").get_by_role("link", name="Overview").click()
-    expect(page.get_by_text("The clock does not tick")).to_be_visible()
+    expect(page.get_by_text("Ticks do not run")).to_be_visible()
     expect(page.get_by_text("runbooks.md#ticks-missing")).to_be_visible()
 
 
@@ -170,12 +173,12 @@ def test_lateness_and_outcomes_of_the_last_day_are_drawn_by_the_half_hour(
     page.on("request", lambda request: asked.append(request.url.rpartition("/v1/")[2]))
     _with_metrics(page, FIGURES)
     lateness = page.get_by_role("region", name="Lateness")
-    expect(lateness.get_by_role("img", name="by the half hour; 1 min 15 s at most")).to_be_visible()
+    expect(lateness.get_by_role("img", name="in intervals of 30 minutes; 1 min 15 s at most")).to_be_visible()
     expect(lateness.get_by_title("12:30: half within 0.4 s, 99 of 100 within 1 min 15 s")).to_have_count(1)
-    expect(lateness.get_by_title("12:00: no run began")).to_have_count(1)
+    expect(lateness.get_by_title("12:00: no runs started")).to_have_count(1)
     outcomes = page.get_by_role("region", name="Outcomes")
-    expect(outcomes).to_contain_text("1,234 succeeded, 12 retried, 3 failed for good")
-    expect(outcomes.get_by_title("03-28: 1200 succeeded, 0 retried, 0 failed for good")).to_have_count(1)
+    expect(outcomes).to_contain_text("1,234 succeeded, 12 retried, 3 failed permanently")
+    expect(outcomes.get_by_title("03-28: 1200 succeeded, 0 retried, 0 failed permanently")).to_have_count(1)
     assert asked.count("stage/metrics") == 1, "each request costs money"
     light = accessibility_faults(page)
     page.get_by_role("button", name="Use the dark theme").click()
@@ -199,8 +202,8 @@ def test_figures_that_cannot_be_read_are_not_known_and_the_reason_is_told(
     sampled: ServedConsole, open_page: Open
 ) -> None:
     page = _with_metrics(open_page(sampled, "/nowhere"), None, "CloudWatch's metrics could not be read: not authorized")
-    expect(page.get_by_text("Not known: CloudWatch's metrics could not be read: not authorized")).to_be_visible()
-    expect(page.get_by_role("row", name=re.compile("^high")).get_by_role("cell").last).to_have_text("not known")
+    expect(page.get_by_text("Unknown: CloudWatch's metrics could not be read: not authorized")).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("^high")).get_by_role("cell").last).to_have_text("unknown")
 
 
 def test_a_login_without_ops_neither_sees_the_figures_nor_asks_for_them(
@@ -238,6 +241,6 @@ def test_the_overview_fits_a_phone(sampled: ServedConsole, open_page: Open) -> N
     page.set_viewport_size({"width": 390, "height": 844})
     page.route("**/v1/stage/metrics", lambda route: route.fulfill(json={"figures": FIGURES, "error": None}))
     page.goto(sampled.url)
-    expect(page.get_by_role("heading", name="The fullest minutes")).to_be_visible()
+    expect(page.get_by_role("heading", name="The busiest minutes")).to_be_visible()
     expect(page.get_by_role("region", name="Outcomes")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

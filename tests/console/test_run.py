@@ -41,7 +41,7 @@ def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
     dialog = page.get_by_role("dialog", name="Redrive the run?")
     expect(dialog).to_contain_text('"region": "north"')
     dialog.get_by_role("button", name="Redrive").click()
-    expect(page.get_by_text("The run was sent again.")).to_be_visible()
+    expect(page.get_by_text("The run was redriven.")).to_be_visible()
     scheduler.advance(seconds=5)
     _ask_again(page)
 
@@ -56,11 +56,11 @@ def test_what_a_run_was_sent_with_is_shown_as_its_target_got_it(
     scheduler.client.run_job("export", payload={"region": "south", "run": "{{run_id}}"})
     (call,) = scheduler.advance(seconds=1)
     page = open_page(console, f"/runs/{call.run_id}")
-    expect(page.get_by_text("The payload that was given when the run was asked for.")).to_be_visible()
+    expect(page.get_by_text("The payload of the request that started the run.")).to_be_visible()
     expect(page.get_by_text(f'"run": "{call.run_id}"')).to_be_visible()
     scheduler.client.delete_job("export")
     page.reload()
-    expect(page.get_by_text("The job is not there any more")).to_be_visible()
+    expect(page.get_by_text("The job and its payload were deleted")).to_be_visible()
 
 
 def test_a_run_is_cancelled_while_it_waits_for_its_next_attempt(
@@ -70,7 +70,7 @@ def test_a_run_is_cancelled_while_it_waits_for_its_next_attempt(
     scheduler.answer("export", status=503)
     scheduler.advance(minutes=6)
     page = open_page(console, f"/runs/{NOON}")
-    expect(page.get_by_text("waits for the next attempt")).to_be_visible()
+    expect(page.get_by_text("waiting for the next attempt")).to_be_visible()
 
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel the run").click()
@@ -97,7 +97,7 @@ def test_how_far_a_run_says_to_be_is_followed_while_it_works(
     (call,) = scheduler.advance(minutes=6)
     assert call.callback_token is not None
     page = open_page(console, f"/runs/{NOON}")
-    expect(page.get_by_text("waits for its callback")).to_be_visible()
+    expect(page.get_by_text("waiting for the callback")).to_be_visible()
 
     scheduler.client.heartbeat_run(NOON, call.callback_token, progress=0.4, note="reads page 4 of 10")
     _ask_again(page)

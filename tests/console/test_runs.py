@@ -65,9 +65,9 @@ def test_an_answer_that_is_none_is_said_and_asked_for_again(
         with page.expect_response(re.compile("/v1/runs")):
             page.clock.fast_forward(10_000)
 
-    said = "The API is busy" if answer == "503" else "The answer is not the API's"
+    said = "The API is busy" if answer == "503" else "The response is not from the API"
     expect(page.get_by_text(said)).to_be_visible()
-    expect(page.get_by_role("button", name="Ask again")).to_be_visible()
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
     broken.clear()
     page.clock.fast_forward(10_000)
 

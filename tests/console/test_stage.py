@@ -15,9 +15,9 @@ def test_the_stage_says_what_it_is_what_is_in_order_and_what_is_not_known(
 ) -> None:
     page = open_page(sampled, "/stage")
     alarms = page.get_by_role("region", name="alarms")
-    expect(alarms).to_contain_text("could not be looked at: a stage in memory has none")
+    expect(alarms).to_contain_text("could not be checked: a stage in memory does not have it")
     expect(page.get_by_text('Not known: the check "alarms" says why.')).to_be_visible()
-    expect(page.get_by_role("region", name="tick")).to_contain_text("the last tick came")
+    expect(page.get_by_role("region", name="tick")).to_contain_text("the last tick ran")
     expect(page.get_by_text("of 100,000 jobs")).to_be_visible()
     expect(page.get_by_text("jobs:read, jobs:write, ops")).to_be_visible()
     expect(page.get_by_text("Release of the API")).to_be_visible()
@@ -51,7 +51,7 @@ def test_an_alarm_that_rings_says_since_when_and_where_its_runbook_is(sampled: S
 
 def test_another_release_of_the_api_is_told(sampled: ServedConsole, open_page: Open) -> None:
     page = _at_stage(open_page(sampled, "/nowhere"), version="9.9.9")
-    expect(page.get_by_text("9.9.9: a deployment is under way, or this page is old")).to_be_visible()
+    expect(page.get_by_text("9.9.9: a deployment is in progress, or this page is outdated")).to_be_visible()
 
 
 def test_the_stage_fits_a_phone(sampled: ServedConsole, open_page: Open) -> None:

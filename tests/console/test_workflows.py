@@ -40,18 +40,18 @@ def test_one_of_four_fails_and_a_rerun_from_there_succeeds(
     scheduler.answer("refunds", status=422, body={"error": HOSTILE}, times=1)
     scheduler.advance(hours=1)
     page = open_page(console, RUN)
-    steps = page.get_by_role("grid", name="Jobs of the run")
+    steps = page.get_by_role("grid", name="Steps of the run")
     expect(steps.get_by_role("row", name=re.compile("refunds DEAD"))).to_contain_text("<img src=x")
-    expect(steps.get_by_role("row", name=re.compile("book SKIPPED"))).to_contain_text("a job before it failed")
+    expect(steps.get_by_role("row", name=re.compile("book SKIPPED"))).to_contain_text("an upstream step failed")
     expect(page.get_by_text("2 succeeded, 1 failed, 1 stopped by a failure")).to_be_visible()
     graph = page.get_by_role("region", name=re.compile("Graph of"))
     expect(graph.get_by_role("link", name="refunds")).to_have_attribute("href", "#/runs/refunds.20260328T130000Z")
     assert page.evaluate("window.broken") is None
 
-    steps.get_by_role("button", name="Run again from here: refunds").click()
+    steps.get_by_role("button", name="Rerun from here: refunds").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("runs 2 jobs: refunds, book.")
-    dialog.get_by_role("button", name="Run 2 jobs").click()
+    expect(dialog).to_contain_text("runs 2 steps: refunds, book.")
+    dialog.get_by_role("button", name="Run 2 steps").click()
     expect(page.get_by_text("has not begun: it is QUEUED")).to_be_visible()
     calls = scheduler.advance(seconds=30)
     assert [call.job_id for call in calls] == ["refunds", "book"]
@@ -67,20 +67,20 @@ def test_it_says_whom_a_job_waits_for_and_is_cancelled_with_their_number(
     put(scheduler, extract={"completion": "callback"})
     scheduler.advance(hours=1)
     page = open_page(console, RUN)
-    steps = page.get_by_role("grid", name="Jobs of the run")
+    steps = page.get_by_role("grid", name="Steps of the run")
     waits = steps.get_by_role("row", name=re.compile("orders WAITS"))
-    expect(waits).to_contain_text("Waits for all before it to succeed; still to end: extract")
-    expect(page.get_by_text("1 due or at work, 3 waiting")).to_be_visible()
+    expect(waits).to_contain_text("Waits for all upstream steps to succeed; not ended yet: extract")
+    expect(page.get_by_text("1 due or active, 3 waiting")).to_be_visible()
 
     page.get_by_role("button", name="Cancel", exact=True).click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("4 jobs that are at work, due or waiting")
+    expect(dialog).to_contain_text("4 steps that are active, due or waiting")
     dialog.get_by_role("button", name="Cancel the run").click()
     expect(dialog).to_be_hidden()
     scheduler.advance(minutes=1)
     left = steps.get_by_role("row", name=re.compile("orders LEFT"))
     expect(left).to_contain_text(
-        "the run of its workflow was over", timeout=PATIENCE_MS
+        "the run of its workflow had ended", timeout=PATIENCE_MS
     )  # by itself, while it is not over
 
 
@@ -91,8 +91,8 @@ def test_the_list_leads_to_a_graph_whose_jobs_are_links(sampled: ServedConsole, 
     expect(runs.get_by_role("link", name=re.compile("2026-03-28 06:00:00 UTC"))).to_have_attribute(
         "href", "#/workflows/month-end/runs/20260328T060000Z"
     )
-    page.get_by_role("tab", name="Jobs").click()
-    jobs = page.get_by_role("grid", name="Jobs of the workflow")
+    page.get_by_role("tab", name="Steps").click()
+    jobs = page.get_by_role("grid", name="Steps of the workflow")
     expect(jobs.get_by_role("row", name=re.compile("^book"))).to_contain_text("orders, refunds")
     graph = page.get_by_role("region", name=re.compile("Graph of month-end"))
     graph.get_by_role("link", name="refunds").focus()
@@ -123,7 +123,7 @@ def test_jobs_are_shown_whatever_they_are_called(scheduler: Scheduler, console: 
     scheduler.client.put_workflow("odd", {"schedule": "0 * * * *", "jobs": jobs})
     page = open_page(console, "/workflows/odd?tab=jobs")
     graph = page.get_by_role("region", name=re.compile("Graph of odd"))
-    table = page.get_by_role("grid", name="Jobs of the workflow")
+    table = page.get_by_role("grid", name="Steps of the workflow")
     for name in names:
         expect(graph.get_by_role("link", name=name)).to_be_visible()
         expect(table.get_by_role("link", name=name)).to_be_visible()

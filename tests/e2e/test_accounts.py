@@ -136,7 +136,7 @@ def test_accounts_are_listed_without_people_and_without_secrets(deployed: Deploy
 def test_a_name_is_taken_once_and_nothing_is_changed_then(deployed: Deployed) -> None:
     first = deployed.created("only-one", "acme", "jobs:read")
     second = deployed.accounts("create", "only-one", "--tenant", "globex", "--scope", "ops")
-    assert (second.exit_code, "there is an account only-one" in second.stderr) == (1, True)
+    assert (second.exit_code, "the account only-one already exists" in second.stderr) == (1, True)
     with deployed.client(first) as program:
         program.list_jobs()
 
@@ -144,7 +144,7 @@ def test_a_name_is_taken_once_and_nothing_is_changed_then(deployed: Deployed) ->
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("Reports", "--tenant", "acme", "--scope", "ops"), "NAME must have 1 to 40 small letters"),
+        (("Reports", "--tenant", "acme", "--scope", "ops"), "NAME must have 1 to 40 lowercase letters"),
         (("reports", "--tenant", "a b", "--scope", "ops"), "--tenant must have 1 to 64 letters"),
         (("reports", "--tenant", "acme", "--scope", "admin"), "--scope must be jobs:read, jobs:write or ops"),
         (("reports", "--tenant", "acme", "--scope", "ops:tag=a"), "--scope must be"),

@@ -70,7 +70,7 @@ def test_a_paused_job_says_by_whom_and_why_where_a_job_of_the_same_instant_ran(
     create("story-held", **same)
     page.goto(address(system, "/jobs/story-held"))
     page.get_by_role("button", name="Pause").click()
-    page.get_by_role("dialog").get_by_label("Why").fill("The data are wrong")
+    page.get_by_role("dialog").get_by_label("Reason").fill("The data are wrong")
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
     expect(page.get_by_text("by local: The data are wrong")).to_be_visible()
 
@@ -85,7 +85,7 @@ def test_a_paused_job_says_by_whom_and_why_where_a_job_of_the_same_instant_ran(
     expect(page.get_by_text(why)).to_be_visible()
 
     page.goto(address(system, f"/?job=story-held&at={due:%Y-%m-%dT%H:%M:%SZ}"))
-    expect(page.get_by_role("region", name="The answer")).to_contain_text(why)
+    expect(page.get_by_role("region", name="Explanation")).to_contain_text(why)
     expect(page.get_by_role("textbox", name="When it was due (UTC)")).to_have_value(shown)
     called = {call.job_id for call in system.log.calls if call.scheduled_at == due}
     assert called & {"story-held", "story-going"} == {"story-going"}
@@ -149,18 +149,20 @@ def test_a_workflow_of_four_is_run_again_from_the_one_that_failed(system: System
         page.get_by_role("dialog").get_by_role("button", name="Run now").click()
         page.get_by_role("link", name=re.compile(r"^story-close\.")).first.click()
 
-        jobs = page.get_by_role("grid", name="Jobs of the run")
+        jobs = page.get_by_role("grid", name="Steps of the run")
         graph = page.get_by_role("region", name=re.compile("Graph of"))
-        expect(jobs.get_by_role("row", name=re.compile("story-book SKIPPED"))).to_contain_text("a job before it failed")
+        expect(jobs.get_by_role("row", name=re.compile("story-book SKIPPED"))).to_contain_text(
+            "an upstream step failed"
+        )
         expect(jobs.get_by_role("row", name=re.compile("story-refunds DEAD"))).to_contain_text(IMAGE)
         expect(graph).to_contain_text(re.compile("story-refunds *DEAD"))
         expect(graph).to_contain_text(re.compile("story-orders *SUCCEEDED"))
 
         answers.clear()
-        jobs.get_by_role("button", name="Run again from here: story-refunds").click()
+        jobs.get_by_role("button", name="Rerun from here: story-refunds").click()
         dialog = page.get_by_role("dialog")
-        expect(dialog).to_contain_text("runs 2 jobs: story-refunds, story-book.")
-        dialog.get_by_role("button", name="Run 2 jobs").click()
+        expect(dialog).to_contain_text("runs 2 steps: story-refunds, story-book.")
+        dialog.get_by_role("button", name="Run 2 steps").click()
         expect(page.get_by_text("4 succeeded")).to_be_visible()
         expect(graph).to_contain_text(re.compile("story-refunds *SUCCEEDED"))
         expect(jobs.get_by_role("row", name=re.compile("story-orders SUCCEEDED"))).to_contain_text("Not run again")

@@ -120,7 +120,7 @@ def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> 
     assert "archive is Disabled" in checks["event sources"]["says"]
     assert "the rule that starts the tick once a minute is DISABLED" in checks["tick"]["says"]
     assert "default/broken: the cursor cannot be read" in checks["cursors"]["says"]
-    assert "messages of dead runs that wait, for 14 days at most: 1" in checks["dead letters"]["says"]
+    assert "messages of dead runs, kept for at most 14 days: 1" in checks["dead letters"]["says"]
     assert checks["tick"]["runbook"] == "docs/runbooks.md#ticks-missing"
     assert checks["lane high"]["verdict"] == "ok"
 
@@ -150,7 +150,7 @@ def test_a_tick_that_does_not_come_is_found_by_its_age(patient: Patient) -> None
     enable_the_tick(patient)
     _, checks = patient.examined()
     assert checks["tick"]["verdict"] == "bad"
-    assert "the last tick came 15 min ago" in checks["tick"]["says"]
+    assert "the last tick ran 15 min ago" in checks["tick"]["says"]
 
 
 def test_a_stage_that_is_not_there_cannot_be_looked_at(patient: Patient) -> None:

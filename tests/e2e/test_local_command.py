@@ -23,7 +23,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = {".git", ".duecourse"}
-UP = "The stack is up"
+UP = "The stack is running"
 START_SECONDS = 600.0
 """Most of it is for a machine that is busy with something else."""
 STOP_SECONDS = FIRE_SECONDS = float(PATIENCE_SECONDS)
@@ -142,7 +142,7 @@ def test_a_second_start_names_the_address_of_the_one_that_runs(checkout: Path, f
         second.close()
 
     (line,) = second.said
-    assert f"a local stack is running already: {first.api}" in line
+    assert f"a local stack is already running: {first.api}" in line
 
 
 def test_it_stops_by_ctrl_c_and_says_what_it_does_and_starts_again_after_an_hour(
@@ -152,7 +152,7 @@ def test_it_stops_by_ctrl_c_and_says_what_it_does_and_starts_again_after_an_hour
     assert first.says(f"{address}/console")
     assert first.interrupt() == 0
     assert first.says("saving its state")
-    assert first.said[-1] == "stopped; nothing is left running"
+    assert first.said[-1] == "stopped; all processes have ended"
     off_for(checkout, HOUR)
 
     again = Command(checkout)

@@ -250,7 +250,7 @@ def test_a_job_made_with_the_form_fires_dies_and_is_redriven_by_hand(deployed: D
         for name, text in (("Id", "by-hand"), ("URL", target.url("/work")), ("Attempts", "1")):
             page.get_by_role("textbox", name=name, exact=True).fill(text)
         page.get_by_role("button", name="Every", exact=True).click()
-        page.get_by_role("textbox", name="How many", exact=True).fill("5")
+        page.get_by_role("textbox", name="Number", exact=True).fill("5")
         page.get_by_role("button", name="Of what").click()
         page.get_by_role("option", name="seconds").click()
         page.get_by_role("button", name="Create job").click()

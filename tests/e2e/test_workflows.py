@@ -105,6 +105,6 @@ def test_a_circle_is_refused_by_its_path(system: System, nightly: Path) -> None:
 
     assert refused.exit_code == 1
     assert (
-        "closes a circle: load-eu -> report -> extract -> load-eu" in refused.output
-        or "closes a circle" in refused.output
+        "creates a cycle: load-eu -> report -> extract -> load-eu" in refused.output
+        or "creates a cycle" in refused.output
     )

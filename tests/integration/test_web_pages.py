@@ -42,7 +42,7 @@ def test_a_web_page_is_refused_with_a_sentence_and_nothing_is_done(
     answer = http.request(method, "/", params={"Action": "CreateQueue", "QueueName": QUEUE}, headers=headers)
 
     assert answer.status_code == 403
-    assert answer.json()["detail"].startswith("The local stack answers")
+    assert answer.json()["detail"].startswith("The local stack accepts")
     assert not [name for name in answer.headers if name.startswith("access-control")]
     assert queues(ministack) == []
 

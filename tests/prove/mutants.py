@@ -77,7 +77,12 @@ MUTANTS = (
         "retries",
     ),
     Mutant("forbidden retries are made", "if failed.forbidden or any(", "if any(", "retries"),
-    Mutant("a pause is ignored", 'return Drop("the schedule changed before this was due")', "return None", "plain"),
+    Mutant(
+        "a pause is ignored",
+        'return Drop("the schedule changed before this occurrence was due")',
+        "return None",
+        "plain",
+    ),
     Mutant(
         "an alive holder loses the lock",
         "if isinstance(holder, Final):\n        return StealLock",
@@ -93,7 +98,7 @@ MUTANTS = (
     ),
     Mutant(
         "a refused deadline message is ignored",
-        'return self.requeue.defer(item, decision.previous, now, "its deadline could not be armed")',
+        'return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")',
         "pass",
         "callbacks",
     ),

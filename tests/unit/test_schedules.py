@@ -141,14 +141,14 @@ def test_what_a_job_may_have_is_valid() -> None:
         (lambda: schedules.validate("at(2020-01-01T00:00:00)"), "schedule: has no occurrence in the future"),
         (lambda: schedules.validate("@daily", "Europe/Berlim"), "timezone: .*Europe/Berlin"),
         (lambda: schedules.next("@daily", dst_gap="never"), "dst_gap: must be"),  # type: ignore[arg-type]
-        (lambda: schedules.next("@daily", after=NAIVE), "after: .*datetime with its zone"),
-        (lambda: schedules.next("@daily", start=NAIVE), "start: .*datetime with its zone"),
-        (lambda: schedules.next("@daily", after="2026-03-01"), "after: .*datetime with its zone"),  # type: ignore[arg-type]
+        (lambda: schedules.next("@daily", after=NAIVE), "after: .*datetime with a time zone"),
+        (lambda: schedules.next("@daily", start=NAIVE), "start: .*datetime with a time zone"),
+        (lambda: schedules.next("@daily", after="2026-03-01"), "after: .*datetime with a time zone"),  # type: ignore[arg-type]
         (lambda: schedules.upcoming("@daily", after=NOON, start=NOON, end=NOON), "end: must be later"),
-        (lambda: schedules.between("@daily", NOON, NAIVE), "end: .*datetime with its zone"),
-        (lambda: schedules.previous("@daily", before=NAIVE), "before: .*datetime with its zone"),
+        (lambda: schedules.between("@daily", NOON, NAIVE), "end: .*datetime with a time zone"),
+        (lambda: schedules.previous("@daily", before=NAIVE), "before: .*datetime with a time zone"),
         (lambda: schedules.previous("", before=NOON), "schedule: is empty"),
-        (lambda: schedules.previous("rate(1 hour)", before=NOON), "anchor: .*give anchor or start"),
+        (lambda: schedules.previous("rate(1 hour)", before=NOON), "anchor: .*set anchor or start"),
         (lambda: schedules.next("rate(1 hour)", anchor=NOON.replace(microsecond=1)), "anchor: .*whole seconds"),
         (lambda: schedules.next("@daily", exclude=["Monday"]), "exclude: 'Monday'"),
         (lambda: schedules.describe("@sometimes"), "schedule: "),

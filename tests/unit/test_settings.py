@@ -143,7 +143,7 @@ def test_what_is_left_out_of_the_allowed_targets_is_not_allowed() -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"servers": ["a"]}', '{"queues": 5}', "null", '"queues"'])
 def test_allowed_targets_that_make_no_sense_are_refused_with_what_is_wanted(text: str) -> None:
     said = refusal(ApiSettings, API | {"DUECOURSE_ALLOWED_TARGETS": text})
-    assert "wants a JSON object of lists named functions, queues, topics" in said
+    assert "must be a JSON object of lists named functions, queues, topics" in said
 
 
 @each
@@ -177,9 +177,9 @@ def test_missing_and_wrong_variables_are_named_in_one_message() -> None:
     del wrong["DUECOURSE_JOBS_TABLE"]
     assert refusal(ApiSettings, wrong).split("; ") == [
         "ApiSettings: DUECOURSE_JOBS_TABLE is missing",
-        "DUECOURSE_SHARDS='many': wants a whole number from 1 to 9999",
+        "DUECOURSE_SHARDS='many': must be a whole number from 1 to 9999",
         "DUECOURSE_QUEUE_URL_LONG=' ': must not be empty",
-        "DUECOURSE_PRIVATE_TARGETS='maybe': wants one of allow, refuse",
+        "DUECOURSE_PRIVATE_TARGETS='maybe': must be one of allow, refuse",
     ]
 
 
@@ -214,7 +214,7 @@ def test_a_number_may_reach_its_bounds_and_no_further(
         assert getattr(read, name.lower()) == good
     for bad in (low - 1, high + 1):
         said = refusal(settings, environ | {f"DUECOURSE_{name}": str(bad)})
-        assert f"DUECOURSE_{name}='{bad}': wants a whole number from {low} to {high}" in said
+        assert f"DUECOURSE_{name}='{bad}': must be a whole number from {low} to {high}" in said
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_word_that_is_none_of_those_known_is_refused_with_those_that_are(
     settings: Any, environ: dict[str, str], name: str, words: str
 ) -> None:
     said = refusal(settings, environ | {f"DUECOURSE_{name}": "HIGH"})
-    assert said == f"{settings.__name__}: DUECOURSE_{name}='HIGH': wants one of {words}"
+    assert said == f"{settings.__name__}: DUECOURSE_{name}='HIGH': must be one of {words}"
 
 
 @pytest.mark.parametrize(("settings", "environ"), [(DispatchSettings, DISPATCH), (ApiSettings, API)])
@@ -245,7 +245,9 @@ def test_a_reach_below_the_lead_is_refused_for_its_cursors_would_be_planned_with
 
 def test_an_api_that_anybody_may_call_is_refused_outside_the_local_stage() -> None:
     open_to_all = API | {"DUECOURSE_AUTH": "none"}
-    assert refusal(ApiSettings, open_to_all) == "ApiSettings: DUECOURSE_AUTH='none': is for the local stage alone"
+    assert (
+        refusal(ApiSettings, open_to_all) == "ApiSettings: DUECOURSE_AUTH='none': is allowed only for the stage local"
+    )
     assert ApiSettings.from_env(open_to_all | {"DUECOURSE_STAGE": "local"}).auth == "none"
 
 

@@ -37,8 +37,8 @@ const checked: Middleware = {
     if (response.status !== 204 && !kind.includes("json")) {
       throw new ApiProblem(
         0,
-        "The answer is not the API's",
-        "Something between this page and the API answers for it.",
+        "The response is not from the API",
+        "A proxy or gateway between this page and the API sent the response.",
       );
     }
     return response;

@@ -34,7 +34,7 @@ describe("problems", () => {
   it("tell a network that fails from an answer that nobody understands", () => {
     expect(asProblem(new TypeError("Failed to fetch")).passes).toBe(true);
     const nonsense = asProblem(new SyntaxError("Unexpected token <"));
-    expect([nonsense.title, nonsense.passes]).toEqual(["The answer is not the API's", false]);
+    expect([nonsense.title, nonsense.passes]).toEqual(["The response is not from the API", false]);
     expect(asProblem("what").detail).toBe("what");
   });
 });

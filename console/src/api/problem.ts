@@ -5,7 +5,7 @@ export interface FieldError {
 }
 
 const UNREACHABLE = "The API cannot be reached";
-const LATE = "The API gave no answer";
+const LATE = "The API did not respond";
 const PASSING = [429, 502, 503, 504];
 
 /** A request that failed: what the API said of it, or what became of it on the way. */
@@ -54,7 +54,7 @@ export async function problemOf(answer: Response): Promise<ApiProblem> {
   } catch {
     // No JSON: the status is all there is to say.
   }
-  const title = text(body.title) ?? TITLES[answer.status] ?? `The API answered with status ${answer.status}`;
+  const title = text(body.title) ?? TITLES[answer.status] ?? `The API returned status ${answer.status}`;
   const detail = text(body.detail) ?? text(body.message) ?? REMEDIES[answer.status] ?? "";
   return new ApiProblem(
     answer.status,
@@ -70,32 +70,32 @@ export async function problemOf(answer: Response): Promise<ApiProblem> {
 export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
   if (error instanceof DOMException && error.name === "TimeoutError") {
-    return new ApiProblem(0, LATE, "It was waited for in vain for 30 seconds. Ask again.");
+    return new ApiProblem(0, LATE, "The request timed out after 30 seconds. Try again.");
   }
   if (error instanceof SyntaxError) {
     return new ApiProblem(
       0,
-      "The answer is not the API's",
-      "Something between this page and the API answers for it.",
+      "The response is not from the API",
+      "A proxy or gateway between this page and the API sent the response.",
     );
   }
   if (error instanceof TypeError && /fetch|network|load/i.test(error.message)) {
-    return new ApiProblem(0, UNREACHABLE, "Check the connection; this page asks again by itself.");
+    return new ApiProblem(0, UNREACHABLE, "Check the connection; this page retries automatically.");
   }
-  return new ApiProblem(0, "This page met something it does not understand", String(error));
+  return new ApiProblem(0, "An unexpected error occurred on this page", String(error));
 }
 
 const TITLES: Record<number, string> = {
   401: "Your login has expired",
-  403: "You may not do this",
-  404: "There is no such thing",
+  403: "Permission denied",
+  404: "Not found",
   429: "Too many requests",
   503: "The API is busy",
 };
 const REMEDIES: Record<number, string> = {
-  401: "Log in again; what you have written is kept.",
-  429: "Try again in a moment; what is only shown is asked for again by itself.",
-  503: "Try again in a moment; what is only shown is asked for again by itself.",
+  401: "Log in again; your input is kept.",
+  429: "Try again in a moment; displayed data is reloaded automatically.",
+  503: "Try again in a moment; displayed data is reloaded automatically.",
 };
 
 function fieldsOf(errors: unknown): FieldError[] {

@@ -11,7 +11,7 @@ test("a request without an answer ends, and is told as that", async () => {
     1,
     silent,
   )(new Request("http://localhost/v1/jobs")).catch((each: unknown) => each);
-  expect(asProblem(error)).toMatchObject({ title: "The API gave no answer", passes: true, late: true });
+  expect(asProblem(error)).toMatchObject({ title: "The API did not respond", passes: true, late: true });
 });
 
 test("whoever asked can end it earlier", async () => {

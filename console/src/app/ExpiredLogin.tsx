@@ -29,7 +29,7 @@ export function ExpiredLogin() {
       header="Your login has expired"
       action={<Button onClick={() => void session.login()}>Log in again</Button>}
     >
-      What you have written here is kept.
+      Your input on this page is kept.
     </Alert>
   );
 }

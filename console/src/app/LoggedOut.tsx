@@ -10,7 +10,7 @@ export function LoggedOut() {
       <main>
         <Box variant="h1">You are logged out</Box>
         <Alert action={<Button href={PAGE.href}>Log in</Button>}>
-          Your login service may still know you. Log out there, too, if others use this browser.
+          You may still be logged in at your login service. On a shared browser, log out there too.
         </Alert>
       </main>
     </Box>

@@ -25,7 +25,7 @@ export async function loadSettings(): Promise<Settings> {
   const answer = await fetch(new URL("console/settings.json", API));
   if (!answer.ok) {
     throw new Error(
-      `The stage did not say what this page needs (status ${answer.status}). Load the page again.`,
+      `The settings of the stage could not be loaded (status ${answer.status}). Reload the page.`,
     );
   }
   return (await answer.json()) as Settings;

@@ -46,12 +46,12 @@ export default function DeadLettersPage() {
     <SpaceBetween size="l">
       <Header
         variant="h1"
-        description="Runs that used up their attempts. A redrive sends a run again, with a fresh allowance of attempts."
+        description="Runs without attempts left. A redrive starts a run again with a new set of attempts."
         actions={
           <SpaceBetween direction="horizontal" size="xs">
             <Button
               iconName="refresh"
-              ariaLabel="Ask again"
+              ariaLabel="Try again"
               loading={list.isFetching}
               onClick={() => void list.refetch()}
             />
@@ -61,7 +61,7 @@ export default function DeadLettersPage() {
               disabledReason={mayAll}
               onClick={() => setPlan({ name: nameOf(filters), choice: choiceOf(filters) })}
             >
-              {filtered ? "Redrive all that the filters choose" : "Redrive all"}
+              {filtered ? "Redrive all runs that match the filters" : "Redrive all"}
             </Button>
           </SpaceBetween>
         }
@@ -79,7 +79,7 @@ export default function DeadLettersPage() {
           groups={groups}
           chosen={group}
           choose={(pattern) => change({ group: pattern })}
-          redrive={(each) => these(`All that were loaded with the error: ${each.pattern}`, each.runs)}
+          redrive={(each) => these(`All loaded runs with the error: ${each.pattern}`, each.runs)}
           refusal={mayOne}
         />
       )}
@@ -95,7 +95,7 @@ export default function DeadLettersPage() {
         onSelectionChange={({ detail }) => setSelected(detail.selectedItems.map((run) => run.id))}
         ariaLabels={{
           selectionGroupLabel: "Runs",
-          allItemsSelectionLabel: () => "All of this page",
+          allItemsSelectionLabel: () => "All runs of this page",
           itemSelectionLabel: (_, run) => run.id,
         }}
         header={
@@ -128,10 +128,10 @@ export default function DeadLettersPage() {
           list.error === null && (
             <Box color="text-body-secondary" padding="l">
               {list.hasNextPage
-                ? "None among those that were looked at. Load more."
+                ? "No loaded run matches. Load more."
                 : filtered || group !== undefined
-                  ? "No dead run is as the filters say."
-                  : "All is well: no run is dead."}
+                  ? "No dead runs match the filters."
+                  : "No runs are dead."}
             </Box>
           )
         }

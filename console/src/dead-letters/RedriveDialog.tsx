@@ -19,7 +19,9 @@ export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
   const [text, setText] = useState("10");
   const pace = Number(text);
   const wrong =
-    pace > 0 && pace <= FASTEST ? undefined : `Must be a number above 0 and up to ${FASTEST} runs a second.`;
+    pace > 0 && pace <= FASTEST
+      ? undefined
+      : `Must be greater than 0 and at most ${FASTEST} runs per second.`;
   const { phase, total } = redrive;
   const begun = redrive.sent + redrive.refused > 0;
   const nothing = total?.count === 0;
@@ -45,7 +47,7 @@ export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
                 disabledReason={wrong}
                 onClick={() => redrive.begin(pace)}
               >
-                {begun ? "Go on" : `Redrive ${amount(redrive)}`}
+                {begun ? "Continue" : `Redrive ${amount(redrive)}`}
               </Button>
             )}
           </SpaceBetween>
@@ -55,13 +57,13 @@ export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
       <SpaceBetween size="m">
         <div className="text">{plan.name}</div>
         {phase === "counting" && redrive.error === null && (
-          <StatusIndicator type="loading">Counting by a dry run</StatusIndicator>
+          <StatusIndicator type="loading">Counting the runs</StatusIndicator>
         )}
         {total !== null && !begun && phase === "ready" && (
           <Box>
             {nothing
-              ? "There are none."
-              : `${amount(redrive)} would be sent again, each with a fresh allowance of attempts.`}
+              ? "There are no dead runs."
+              : `${amount(redrive)} will be redriven, each with a new set of attempts.`}
           </Box>
         )}
         {phase === "ready" && !nothing && (
@@ -76,7 +78,9 @@ export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
         )}
         {(phase !== "counting" && begun) || phase === "running" ? <Course redrive={redrive} /> : null}
         {phase === "running" && (
-          <Box color="text-body-secondary">Closing this or leaving the page stops it.</Box>
+          <Box color="text-body-secondary">
+            If you close this dialog or leave the page, the redrive stops.
+          </Box>
         )}
         <ProblemBox error={redrive.error} />
       </SpaceBetween>
@@ -87,7 +91,7 @@ export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
 function Course({ redrive }: { redrive: Redrive }) {
   const { phase, sent, refused, refusals, total } = redrive;
   const whole = Math.max(total?.count ?? 0, sent + refused, 1);
-  const said = `${sent} sent again${refused > 0 ? `, ${refused} refused` : ""}`;
+  const said = `${sent} redriven${refused > 0 ? `, ${refused} refused` : ""}`;
   return (
     <SpaceBetween size="xs">
       <ProgressBar
@@ -99,11 +103,15 @@ function Course({ redrive }: { redrive: Redrive }) {
       />
       {refused > refusals.length && (
         <Box>
-          The API does not say which were refused: their jobs are deleted, or their queue did not take them.
+          Some runs could not be redriven: their jobs are deleted, or their queue did not accept them. The API
+          does not list them.
         </Box>
       )}
       {refusals.length > 0 && (
-        <ExpandableSection headerText="What was refused" defaultExpanded={refusals.length <= 5}>
+        <ExpandableSection
+          headerText="Runs that could not be redriven"
+          defaultExpanded={refusals.length <= 5}
+        >
           <ul>
             {refusals.map((each) => (
               <li key={each.what} className="text">

@@ -66,11 +66,11 @@ function Create({ place, first }: { place: string | null; first: Doc }) {
     };
     const { syntax, broken } = editor.written;
     const lost = overwritten(editor.doc, before.current, template);
-    if (syntax !== null || Object.keys(broken).length > 0) lost.push("what is not JSON");
+    if (syntax !== null || Object.keys(broken).length > 0) lost.push("text that is not JSON");
     if (lost.length === 0) return void use();
     ask({
-      header: "Replace what you have written?",
-      text: `It is lost: ${lost.join(", ")}.`,
+      header: "Replace your input?",
+      text: `These values will be lost: ${lost.join(", ")}.`,
       action: "Replace",
       run: use,
     });

@@ -68,13 +68,13 @@ function Notes({ job }: { job: Schemas["Job"] }) {
     <SpaceBetween size="s">
       {job.state === "COMPLETED" && (
         <Alert type="info" header="This job is completed">
-          Its schedule has ended. It runs again only with a schedule that names a time to come.
+          Its schedule has ended. To run the job again, set a schedule with a future occurrence.
         </Alert>
       )}
       {job.workflow !== null && (
-        <Alert type="info" header="This job belongs to a workflow">
-          When it runs is said by <Link href={to.workflow(job.workflow)}>{job.workflow}</Link>: it can have no
-          schedule here, and cannot be deleted. What it calls, and how, can be changed.
+        <Alert type="info" header="This job is a step of a workflow">
+          Its start is controlled by <Link href={to.workflow(job.workflow)}>{job.workflow}</Link>. It cannot
+          have a schedule and cannot be deleted. Its target and settings can be changed.
         </Alert>
       )}
     </SpaceBetween>

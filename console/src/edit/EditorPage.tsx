@@ -54,8 +54,8 @@ export function EditorPage({
   const rounded = inexact(editor.doc).length > 0;
   const why =
     refusal ??
-    (unreadable ? "Something is not JSON; it is marked." : undefined) ??
-    (rounded ? "A number would be rounded; it is named beside the JSON." : undefined);
+    (unreadable ? "Some fields are not valid JSON; correct the marked fields." : undefined) ??
+    (rounded ? "A number would be rounded; see the message at the JSON." : undefined);
   const shown: Editor = {
     ...editor,
     errors: [
@@ -78,7 +78,7 @@ export function EditorPage({
           header="This is your unsaved edit"
           action={<Button onClick={editor.startOver}>Start over</Button>}
         >
-          It was kept in this tab: <Time at={editor.found} />. Go on with it, or start over without it.
+          This edit was saved in this tab: <Time at={editor.found} />. Continue the edit, or start over.
         </Alert>
       )}
       {wide ? (

@@ -113,7 +113,9 @@ function Text({ field, editor }: { field: Field; editor: Editor }) {
       label={field.label}
       description={field.hint}
       stretch={kind === "json" || kind === "pairs"}
-      errorText={broken === undefined ? errorOf(editor.errors, path) : `This is no JSON: ${reason(broken)}`}
+      errorText={
+        broken === undefined ? errorOf(editor.errors, path) : `This is not valid JSON: ${reason(broken)}`
+      }
     >
       {kind === "area" || kind === "json" || kind === "pairs" ? (
         <Textarea

@@ -25,17 +25,16 @@ export function JsonSide({ editor }: { editor: Editor }) {
         {written.syntax !== null && (
           <Alert
             type="error"
-            header="This is not the JSON of a job"
-            action={<Button onClick={() => editor.replace(doc)}>Take back to what the form shows</Button>}
+            header="This is not valid JSON of a job"
+            action={<Button onClick={() => editor.replace(doc)}>Reset to the values of the form</Button>}
           >
-            <span className="text">{written.syntax}. The form waits until it is.</span>
+            <span className="text">{written.syntax}. The form is updated when the JSON is valid.</span>
           </Alert>
         )}
         {rounded.length > 0 && (
-          <Alert type="warning" header="A browser cannot keep these numbers">
+          <Alert type="warning" header="These numbers would be rounded">
             <span className="text">
-              They would be sent rounded: {rounded.join(", ")}. Write them as texts in quotes, or use the
-              command
+              Affected values: {rounded.join(", ")}. Write them as strings in quotes, or use the command
               <code> duecourse jobs</code>.
             </span>
           </Alert>

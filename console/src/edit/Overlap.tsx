@@ -16,7 +16,7 @@ export function Overlap({ editor }: { editor: Editor }) {
   const rule = RULES.find((each) => each.value === value);
   return (
     <SpaceBetween size="l">
-      <FormField label="When the run before still goes on" errorText={errorOf(editor.errors, ["overlap"])}>
+      <FormField label="If the previous run is still active" errorText={errorOf(editor.errors, ["overlap"])}>
         <Select
           selectedOption={rule ?? { value, label: value }}
           options={RULES}
@@ -27,7 +27,7 @@ export function Overlap({ editor }: { editor: Editor }) {
         <FormField label="Waiting runs at most">
           <Input
             value={bound}
-            placeholder="no bound"
+            placeholder="no limit"
             inputMode="numeric"
             onChange={({ detail: { value: text } }) =>
               set(

@@ -38,18 +38,21 @@ function entry(doc: Doc, name: string) {
 export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof usePreview> }) {
   const now = useNow(10_000);
   if (typeof doc.schedule !== "string") {
-    return <Box color="text-body-secondary">It runs only when somebody asks for it.</Box>;
+    return <Box color="text-body-secondary">It runs only on request.</Box>;
   }
   if (preview.isError) {
     const { status, title, detail } = asProblem(preview.error);
     return (
       <StatusIndicator type={status === 422 ? "warning" : "error"}>
-        {status === 422 ? "What comes next is shown once the schedule is understood." : `${title}. ${detail}`}
+        {status === 422
+          ? "The next occurrences are shown when the schedule is valid."
+          : `${title}. ${detail}`}
       </StatusIndicator>
     );
   }
   const found = preview.data;
-  if (found === undefined) return <StatusIndicator type="loading">Asking what comes next</StatusIndicator>;
+  if (found === undefined)
+    return <StatusIndicator type="loading">Loading the next occurrences</StatusIndicator>;
   const zone = String(doc.timezone ?? "UTC");
   const shaped = SHAPING.filter(
     (name) => !["", "0", "null", "undefined", "[]"].includes(written(doc[name] ?? null)),
@@ -60,7 +63,7 @@ export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof
         <span className="text">Understood as: {found.understood_as}</span>
       </Box>
       {found.occurrences.length === 0 && (
-        <StatusIndicator type="warning">It has no occurrence to come.</StatusIndicator>
+        <StatusIndicator type="warning">It has no future occurrences.</StatusIndicator>
       )}
       <ol>
         {found.occurrences.map((each) => {

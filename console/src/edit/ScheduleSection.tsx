@@ -49,7 +49,7 @@ export function ScheduleSection({
       <SpaceBetween size="m">
         {step !== null ? (
           <div className="text">
-            The workflow {step} runs it; a job of a workflow has no schedule of its own.
+            The workflow {step} starts this job; a step of a workflow cannot have its own schedule.
           </div>
         ) : (
           <SegmentedControl
@@ -66,7 +66,7 @@ export function ScheduleSection({
         )}
         <FormField
           label="Time zone"
-          description={`Its clock says when the job is due. Yours is ${HERE}.`}
+          description={`The time zone of the schedule. Your time zone is ${HERE}.`}
           errorText={errorOf(editor.errors, ["timezone"])}
         >
           <Select
@@ -92,7 +92,7 @@ function When({ kind, schedule, write }: { kind: Kind; schedule: string; write(t
     return (
       <SpaceBetween direction="horizontal" size="xs">
         <Input
-          ariaLabel="How many"
+          ariaLabel="Number"
           inputMode="numeric"
           value={count}
           onChange={({ detail }) => write(every(detail.value, unit))}

@@ -13,7 +13,7 @@ const PAYLOAD: Field = {
   path: ["payload"],
   label: "Payload",
   kind: "json",
-  hint: "JSON that the target gets. Its strings are templates: {{due_at}}.",
+  hint: "JSON that is sent to the target. Its strings are templates: {{due_at}}.",
 };
 const SHORT: Field[] = [{ path: ["task"], label: "Task", kind: "text" }];
 
@@ -41,7 +41,7 @@ export function TargetSection({ editor }: { editor: Editor }) {
         <FormField label="Kind of target" errorText={errorOf(others, ["target"])}>
           <Select
             selectedOption={kind === "" ? null : { value: kind, label: known?.label ?? kind }}
-            placeholder="Choose what is called"
+            placeholder="Choose a target"
             options={Object.entries(TARGETS).map(([value, { label }]) => ({ value, label }))}
             onChange={({ detail }) => choose(detail.selectedOption.value ?? "http")}
           />

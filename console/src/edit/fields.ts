@@ -24,16 +24,16 @@ const options = (labels: Record<string, string>) =>
 
 export const PEOPLE: Field[] = [
   field("name", "Name", "text", { hint: "For people; the id is for programs." }),
-  field("description", "Description", "area", { hint: "What it is for, in a line." }),
-  field("owner", "Owner", "text", { hint: "Who answers for it: a team, a person." }),
+  field("description", "Description", "area", { hint: "The purpose of the job, in one line." }),
+  field("owner", "Owner", "text", { hint: "The team or person responsible for it." }),
   field("tags", "Tags", "list", { hint: "Separated by commas." }),
-  field("runbook_url", "Runbook", "text", { hint: "The address of what to do when it fails." }),
+  field("runbook_url", "Runbook", "text", { hint: "The address of the instructions for failures." }),
 ];
 
 export const SHAPE: Field[] = [
   field("dst_gap", "When its time does not exist (clocks go forward)", "choice", {
     standard: "next",
-    options: options({ next: "Run at the first moment after the gap", skip: "Leave it out" }),
+    options: options({ next: "Run at the first moment after the gap", skip: "Skip it" }),
   }),
   field("dst_fold", "When its time comes twice (clocks go back)", "choice", {
     standard: "first",
@@ -45,27 +45,27 @@ export const SHAPE: Field[] = [
   }),
   field("start", "Not before", "text", { hint: "An instant in UTC, such as 2026-12-01T00:00:00Z." }),
   field("end", "Not at or after", "text", { hint: "An instant in UTC." }),
-  field("anchor", "Counted from", "text", { hint: "Of a rate: the instant that it counts from." }),
+  field("anchor", "Anchor", "text", { hint: "For a rate: the instant of the first occurrence." }),
   field("exclude", "Excluded", "list", {
     hint: "Dates, ranges of dates and instants without runs: 2026-12-24/2027-01-06, separated by commas.",
   }),
   field("jitter_seconds", "Jitter, in seconds", "number", {
     standard: "0",
-    hint: "Each run comes up to this much later.",
+    hint: "The maximum random delay of a run.",
   }),
-  field("max_runs", "Runs at most", "number", { standard: "no bound" }),
-  field("missed/policy", "When runs were missed", "choice", {
+  field("max_runs", "Runs at most", "number", { standard: "no limit" }),
+  field("missed/policy", "If runs were missed", "choice", {
     standard: "run_once",
     options: options({
       run_once: "Run once for all of them",
-      skip: "Leave them out",
-      run_all: "Run each of them",
+      skip: "Skip them",
+      run_all: "Run all of them",
     }),
   }),
   field("missed/grace_seconds", "Missed after, in seconds", "number", { standard: "60" }),
   field("missed/max_missed", "Missed runs at most", "number", {
     standard: "10",
-    hint: "Of those that are each run.",
+    hint: "The limit for “Run all of them”.",
   }),
 ];
 
@@ -75,32 +75,32 @@ export const RUNNING: Field[] = [
     standard: "normal",
     options: options({ high: "High", normal: "Normal", low: "Low" }),
   }),
-  field("retry/max_attempts", "Attempts", "number", { standard: "4", hint: "The first one included." }),
+  field("retry/max_attempts", "Attempts", "number", { standard: "4", hint: "Including the first attempt." }),
 ];
 
 export const RARE: Field[] = [
   field("retry/backoff", "Wait between attempts", "choice", {
     standard: "exponential",
     options: options({
-      exponential: "Twice as long each time",
-      linear: "Longer each time",
-      fixed: "The same",
+      exponential: "Exponential (doubles each time)",
+      linear: "Linear (increases each time)",
+      fixed: "Fixed (always the same)",
     }),
   }),
   field("retry/min_seconds", "Shortest wait, in seconds", "number", { standard: "2" }),
   field("retry/max_seconds", "Longest wait, in seconds", "number", { standard: "3600" }),
-  field("retry/max_age_seconds", "Give up after, in seconds", "number", { standard: "never by age" }),
+  field("retry/max_age_seconds", "Give up after, in seconds", "number", { standard: "no age limit" }),
   field("retry/on", "Try again only after", "list", { hint: "Statuses and codes: 503, 5xx, timeout." }),
   field("retry/never", "Never try again after", "list", { hint: "Statuses and codes: 404, 4xx." }),
-  field("completion", "It is done when", "choice", {
+  field("completion", "A run succeeds when", "choice", {
     standard: "response",
-    options: options({ response: "The target has answered", callback: "The target has called back" }),
+    options: options({ response: "The target has responded", callback: "The target has called back" }),
   }),
   field("completion_seconds", "Wait for the callback, in seconds", "number"),
   field("heartbeat_seconds", "A heartbeat every … seconds", "number"),
   field("start_deadline_seconds", "Start within, in seconds", "number", {
-    standard: "no bound",
-    hint: "A run that could not start by then is skipped.",
+    standard: "no limit",
+    hint: "A run that has not started by then is skipped.",
   }),
   field("pause_on_failure", "Pause after failed runs in a row", "number", { standard: "never" }),
   field("estimated_seconds", "Usually takes, in seconds", "number"),

@@ -45,7 +45,7 @@ export const TEMPLATES: Template[] = [
   {
     id: "long",
     text: "Start long work that calls back",
-    description: "Every night; done once it says so",
+    description: "Every night; ends with its callback",
     doc: {
       schedule: "0 1 * * *",
       target: http("https://example.com/start"),
@@ -57,7 +57,7 @@ export const TEMPLATES: Template[] = [
   {
     id: "request",
     text: "Run on request",
-    description: "No schedule; runs wait for one another",
+    description: "No schedule; runs wait for each other",
     doc: { schedule: null, target: http("https://example.com/rebuild"), overlap: "queue" },
   },
 ];

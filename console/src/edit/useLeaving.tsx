@@ -15,7 +15,7 @@ export function useLeaving(unsaved: boolean, tabToo: boolean): ReactNode {
       event.stopPropagation();
       ask({
         header: "Leave without saving?",
-        text: "What you have written is kept in this tab until you save it or start over.",
+        text: "Your input is kept in this tab until you save it or start over.",
         action: "Leave",
         run: async () => {
           location.hash = link.getAttribute("href") ?? "";

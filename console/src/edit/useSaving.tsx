@@ -129,7 +129,7 @@ function Review({
     >
       {changes.some((each) => each.path[0] === "schedule") && (
         <Box>
-          Then it is due <span className="text">{wanted.understood_as ?? "on request only"}</span>.
+          Next occurrences: <span className="text">{wanted.understood_as ?? "only on request"}</span>.
         </Box>
       )}
       <ChangesTable changes={changes} />
@@ -155,24 +155,24 @@ function Meanwhile({
   const both = conflicts(own, others);
   return (
     <Question
-      header="Somebody changed this job meanwhile"
+      header="This job was changed by another user"
       close={close}
       buttons={
         <>
-          <Button onClick={() => decide(theirs.doc, theirs)}>Take theirs, drop mine</Button>
+          <Button onClick={() => decide(theirs.doc, theirs)}>Discard my changes</Button>
           <Button variant="primary" onClick={() => decide(changed(theirs.doc, own), theirs)}>
-            Put mine on top of theirs
+            Apply my changes to the new version
           </Button>
         </>
       }
     >
       <Box>
         {others.length === 0
-          ? `No field of it is another; it is ${theirs.job.state} now.`
-          : "This is what they changed. Nothing of yours has been saved."}
+          ? `No field was changed; the state is now ${theirs.job.state}.`
+          : "The table shows the changes of the other user. Your changes are not saved."}
       </Box>
       {others.length > 0 && <ChangesTable changes={others} marked={both} />}
-      <Box>{both.length > 0 && "Where both changed a field, yours counts if you put it on top."}</Box>
+      <Box>{both.length > 0 && "If both of you changed a field, your value replaces the other one."}</Box>
     </Question>
   );
 }

@@ -62,12 +62,12 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
   const time = (field: "from" | "to", label: string, read: string | null) => (
     <FormField
       label={label}
-      constraintText={`2026-03-29 or 2026-03-29 02:30, by the clock of ${job.timezone}`}
+      constraintText={`2026-03-29 or 2026-03-29 02:30, in the time zone ${job.timezone}`}
       errorText={
         refused(field) ??
         (form[field] !== "" &&
           read === null &&
-          "Write it as 2026-03-29 02:30, by the clock of the job's zone.")
+          "Use the format 2026-03-29 02:30, in the time zone of the job.")
       }
     >
       <Input value={form[field]} onChange={({ detail }) => change({ [field]: detail.value })} />
@@ -89,7 +89,7 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
                 variant="primary"
                 loading={busy}
                 disabled={from === null || to === null}
-                disabledReason="Say from when and until when."
+                disabledReason="Set the start and the end of the range."
                 onClick={() => void ask(true)}
               >
                 Dry run
@@ -113,7 +113,7 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
           checked={form.newestFirst}
           onChange={({ detail }) => change({ newestFirst: detail.checked })}
         >
-          The newest first
+          Newest first
         </Checkbox>
         {found !== null && <Outlook found={found} zone={job.timezone} />}
         <ProblemBox error={error} />
@@ -123,12 +123,13 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
 }
 
 function Outlook({ found, zone }: { found: Schemas["Backfill"]; zone: string }) {
-  if (found.count === 0) return <Alert>The schedule names no occurrence then: nothing would run.</Alert>;
+  if (found.count === 0)
+    return <Alert>The schedule has no occurrences in this range, so no runs would start.</Alert>;
   return (
     <Alert header={`${runs(found.count)} for about ${price(found.estimated_cost_usd)}`}>
       From {found.first && inZone(found.first, zone)} to {found.last && inZone(found.last, zone)}. The last
-      one would start {found.ends_at ? inZone(found.ends_at, zone) : "at once"}. The price is for this stage;
-      what the target costs comes on top.
+      run would start {found.ends_at ? inZone(found.ends_at, zone) : "immediately"}. The price covers this
+      stage, without the costs of the target.
     </Alert>
   );
 }

@@ -20,15 +20,15 @@ export function ChangesTab({ job }: { job: Schemas["Job"] }) {
       variant="embedded"
       stickyHeader={false}
       ariaLabels={{ tableLabel: "Changes" }}
-      empty="No change is kept any more."
+      empty="No changes are recorded."
       columnDefinitions={[
         { id: "at", header: "When", cell: (each) => <Time at={each.at} zone={job.timezone} /> },
         {
           id: "who",
-          header: "Who",
+          header: "By",
           cell: (each) => <span className="text">{each.principal}</span>,
         },
-        { id: "what", header: "What", cell: (each) => each.action.replaceAll("_", " "), isRowHeader: true },
+        { id: "what", header: "Action", cell: (each) => each.action.replaceAll("_", " "), isRowHeader: true },
         { id: "fields", header: "Fields", cell: (each) => <Fields change={each} /> },
       ]}
     />

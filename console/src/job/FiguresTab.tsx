@@ -56,7 +56,7 @@ function Chart({
         statusType={loading ? "loading" : "finished"}
         series={[{ type: "line", title, data: points, valueFormatter: (seconds) => duration(seconds) }]}
         xScaleType="time"
-        xTitle={`Due, by the clock of ${zone}`}
+        xTitle={`Due, in the time zone ${zone}`}
         yTitle={title}
         yDomain={[0, Math.max(1, ...points.map((point) => point.y)) * 1.1]}
         i18nStrings={{

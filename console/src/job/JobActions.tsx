@@ -38,8 +38,8 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       header: `Pause ${job.id}`,
       text: (
         <TextQuestion
-          label="Why"
-          description="Shown to everybody who looks at the job; may be empty."
+          label="Reason"
+          description="Shown to all users of the job. Optional."
           onChange={(text) => {
             note = text;
           }}
@@ -78,11 +78,11 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
     const key = freshKey();
     const waits = job.state === "PAUSED" && job.workflow !== null;
     confirm.ask({
-      header: waits ? `Run ${job.id} once it is resumed` : `Run ${job.id} now`,
+      header: waits ? `Run ${job.id} after it is resumed` : `Run ${job.id} now`,
       text: (
         <TextQuestion
           label="Payload"
-          description="JSON in the place of the job's payload, for this run only. Empty: the job's."
+          description="JSON that replaces the job's payload for this run. If it is empty, the job's payload is used."
           rows={6}
           onChange={(text) => {
             payload = text;
@@ -102,7 +102,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
           : to.run(data.id);
         notices.done(
           <>
-            {waits ? "It runs once the job is resumed:" : "It runs:"}{" "}
+            {waits ? "It runs after the job is resumed:" : "It runs:"}{" "}
             <Link href={address} color="inverted">
               {data.id}
             </Link>
@@ -119,8 +119,8 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       header: `Skip the next occurrences of ${job.id}`,
       text: (
         <TextQuestion
-          label="How many"
-          description={`They will not run, from ${next} on. This cannot be taken back; run the job by hand then.`}
+          label="Number"
+          description={`These occurrences will not run, starting with ${next}. This cannot be undone; you can start a run manually instead.`}
           type="number"
           initial="1"
           onChange={(text) => {
@@ -137,7 +137,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
         await changed();
         const skipped = data?.items.map((each) => inZone(each.occurrence, job.timezone)) ?? [];
         notices.done(
-          skipped.length === 0 ? "There was nothing to skip." : `Will not run: ${skipped.join(", ")}`,
+          skipped.length === 0 ? "There was no occurrence to skip." : `Will not run: ${skipped.join(", ")}`,
         );
       },
     });
@@ -146,8 +146,8 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
     confirm.ask({
       header: `Delete ${job.id}`,
       text: isWorkflow
-        ? "No run of it starts any more and its runs under way are cancelled. Its jobs stay, as jobs without a schedule."
-        : "No run of it starts any more; what is being worked on ends. Its runs can be read for a while.",
+        ? "No new runs start, and active runs are cancelled. Its steps are kept as jobs without a schedule."
+        : "No new runs start; running attempts continue to their end. The records of its runs remain readable until they expire.",
       action: "Delete",
       async run() {
         await fetcher.DELETE("/v1/jobs/{job_id}", { params: { path } });
@@ -163,11 +163,12 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
     { id: "skip", text: "Skip the next", disabledReason: refusal ?? unscheduled },
     { id: "backfill", text: "Backfill", disabledReason: refusal ?? unscheduled },
     { id: "edit", text: "Edit", href: to.editJob(job.id), disabledReason: refusal },
-    { id: "copy", text: "Create from this one", href: to.copyJob(job.id), disabledReason: refusal },
+    { id: "copy", text: "Create a copy", href: to.copyJob(job.id), disabledReason: refusal },
     {
       id: "delete",
       text: "Delete",
-      disabledReason: refusal ?? (job.workflow && !isWorkflow ? `It is part of ${job.workflow}.` : undefined),
+      disabledReason:
+        refusal ?? (job.workflow && !isWorkflow ? `It is a step of ${job.workflow}.` : undefined),
     },
   ].filter((each) => !(isWorkflow && ["edit", "copy"].includes(each.id)));
   const chosen: Record<string, () => void> = {
@@ -214,8 +215,8 @@ function parsed(text: string): Json {
   if (rounded.length > 0) {
     throw new ApiProblem(
       0,
-      "A browser cannot keep these numbers",
-      `They would be sent rounded: ${rounded.join(", ")}. Write them as texts in quotes, or use the command duecourse jobs.`,
+      "These numbers would be rounded",
+      `They would be rounded: ${rounded.join(", ")}. Write them as strings in quotes, or use the command duecourse jobs.`,
     );
   }
   return payload;

@@ -52,7 +52,7 @@ export default function JobPage() {
       </Header>
       <ProblemBox error={error} />
       {job.error !== null && (
-        <Alert type="error" header="It does not run">
+        <Alert type="error" header="The job does not run">
           <span className="text">{job.error}</span>
         </Alert>
       )}
@@ -97,7 +97,7 @@ function Definition({ job }: { job: Schemas["Job"] }) {
       <CopyToClipboard
         copyButtonText="Copy"
         copySuccessText="Copied"
-        copyErrorText="The browser did not allow it"
+        copyErrorText="The browser did not allow the copy"
         textToCopy={text}
       />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard */}

@@ -32,15 +32,15 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
   const fate = (at: string | null) => {
     if (at === null) return "";
     if (isExcluded(at, job.timezone, job.exclude)) return "Excluded by the job: it does not run.";
-    return query.data?.skipped.has(Date.parse(at)) ? "Somebody asked to skip it." : "";
+    return query.data?.skipped.has(Date.parse(at)) ? "It was skipped on request." : "";
   };
   return (
     <SpaceBetween size="m">
       {job.state !== "ACTIVE" && (
         <Alert>
           {job.state === "PAUSED"
-            ? "The job is paused: none of these runs until it is resumed."
-            : "The job is over."}
+            ? "The job is paused. These runs start only after it is resumed."
+            : "The job is completed."}
         </Alert>
       )}
       <Table
@@ -51,11 +51,11 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
         items={query.data?.coming ?? []}
         loading={query.isPending}
         loadingText="Loading"
-        empty="There are none."
+        empty="There are no dead runs."
         columnDefinitions={[
           {
             id: "wall",
-            header: `By the clock of ${job.timezone}`,
+            header: `In the time zone ${job.timezone}`,
             cell: (each) => each.wall,
             isRowHeader: true,
           },

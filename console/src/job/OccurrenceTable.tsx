@@ -19,7 +19,7 @@ export function OccurrenceTable({
 }) {
   const [asked, setPage] = useState<number | null>(null);
   const pages = Math.max(1, Math.ceil(all.length / PER_PAGE));
-  const coming = all.filter((one) => one.kind === "to come").length;
+  const coming = all.filter((one) => one.kind === "upcoming").length;
   const page = Math.min(asked ?? Math.floor(coming / PER_PAGE) + 1, pages);
   return (
     <Table
@@ -28,7 +28,7 @@ export function OccurrenceTable({
       enableKeyboardNavigation
       ariaLabels={{ tableLabel: "Occurrences" }}
       items={all.toReversed().slice((page - 1) * PER_PAGE, page * PER_PAGE)}
-      empty="There is no occurrence in this window."
+      empty="There are no occurrences in this period."
       pagination={
         pages > 1 && (
           <Pagination
@@ -45,8 +45,8 @@ export function OccurrenceTable({
           isRowHeader: true,
           cell: (one) => <Time at={one.at} zone={zone} />,
         },
-        { id: "kind", header: "What became of it", cell: (one) => one.kind },
-        { id: "text", header: "Why", cell: (one) => <span className="text">{one.text || "-"}</span> },
+        { id: "kind", header: "Outcome", cell: (one) => one.kind },
+        { id: "text", header: "Reason", cell: (one) => <span className="text">{one.text || "-"}</span> },
         {
           id: "link",
           header: "More",

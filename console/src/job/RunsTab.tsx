@@ -47,7 +47,7 @@ export function RunsTab({
     return data;
   });
   const options = [
-    { label: "All but those to come", value: "" },
+    { label: "All except upcoming", value: "" },
     ...STATES.map((each) => ({ label: each, value: each })),
   ];
   return (
@@ -64,7 +64,7 @@ export function RunsTab({
           onChange={({ detail }) => change({ state: detail.selectedOption.value })}
         />
       }
-      empty={state ? `No run is ${state}. Choose another state.` : "It has not run yet."}
+      empty={state ? `No runs are ${state}. Choose another state.` : "It has not run yet."}
       columnDefinitions={[
         {
           id: "run",
@@ -93,7 +93,7 @@ export function RunsTab({
         { id: "attempts", header: "Attempts", cell: (run) => `${run.attempts} of ${run.max_attempts}` },
         {
           id: "why",
-          header: "Why",
+          header: "Reason",
           cell: (run) => (
             <span className="text">
               {[reasonText(run.reason), run.error, run.requested_by && `by ${run.requested_by}`]

@@ -26,7 +26,7 @@ const LOOKS: Record<Kind, { color: string; path: string; hollow?: boolean }> = {
   "under way": { color: "var(--dc-info)", path: circle(SIZE) },
   skipped: { color: "var(--dc-inactive)", path: square(SIZE - 0.5), hollow: true },
   cancelled: { color: "var(--dc-inactive)", path: square(SIZE - 0.5) },
-  "to come": { color: "var(--dc-info)", path: circle(SIZE - 0.5), hollow: true },
+  upcoming: { color: "var(--dc-info)", path: circle(SIZE - 0.5), hollow: true },
   "no record": { color: "var(--dc-warning)", path: circle(SIZE - 0.5), hollow: true },
 };
 
@@ -47,7 +47,7 @@ export function Timeline({
   const inner = Math.max(width - LABEL - 2 * SIZE, 1);
   const layout = layoutFor(inner / ROOM);
   const [chosen, setChosen] = useState<number | null>(null);
-  const latest = layout.marks.findLastIndex((mark) => mark.kind !== "to come");
+  const latest = layout.marks.findLastIndex((mark) => mark.kind !== "upcoming");
   const current = Math.min(chosen ?? Math.max(latest, 0), layout.marks.length - 1);
   const move = (event: KeyboardEvent<SVGSVGElement>) => {
     const by = STEPS[event.key];

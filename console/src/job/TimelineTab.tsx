@@ -87,12 +87,12 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
         {inZone(window.from, job.timezone)} to {inZone(window.to, job.timezone)}: {said}
       </Box>
       {job.state === "PAUSED" && (
-        <Alert>The job is paused: what is to come runs only if it is resumed by then.</Alert>
+        <Alert>The job is paused. Upcoming occurrences run only if it is resumed before they are due.</Alert>
       )}
       {(more || expected.data?.complete === false) && (
         <Alert>
-          There are too many occurrences for one picture:{" "}
-          {more ? "the oldest are left out" : "those of the past without a record are left out"}. Zoom in.
+          There are too many occurrences to display:{" "}
+          {more ? "the oldest are not shown" : "past occurrences without a record are not shown"}. Zoom in.
         </Alert>
       )}
       <Timeline
@@ -101,7 +101,7 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
         addressOf={addressOf}
       />
       <Legend />
-      <ExpandableSection headerText="The same as a table">
+      <ExpandableSection headerText="View as table">
         <OccurrenceTable all={all} zone={job.timezone} addressOf={address} />
       </ExpandableSection>
     </SpaceBetween>

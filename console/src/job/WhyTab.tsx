@@ -33,12 +33,12 @@ export function WhyTab({ job }: { job: Schemas["Job"] }) {
           <SpaceBetween size="s">
             <FormField
               label="Why did it not run at"
-              constraintText={`2026-03-29 02:30, by the clock of ${job.timezone}`}
-              errorText={text !== "" && instant === null && "The clock shows no such time."}
+              constraintText={`2026-03-29 02:30, in the time zone ${job.timezone}`}
+              errorText={text !== "" && instant === null && "This time does not exist in the time zone."}
             >
               <Input value={text} onChange={({ detail }) => setText(detail.value)} />
             </FormField>
-            <Button formAction="submit" disabled={instant === null} disabledReason="Say when.">
+            <Button formAction="submit" disabled={instant === null} disabledReason="Enter a time.">
               Explain
             </Button>
           </SpaceBetween>

@@ -11,7 +11,7 @@ export const KINDS = [
   "under way",
   "skipped",
   "cancelled",
-  "to come",
+  "upcoming",
   "ran",
 ] as const;
 /** What became of an occurrence; the worst first. */
@@ -49,7 +49,7 @@ export function occurrences(
     if (covering !== null && covering.left > 0) {
       covering.left -= 1;
       found.push({ ...ofRun(covering.run, now, grace), at });
-    } else if (instant > now) found.push({ at, kind: "to come", text: "", run: null });
+    } else if (instant > now) found.push({ at, kind: "upcoming", text: "", run: null });
     else found.push({ at, kind: "no record", text: "", run: null });
   }
   return found.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
@@ -75,7 +75,7 @@ function kindOf(run: Run, now: number, grace: number): Kind {
     case "CANCELLED":
       return "cancelled";
     case "QUEUED":
-      return Date.parse(run.due) > now ? "to come" : "under way";
+      return Date.parse(run.due) > now ? "upcoming" : "under way";
     default:
       return "under way";
   }
@@ -84,7 +84,7 @@ function kindOf(run: Run, now: number, grace: number): Kind {
 function textOf(run: Run): string {
   const late =
     (run.lateness_seconds ?? 0) >= 1 ? `${Math.round(run.lateness_seconds ?? 0)} s after it was due` : "";
-  return [reasonText(run.reason), run.error, late, run.requested_by && `asked for by ${run.requested_by}`]
+  return [reasonText(run.reason), run.error, late, run.requested_by && `requested by ${run.requested_by}`]
     .filter(Boolean)
     .join("; ");
 }

@@ -48,7 +48,7 @@ describe("records and schedule together", () => {
       "03-28T10 failed",
       "03-28T11 no record",
       "03-28T13 skipped",
-      "03-28T14 to come",
+      "03-28T14 upcoming",
     ]);
   });
 

@@ -36,7 +36,7 @@ export default function JobsPage() {
   });
   const filtered = FILTERS.some((name) => filters[name] !== undefined);
   const ids = chosen.map((job) => job.id);
-  const why = refusal ?? (ids.length === 0 ? "Choose jobs first." : undefined);
+  const why = refusal ?? (ids.length === 0 ? "Select jobs first." : undefined);
   const actions = { pause: many.pause, resume: many.resume, run: many.run, delete: many.delete };
   const search = (changes: Parameters<typeof setFilters>[0]) => {
     setChosen([]); // nothing is done to jobs that are not seen any more
@@ -90,7 +90,7 @@ export default function JobsPage() {
                 <Button
                   href={ids.length === 1 && refusal === undefined ? to.editJob(ids[0] as string) : undefined}
                   disabled={ids.length !== 1 || refusal !== undefined}
-                  disabledReason={refusal ?? "Choose one job."}
+                  disabledReason={refusal ?? "Select one job."}
                 >
                   Edit
                 </Button>
@@ -117,7 +117,7 @@ export default function JobsPage() {
             freeTextFiltering={{ operators: ["^"], defaultOperator: "^" }}
             hideOperations
             filteringAriaLabel="Find jobs"
-            filteringPlaceholder="Find jobs by the beginning of their id, by name, tag, state or owner"
+            filteringPlaceholder="Find jobs by id prefix, name, tag, state or owner"
           />
         }
         preferences={
@@ -146,14 +146,14 @@ export default function JobsPage() {
         empty={
           filtered ? (
             <SpaceBetween size="s">
-              <div>No job is like that.</div>
+              <div>No jobs match.</div>
               <Button onClick={() => search(filtersOf({ tokens: [], operation: "and" }))}>
                 Show all jobs
               </Button>
             </SpaceBetween>
           ) : (
             <SpaceBetween size="s">
-              <div>There are no jobs yet. A job says what is called, and when.</div>
+              <div>There are no jobs yet. A job has a schedule and a target.</div>
               {refusal === undefined && <Button href="#/jobs/new">Create job</Button>}
             </SpaceBetween>
           )

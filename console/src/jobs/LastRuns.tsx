@@ -40,7 +40,7 @@ export function LastRuns({ job }: { job: Schemas["Job"] }) {
   return (
     <span ref={place}>
       {isError ? (
-        "not known"
+        "unknown"
       ) : data === undefined ? (
         "…"
       ) : data.length === 0 ? (

@@ -95,7 +95,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
           verb: "pause",
           doing: "Pausing",
           did: "Paused",
-          effect: "What comes due in a pause is skipped. What has begun goes on.",
+          effect: "Occurrences that are due during the pause are skipped. Started runs continue.",
           work: (id) =>
             fetcher.POST("/v1/jobs/{job_id}/pause", {
               params: { path: { job_id: id } },
@@ -114,7 +114,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         verb: "resume",
         doing: "Resuming",
         did: "Resumed",
-        effect: "They run again from their next time on.",
+        effect: "They run again from their next occurrence.",
         work: (id) => fetcher.POST("/v1/jobs/{job_id}/resume", { params: { path: { job_id: id } } }),
       }),
     run(ids: readonly string[]) {
@@ -123,7 +123,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         verb: "run",
         doing: "Starting",
         did: "Started",
-        effect: "Each runs once now, beside its schedule, also where it is paused.",
+        effect: "Each job runs once now, independently of its schedule and even if it is paused.",
         work: (id) =>
           fetcher.POST("/v1/jobs/{job_id}/run", {
             params: { path: { job_id: id }, header: { "Idempotency-Key": `${key} ${id}` } },
@@ -135,7 +135,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         verb: "delete",
         doing: "Deleting",
         did: "Deleted",
-        effect: "They do not run again, and cannot be brought back. Records of their runs stay.",
+        effect: "They do not run again and cannot be restored. The records of their runs are kept.",
         work: (id) => fetcher.DELETE("/v1/jobs/{job_id}", { params: { path: { job_id: id } } }).catch(gone),
       }),
   };
@@ -149,7 +149,7 @@ function gone(error: unknown): void {
 function Note({ changed }: { changed(note: string): void }) {
   const [note, setNote] = useState("");
   return (
-    <FormField label="Why" description="Shown to everybody who looks at the job. Optional.">
+    <FormField label="Reason" description="Shown to all users of the job. Optional.">
       <Input
         value={note}
         onChange={({ detail }) => {

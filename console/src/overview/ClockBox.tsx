@@ -33,16 +33,16 @@ function Clock({ stats }: { stats: Schemas["Stats"] }) {
   if (stats.status === "ok") {
     return (
       <div>
-        <StatusIndicator type="success">The clock ticks</StatusIndicator>
+        <StatusIndicator type="success">Ticks run</StatusIndicator>
         <Box color="text-body-secondary">Last tick: {last}</Box>
       </div>
     );
   }
   return (
-    <Alert type="error" header="The clock does not tick">
-      A tick comes every minute. Last tick: {last}. Five minutes after the last one runs begin to be late. See
-      whether the rule that starts the function Tick is enabled, and the function's errors and throttles:{" "}
-      <Runbook page="docs/runbooks.md#ticks-missing" />
+    <Alert type="error" header="Ticks do not run">
+      A tick should run every minute. Last tick: {last}. Five minutes after the last tick, runs start late.
+      Check whether the rule that starts the function Tick is enabled, and check the function's errors and
+      throttles: <Runbook page="docs/runbooks.md#ticks-missing" />
     </Alert>
   );
 }
@@ -67,7 +67,7 @@ function Lanes({ lanes }: { lanes: Schemas["Stats"]["lanes"] }) {
           <tr key={lane}>
             <th scope="row">{lane}</th>
             {depth === null ? (
-              <td colSpan={3}>not known: SQS did not answer</td>
+              <td colSpan={3}>unknown: SQS did not respond</td>
             ) : (
               [depth.waiting, depth.in_flight, depth.delayed].map((count, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: the columns stay where they are
@@ -83,7 +83,7 @@ function Lanes({ lanes }: { lanes: Schemas["Stats"]["lanes"] }) {
 }
 
 function age(oldest: Record<string, number | null> | undefined, lane: string): string {
-  if (oldest === undefined) return "not known";
+  if (oldest === undefined) return "unknown";
   const seconds = oldest[lane] ?? null;
   return seconds === null ? "no data" : duration(seconds);
 }

@@ -24,9 +24,9 @@ export function Counts({
 }) {
   const since = encodeURIComponent(unsuccessful?.since ?? "");
   return (
-    <Container header={<Header variant="h2">To look at</Header>}>
+    <Container header={<Header variant="h2">Needs attention</Header>}>
       <ColumnLayout columns={3} minColumnWidth={140}>
-        <Count label="Failed for good in the last 24 hours" href={`#/runs?state=DEAD&since=${since}`}>
+        <Count label="Failed permanently in the last 24 hours" href={`#/runs?state=DEAD&since=${since}`}>
           {unsuccessful && counted(total(unsuccessful.hours, "DEAD"), unsuccessful.cut)}
         </Count>
         <Count label="Retrying" href="#/runs?state=RETRYING">
@@ -38,10 +38,10 @@ export function Counts({
         <Count label="Paused jobs" href="#/jobs?state=PAUSED">
           {load && counted(load.paused, load.cut)}
         </Count>
-        <JobCount label="Late now" title="A run is due for a minute and in no lane yet">
+        <JobCount label="Late now" title="A run has been due for a minute and is not enqueued yet">
           {load && { ...load.late, text: counted(load.late.count, load.cut) }}
         </JobCount>
-        <JobCount label="Do not fire" title="Their place in the schedule cannot be read: edit or resume them">
+        <JobCount label="Not firing" title="Their cursor cannot be read: edit or resume them">
           {load && { ...load.silent, text: counted(load.silent.count, load.cut) }}
         </JobCount>
       </ColumnLayout>

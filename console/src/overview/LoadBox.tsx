@@ -20,8 +20,8 @@ export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
           variant="h2"
           description={
             found &&
-            `${found.runs.toLocaleString("en-GB")} runs come due, by the schedules of ` +
-              `${found.cut ? "the first " : ""}${found.jobs.toLocaleString("en-GB")} jobs. Runs on request are not known before.`
+            `${found.runs.toLocaleString("en-GB")} runs are due, according to the schedules of ` +
+              `${found.cut ? "the first " : ""}${found.jobs.toLocaleString("en-GB")} jobs. Runs on request are not included.`
           }
         >
           The next 24 hours
@@ -34,17 +34,15 @@ export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
           Counting{load.soFar > 0 && `: ${load.soFar.toLocaleString("en-GB")} jobs so far`}
         </StatusIndicator>
       )}
-      {found !== undefined && found.runs === 0 && (
-        <Box>Nothing comes due: no active job has a run to come.</Box>
-      )}
+      {found !== undefined && found.runs === 0 && <Box>No active job has an upcoming run.</Box>}
       {found !== undefined && found.runs > 0 && (
         <>
           <Bars
-            label={`Runs that come due, by ${BAR_MINUTES} minutes; with one of the fullest minutes: red`}
+            label={`Upcoming runs per ${BAR_MINUTES} minutes; red bars contain one of the busiest minutes`}
             bars={found.bars.map(({ at, runs, hot }) => ({
               at,
               parts: [{ count: runs, color: hot ? "var(--dc-error)" : "var(--dc-info)" }],
-              text: `${runs.toLocaleString("en-GB")} runs${hot ? ", one of the fullest minutes is here" : ""}`,
+              text: `${runs.toLocaleString("en-GB")} runs${hot ? ", includes one of the busiest minutes" : ""}`,
             }))}
           />
           <Hot minutes={found.hot} />
@@ -58,7 +56,7 @@ function Hot({ minutes }: { minutes: Load["hot"] }) {
   if (minutes.length === 0) return null;
   return (
     <div>
-      <Box variant="h3">The fullest minutes</Box>
+      <Box variant="h3">The busiest minutes</Box>
       <ul>
         {minutes.map((minute) => (
           <li key={minute.at.getTime()}>

@@ -14,7 +14,7 @@ const LATENESS = { median: "var(--dc-info)", p99: "var(--dc-inactive)" };
 const ENDS = [
   { end: "succeeded", said: "succeeded", color: "var(--dc-success)" },
   { end: "retried", said: "retried", color: "var(--dc-warning)" },
-  { end: "dead", said: "failed for good", color: "var(--dc-error)" },
+  { end: "dead", said: "failed permanently", color: "var(--dc-error)" },
 ] as const;
 
 /** How late runs began and how they ended, of all tenants. Only CloudWatch keeps it. */
@@ -26,17 +26,17 @@ export function MetricsBox() {
       header={
         <Header
           variant="h2"
-          description="Of all tenants, by the half hour. CloudWatch has the figures some minutes later."
+          description="All tenants, in intervals of 30 minutes. CloudWatch metrics are delayed by some minutes."
         >
           The last 24 hours of the stage
         </Header>
       }
     >
       <ProblemBox error={query.error} retry={() => void query.refetch()} />
-      {query.isPending && <StatusIndicator type="loading">Asking</StatusIndicator>}
+      {query.isPending && <StatusIndicator type="loading">Loading</StatusIndicator>}
       {found?.figures === null && (
         <StatusIndicator type="pending">
-          Not known: <span className="text">{found.error}</span>
+          Unknown: <span className="text">{found.error}</span>
         </StatusIndicator>
       )}
       {found?.figures && (
@@ -58,7 +58,7 @@ function Lateness({ figures }: { figures: Figures }) {
       ) : (
         <>
           <Bars
-            label="Lateness of 99 of 100 runs, by the half hour"
+            label="Lateness of 99 of 100 runs, in intervals of 30 minutes"
             written={duration}
             bars={steps(figures).map(({ at, lateness }) => ({
               at,
@@ -71,7 +71,7 @@ function Lateness({ figures }: { figures: Figures }) {
           />
           <Box>
             <span className="key" style={{ background: LATENESS.median }} />
-            half of the runs began within this time,{" "}
+            half of the runs started within this time,{" "}
             <span className="key" style={{ background: LATENESS.p99 }} />
             99 of 100
           </Box>
@@ -82,7 +82,7 @@ function Lateness({ figures }: { figures: Figures }) {
 }
 
 function late(lateness: Step["lateness"]): string {
-  if (lateness === undefined) return "no run began";
+  if (lateness === undefined) return "no runs started";
   const { median_seconds, p99_seconds } = lateness;
   return `half within ${duration(median_seconds)}, 99 of 100 within ${duration(p99_seconds)}`;
 }
@@ -96,7 +96,7 @@ function Outcomes({ figures }: { figures: Figures }) {
       ) : (
         <>
           <Bars
-            label="Runs that succeeded, were retried or failed for good, by the half hour"
+            label="Runs that succeeded, were retried or failed permanently, in intervals of 30 minutes"
             bars={steps(figures).map(({ at, outcomes }) => ({
               at,
               parts: ENDS.map(({ end, color }) => ({ count: outcomes?.[end] ?? 0, color })),

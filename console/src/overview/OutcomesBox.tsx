@@ -10,7 +10,7 @@ import { counted, STATES, type State, total } from "./outcomes";
 import type { Unsuccessful } from "./useUnsuccessful";
 
 const SAID: Record<State, string> = {
-  DEAD: "failed for good",
+  DEAD: "failed permanently",
   RETRYING: "will be retried",
   CANCELLED: "cancelled",
   SKIPPED: "skipped",
@@ -29,10 +29,7 @@ export function OutcomesBox({ query }: { query: UseQueryResult<Unsuccessful> }) 
   return (
     <Container
       header={
-        <Header
-          variant="h2"
-          description="By the hour in which they ended, or in which their last attempt did."
-        >
+        <Header variant="h2" description="By the hour of their end or of the end of their last attempt.">
           Runs without success in the last 24 hours
         </Header>
       }
@@ -40,7 +37,7 @@ export function OutcomesBox({ query }: { query: UseQueryResult<Unsuccessful> }) 
       <ProblemBox error={query.error} retry={() => void query.refetch()} />
       {query.isPending && <StatusIndicator type="loading">Loading</StatusIndicator>}
       {found !== undefined && sums?.every(({ count }) => count === 0) && !found.cut && (
-        <Box>There are none: every run that ended has succeeded.</Box>
+        <Box>All ended runs have succeeded.</Box>
       )}
       {found !== undefined && sums?.some(({ count }) => count > 0) && (
         <>

@@ -7,16 +7,16 @@ import { useFilters } from "../shared/useFilters";
 
 const WhyForm = lazy(() => import("./WhyForm"));
 
-/** "Why didn't it run?" The form is loaded when somebody asks, or follows a link to a question. */
+/** "Why did a job not run?" The form is loaded when somebody asks, or follows a link to a question. */
 export function WhyBox() {
   const [{ job }] = useFilters(["job"]);
   const [asked, setAsked] = useState(job !== undefined);
-  const ask = <Button onClick={() => setAsked(true)}>Ask</Button>;
+  const ask = <Button onClick={() => setAsked(true)}>Explain</Button>;
   return (
     <Container
       header={
         <Header variant="h2" actions={!asked && ask}>
-          Why didn't it run?
+          Why did a job not run?
         </Header>
       }
     >
@@ -26,7 +26,7 @@ export function WhyBox() {
         </Suspense>
       ) : (
         <Box color="text-body-secondary">
-          Name a job and a time; its schedule and its records say what became of it.
+          Enter a job and a time to get an explanation from the job's schedule and records.
         </Box>
       )}
     </Container>

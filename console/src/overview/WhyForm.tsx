@@ -39,8 +39,8 @@ export default function WhyForm() {
   const submit = () => {
     const instant = instantOf(shown, zone);
     const wrong = {
-      ...(typed === "" && { job: "Name a job." }),
-      ...(instant === null && { when: "Write it as 2026-03-29 02:00, with seconds if need be." }),
+      ...(typed === "" && { job: "Enter a job." }),
+      ...(instant === null && { when: "Use the format 2026-03-29 02:00, with optional seconds." }),
     };
     setRefused(wrong);
     if (instant !== null && typed !== "") ask({ job: typed, at: instant });
@@ -63,9 +63,9 @@ export default function WhyForm() {
               }
               filteringType="manual"
               statusType={suggested.isFetching || prefix !== typed ? "loading" : "finished"}
-              loadingText="Looking"
-              enteredTextLabel={(value) => `Ask about ${value}`}
-              empty="No job's id begins so."
+              loadingText="Loading"
+              enteredTextLabel={(value) => `Use ${value}`}
+              empty="No jobs have an id that starts with this text."
               placeholder="nightly-report"
             />
           </FormField>
@@ -113,13 +113,13 @@ function Explained({
   });
   const found = explained.data;
   if (explained.error) return <ProblemBox error={explained.error} retry={() => void explained.refetch()} />;
-  if (found === undefined) return <StatusIndicator type="loading">Asking</StatusIndicator>;
+  if (found === undefined) return <StatusIndicator type="loading">Loading</StatusIndicator>;
   const near = [
     ["Before", found.nearest.before],
     ["After", found.nearest.after],
   ] as const;
   return (
-    <section aria-label="The answer" aria-live="polite">
+    <section aria-label="Explanation" aria-live="polite">
       <Box fontSize="heading-m">
         <span className="text">{found.sentence}</span>
       </Box>
@@ -135,7 +135,7 @@ function Explained({
             <Box key={label}>
               {label}: <Time at={instant} zone={zone} />{" "}
               <Button variant="inline-link" formAction="none" onClick={() => ask(instant)}>
-                Ask about this one
+                Explain this occurrence
               </Button>
             </Box>
           ),

@@ -30,7 +30,7 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
           wrapLines
           items={all}
           trackBy={(attempt) => String(attempt.number)}
-          empty={<Box color="text-body-secondary">No attempt has begun.</Box>}
+          empty={<Box color="text-body-secondary">No attempt has started.</Box>}
           columnDefinitions={[
             { id: "number", header: "Attempt", isRowHeader: true, cell: (attempt) => attempt.number },
             {
@@ -40,7 +40,7 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
               cell: ({ outcome }) =>
                 outcome === null ? (
                   <StatusIndicator type="in-progress">
-                    {run.state === "WAITING" ? "waits for its callback" : "running"}
+                    {run.state === "WAITING" ? "waiting for the callback" : "running"}
                   </StatusIndicator>
                 ) : (
                   <StatusIndicator type={OUTCOMES[outcome] ?? "info"}>{outcome}</StatusIndicator>
@@ -48,7 +48,7 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
             },
             {
               id: "waited",
-              header: "Waited before",
+              header: "Wait before",
               cell: (attempt) => {
                 const before = all[all.indexOf(attempt) - 1];
                 const from = attempt.number === 1 ? run.due : (before?.ended_at ?? null);
@@ -65,9 +65,7 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
               id: "took",
               header: "Took",
               cell: ({ started_at, ended_at, outcome }) =>
-                ended_at === null && outcome !== null
-                  ? "not known"
-                  : long(elapsed(started_at, ended_at, now)),
+                ended_at === null && outcome !== null ? "unknown" : long(elapsed(started_at, ended_at, now)),
             },
             { id: "code", header: "Code", cell: (attempt) => attempt.code ?? "-" },
             {

@@ -27,7 +27,7 @@ export function Progress({ run, zone }: { run: SingleRun; zone: string }) {
       <div className="text">{run.note}</div>
       {run.heartbeat_at !== null && (
         <Box color="text-body-secondary">
-          Last heard of <Time at={run.heartbeat_at} zone={zone} />
+          Last heartbeat <Time at={run.heartbeat_at} zone={zone} />
         </Box>
       )}
     </Container>
@@ -76,7 +76,7 @@ export function Message({ sent, error }: { sent: ReadPayload | undefined; error:
       {sent !== undefined ? (
         <Payload sent={sent} />
       ) : asProblem(error).status === 409 ? (
-        <Box>The job is not there any more, and its payload with it.</Box>
+        <Box>The job and its payload were deleted.</Box>
       ) : (
         <ProblemBox error={error} />
       )}
@@ -90,10 +90,10 @@ export function Payload({ sent }: { sent: ReadPayload }) {
   return (
     <SpaceBetween size="xs">
       <Box color="text-body-secondary">
-        {sent.own ? "The payload that was given when the run was asked for. " : "The job's payload. "}
-        {sent.changed && "The job was changed since: what the last attempt sent may have been another one."}
+        {sent.own ? "The payload of the request that started the run. " : "The job's payload. "}
+        {sent.changed && "The job was changed later: the last attempt may have sent another payload."}
       </Box>
-      {sent.payload === null ? <Box>It has none.</Box> : <Json text={sent.payloadText} />}
+      {sent.payload === null ? <Box>There is no payload.</Box> : <Json text={sent.payloadText} />}
       <Box color="text-body-secondary">
         Idempotency key: <code>{sent.idempotency_key}</code>
       </Box>

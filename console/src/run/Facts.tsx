@@ -32,7 +32,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
             "Occurrence",
             <SpaceBetween size="xxs">
               <Time at={run.occurrence} zone={zone} />
-              <Link href={why}>Why it ran then, or did not</Link>
+              <Link href={why}>Why it ran or did not run</Link>
             </SpaceBetween>,
           ),
           pair("Due", at(run.due)),
@@ -40,12 +40,12 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
           pair("Started", at(run.started_at)),
           pair(over ? "Ended" : "Last attempt ended", at(run.finished_at)),
           pair("Took", took === null ? null : duration(took)),
-          pair("Waits in the wait queue since", at(run.waiting_for === null ? null : run.waiting_since)),
-          pair("Its callback must come by", at(run.waiting_until)),
-          pair("A sign of life must come by", at(run.heartbeat_until)),
-          pair("Stands for", run.count > 1 ? `${run.count} occurrences` : null),
-          pair("Asked for by", run.requested_by),
-          pair("To be cancelled", run.cancel_requested),
+          pair("In the wait queue since", at(run.waiting_for === null ? null : run.waiting_since)),
+          pair("Callback deadline", at(run.waiting_until)),
+          pair("Heartbeat deadline", at(run.heartbeat_until)),
+          pair("Covers", run.count > 1 ? `${run.count} occurrences` : null),
+          pair("Requested by", run.requested_by),
+          pair("Cancellation requested", run.cancel_requested),
           pair("Workflow", run.workflow && <Link href={workflowRun(run)}>{run.workflow}</Link>),
           { label: "Log lines and traces", value: <Elsewhere run={run} /> },
         ].filter((each): each is KeyValuePairsProps.Pair => each !== null)}
@@ -77,7 +77,7 @@ function Elsewhere({ run }: { run: SingleRun }) {
           textToCopy={id}
           copyButtonAriaLabel="Copy the correlation id"
           copySuccessText="Copied"
-          copyErrorText="It could not be copied"
+          copyErrorText="The copy failed"
         />
       )}
       {logs !== null && (
@@ -87,7 +87,7 @@ function Elsewhere({ run }: { run: SingleRun }) {
       )}
       {traces !== null && (
         <Link external href={traces}>
-          Traces of that time
+          Traces
         </Link>
       )}
     </SpaceBetween>

@@ -68,8 +68,8 @@ function Run({ runId }: { runId: string }) {
       header: "Cancel the run?",
       text:
         run.state === "RUNNING" || run.state === "WAITING"
-          ? "It is being worked on, and learns of it with its next sign of life."
-          : "None of its attempts will begin any more.",
+          ? "The run is in progress. Its worker receives the cancellation with the next heartbeat."
+          : "No more attempts will start.",
       action: "Cancel the run",
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/cancel", { params: { path } });
@@ -90,7 +90,7 @@ function Run({ runId }: { runId: string }) {
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path } });
         setRedriven(true);
-        notices.done("The run was sent again.");
+        notices.done("The run was redriven.");
         await client.invalidateQueries();
       },
     });

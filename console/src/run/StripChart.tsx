@@ -5,7 +5,7 @@ import { type Kind, placeOf, type Strip } from "./strip";
 
 const COLOURS: Record<Kind, string> = {
   queued: "var(--dc-inactive)",
-  "in line": "var(--dc-warning)",
+  "in wait queue": "var(--dc-warning)",
   backoff: "var(--dc-line)",
   running: "var(--dc-info)",
   succeeded: "var(--dc-success)",
@@ -15,9 +15,9 @@ const COLOURS: Record<Kind, string> = {
 };
 /** What a bar is called; the names of the attempts' outcomes are words already. */
 const WORDS: Partial<Record<Kind, string>> = {
-  queued: "waits for its worker",
-  "in line": "waits in the wait queue",
-  backoff: "waits for the next attempt",
+  queued: "waiting for a worker",
+  "in wait queue": "in the wait queue",
+  backoff: "waiting for the next attempt",
 };
 
 /** A run's attempts and waits along one axis of time. The table beside it says the same in words. */
@@ -25,7 +25,10 @@ export function StripChart({ strip, zone }: { strip: Strip; zone: string }) {
   const kinds = [...new Set(strip.rows.flatMap((row) => row.bars.map((bar) => bar.kind)))];
   const whole = duration((strip.until - strip.from) / 1000);
   return (
-    <div role="img" aria-label={`The run's attempts and waits over ${whole}; the table below says the same`}>
+    <div
+      role="img"
+      aria-label={`The run's attempts and waits over ${whole}; the table below has the same data`}
+    >
       {strip.left_out > 0 && (
         <Box color="text-body-secondary">The first {strip.left_out} attempts are not shown.</Box>
       )}

@@ -33,7 +33,7 @@ describe("a run's strip", () => {
   test("shows waits, attempts and the backoff between them", () => {
     const attempts = [attempt(1, 2, 3, "failed"), attempt(2, 8, 9, "succeeded")];
     expect(told(run({ state: "SUCCEEDED", finished_at: `${AT}:09Z`, attempt_list: attempts }))).toEqual([
-      "Before it began: queued 2",
+      "Before the start: queued 2",
       "Attempt 1: failed 1",
       "Attempt 2: backoff 5, succeeded 1",
     ]);
@@ -47,7 +47,7 @@ describe("a run's strip", () => {
       ["Attempt 1: failed 4", "Attempt 2: backoff 26"],
     );
     expect(told(run({ waiting_for: "overlap", waiting_since: `${AT}:05Z` }))).toEqual([
-      "Before it began: queued 5, in line 25",
+      "Before the start: queued 5, in wait queue 25",
     ]);
   });
 

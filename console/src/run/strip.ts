@@ -3,7 +3,7 @@ import type { Schemas } from "../api/client";
 export type SingleRun = Schemas["SingleRun"];
 export type Kind =
   | "queued"
-  | "in line"
+  | "in wait queue"
   | "backoff"
   | "running"
   | "succeeded"
@@ -48,8 +48,8 @@ export function stripOf(run: SingleRun, now: number): Strip | null {
     const until = instant(first?.started_at ?? null) ?? Math.max(end, due);
     const lined = run.waiting_for === null || line === null ? until : Math.min(Math.max(line, due), until);
     rows.push({
-      label: "Before it began",
-      bars: bars(["queued", Math.min(due, until), lined], ["in line", lined, until]),
+      label: "Before the start",
+      bars: bars(["queued", Math.min(due, until), lined], ["in wait queue", lined, until]),
     });
     at = until;
   } else {

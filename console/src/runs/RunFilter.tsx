@@ -72,8 +72,8 @@ function formatRelativeRange({ amount, unit }: DateRangePickerProps.RelativeValu
 function checkRange(value: DateRangePickerProps.Value | null): DateRangePickerProps.ValidationResult {
   if (value?.type !== "absolute") return { valid: true };
   if (!value.startDate || !value.endDate)
-    return { valid: false, errorMessage: "Choose the first and the last day." };
+    return { valid: false, errorMessage: "Choose a start day and an end day." };
   return new Date(value.startDate) < new Date(value.endDate)
     ? { valid: true }
-    : { valid: false, errorMessage: "The end must be later than the beginning." };
+    : { valid: false, errorMessage: "The end must be after the start." };
 }

@@ -12,9 +12,9 @@ import { RunFilter } from "./RunFilter";
 
 const SAID = {
   "of a job": (job: string) => `All runs of ${job}, by their occurrences.`,
-  "found in a job": (job: string) => `Runs of ${job} that did not go well, or are in the chosen states.`,
+  "found in a job": (job: string) => `Unsuccessful runs of ${job}, or runs in the selected states.`,
   "across jobs": () =>
-    "What did not go well: dead, retrying, cancelled or skipped. Choose a job to see all of its runs.",
+    "Unsuccessful runs: dead, retrying, cancelled or skipped. Choose a job to see all of its runs.",
 };
 
 export default function RunsPage() {
@@ -51,10 +51,10 @@ export default function RunsPage() {
         <SpaceBetween size="s">
           <Box>
             {pages.pagination.openEnd
-              ? "None on this page: turn to the next one."
+              ? "No runs on this page. Go to the next page."
               : filtered
-                ? "No run is as the filters say."
-                : "All is well: no run is dead, retrying, cancelled or skipped."}
+                ? "No runs match the filters."
+                : "No runs are dead, retrying, cancelled or skipped."}
           </Box>
           {filtered && <Button onClick={clear}>Clear the filters</Button>}
         </SpaceBetween>

@@ -9,7 +9,7 @@ export function NotFound({ what, list }: { what: string; list?: { href: string; 
     <SpaceBetween size="m">
       <Header variant="h1">There is no such {what}</Header>
       <Box>
-        It may have been deleted, or the address is mistyped.{" "}
+        It may have been deleted, or the address is wrong.{" "}
         <Link href={list?.href ?? "#/"}>{list?.text ?? "Overview"}</Link>
       </Box>
     </SpaceBetween>

@@ -15,11 +15,11 @@ export class PageFailed extends Component<{ children: ReactNode }, { error: unkn
     return (
       <Alert
         type="error"
-        header="This page cannot be shown"
-        action={<Button onClick={() => location.reload()}>Load it again</Button>}
+        header="This page could not be displayed"
+        action={<Button onClick={() => location.reload()}>Reload the page</Button>}
       >
         <span className="text">
-          The stage may have a newer release than this page, or an answer was not understood:{" "}
+          The stage may have a newer release than this page, or a response was not valid:{" "}
           {this.state.error instanceof Error ? this.state.error.message : String(this.state.error)}
         </span>
       </Alert>

@@ -7,7 +7,7 @@ export function ProblemBox({ error, retry }: { error: unknown; retry?: () => voi
   if (error === null || error === undefined) return null;
   const problem = asProblem(error);
   return (
-    <Alert type="error" header={problem.title} action={retry && <Button onClick={retry}>Ask again</Button>}>
+    <Alert type="error" header={problem.title} action={retry && <Button onClick={retry}>Try again</Button>}>
       <span className="text">{problem.detail}</span>
       {problem.fields.length > 0 && (
         <ul>

@@ -12,9 +12,9 @@ test("daylight saving is told in words", () => {
   );
   const wall = "2026-10-25T02:30:00+01:00";
   expect(clockNote({ at: "x", wall, mark: "repeated", named: null, count: 1 }, "UTC")).toContain(
-    "02:30 a second time",
+    "02:30 occurs a second time",
   );
-  expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 1 }, "UTC")).toContain("Left out");
+  expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 1 }, "UTC")).toContain("Skipped");
   expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 3 }, "UTC")).toContain("3 times");
   expect(clockNote({ at: "x", wall, mark: null, named: null, count: 1 }, "UTC")).toBeNull();
 });

@@ -8,10 +8,10 @@ export function clockNote({ mark, named, wall, count }: Schemas["Occurrence"], z
       return `The clocks of ${zone} go forward: ${clock(named ?? wall)} does not exist on that day. It runs at ${clock(wall)}, the first moment after the gap.`;
     case "dropped":
       return count > 1
-        ? `Left out: the clocks of ${zone} go forward, and ${count} times from ${clock(wall)} on do not exist on that day.`
-        : `Left out: the clocks of ${zone} go forward, and ${clock(wall)} does not exist on that day.`;
+        ? `Skipped: the clocks of ${zone} go forward, and ${count} times from ${clock(wall)} do not exist on that day.`
+        : `Skipped: the clocks of ${zone} go forward, and ${clock(wall)} does not exist on that day.`;
     case "repeated":
-      return `The clocks of ${zone} go back: it is ${clock(wall)} a second time.`;
+      return `The clocks of ${zone} go back: ${clock(wall)} occurs a second time.`;
     default:
       return mark; // one that a newer release has, or none
   }

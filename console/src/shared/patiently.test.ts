@@ -27,7 +27,7 @@ describe("asking patiently", () => {
     };
     await expect(patiently(failing(busy), never, async () => {})).rejects.toBe(busy);
     expect(tries).toBe(5);
-    const refused = new ApiProblem(403, "You may not do this", "");
+    const refused = new ApiProblem(403, "Permission denied", "");
     await expect(patiently(failing(refused), never, async () => {})).rejects.toBe(refused);
     expect(tries).toBe(6);
   });

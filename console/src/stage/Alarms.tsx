@@ -20,17 +20,17 @@ export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
             alarms && alarms.without_data > 0 ? `${alarms.without_data} have no data yet.` : undefined
           }
         >
-          Alarms that ring
+          Active alarms
         </Header>
       }
     >
-      {stage === undefined && <StatusIndicator type="loading">Asking</StatusIndicator>}
+      {stage === undefined && <StatusIndicator type="loading">Loading</StatusIndicator>}
       {alarms === null && (
         <StatusIndicator type="pending">
-          Not known: the check "alarms" says why. Look at them in CloudWatch.
+          Unknown: the check "alarms" says why. Look at them in CloudWatch.
         </StatusIndicator>
       )}
-      {alarms?.ringing.length === 0 && <StatusIndicator type="success">None rings.</StatusIndicator>}
+      {alarms?.ringing.length === 0 && <StatusIndicator type="success">No alarm is active.</StatusIndicator>}
       <SpaceBetween size="m">
         {alarms?.ringing.map((alarm) => (
           <section key={alarm.name} aria-label={alarm.name}>

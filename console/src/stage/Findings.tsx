@@ -12,7 +12,7 @@ export function Findings({ checks }: { checks: readonly Schemas["Check"][] | und
   if (checks === undefined) {
     return (
       <Container header={<Header variant="h2">Findings</Header>}>
-        <StatusIndicator type="loading">Looking</StatusIndicator>
+        <StatusIndicator type="loading">Loading</StatusIndicator>
       </Container>
     );
   }
@@ -26,7 +26,7 @@ export function Findings({ checks }: { checks: readonly Schemas["Check"][] | und
       }
     >
       <SpaceBetween size="m">
-        {wrong.length === 0 && <StatusIndicator type="success">Nothing is wrong.</StatusIndicator>}
+        {wrong.length === 0 && <StatusIndicator type="success">No problems were found.</StatusIndicator>}
         {wrong.map((check) => (
           <Finding key={check.name} check={check} />
         ))}

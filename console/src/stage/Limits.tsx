@@ -25,7 +25,7 @@ export function Limits({ stats }: { stats: Schemas["Stats"] | undefined }) {
             },
             {
               type: "pair",
-              label: "Requests at once",
+              label: "Burst of requests",
               value: (
                 <Use
                   used={stats.requests.burst - stats.requests.left}
@@ -34,13 +34,13 @@ export function Limits({ stats }: { stats: Schemas["Stats"] | undefined }) {
                 />
               ),
             },
-            { type: "pair", label: "Requests a second", value: number(stats.requests.per_second) },
+            { type: "pair", label: "Requests per second", value: number(stats.requests.per_second) },
             {
               type: "pair",
               label: "Smallest interval of a schedule",
               value: duration(stats.limits.smallest_interval_seconds),
             },
-            { type: "pair", label: "Runs of a backfill, at most", value: number(stats.limits.backfill) },
+            { type: "pair", label: "Maximum runs of a backfill", value: number(stats.limits.backfill) },
           ]}
         />
       )}

@@ -5,7 +5,7 @@ import type { Schemas } from "../api/client";
 import { useStage } from "../app/context";
 
 const AUTH: Record<string, string> = {
-  none: "nobody is asked who they are (the local stack)",
+  none: "no authentication (the local stack)",
   iam: "signed requests of the account",
   jwt: "tokens of an issuer",
 };
@@ -24,11 +24,11 @@ export function Settings({ stage }: { stage: Schemas["Stage"] | undefined }) {
             "Release of the API",
             stage.version === settings.version
               ? stage.version
-              : `${stage.version}: a deployment is under way, or this page is old; load it again`,
+              : `${stage.version}: a deployment is in progress, or this page is outdated; reload it`,
           ],
           ["Callers", AUTH[stage.auth] ?? stage.auth],
           ["Shards", String(stage.shards)],
-          ["Precision of jobs that say none", stage.default_precision],
+          ["Default precision of jobs", stage.default_precision],
         ] satisfies [string, string][])),
   ];
   return (
@@ -49,7 +49,7 @@ export function Login() {
       <KeyValuePairs
         columns={3}
         items={[
-          { type: "pair", label: "Name", value: session.name ?? "none: the stage asks nobody" },
+          { type: "pair", label: "Name", value: session.name ?? "none: the stage has no authentication" },
           { type: "pair", label: "Tenant", value: session.tenant ?? "default" },
           { type: "pair", label: "Scopes", value: session.scopes.join(", ") || "none" },
         ]}

@@ -31,12 +31,12 @@ export default function StagePage() {
     <SpaceBetween size="l">
       <Header
         variant="h1"
-        description="The command duecourse doctor looks at more, with an operator's rights."
+        description="With the permissions of an operator, the command duecourse doctor checks more."
       >
         Stage
       </Header>
       {refused !== undefined && (
-        <Alert type="info" header="Findings and alarms are for operators">
+        <Alert type="info" header="Findings and alarms require the scope ops">
           {refused} Ask whoever gives out logins for it.
         </Alert>
       )}

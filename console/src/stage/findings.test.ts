@@ -14,5 +14,5 @@ test("what is wrong comes first, the worst at the top", () => {
 });
 
 test("the summary counts each verdict that there is", () => {
-  expect(summary(CHECKS)).toBe("1 bad, 1 not known, 1 ok");
+  expect(summary(CHECKS)).toBe("1 bad, 1 unknown, 1 ok");
 });

@@ -25,6 +25,6 @@ export function summary(checks: readonly Check[]): string {
   return [...ORDER, "ok"]
     .map((verdict) => ({ verdict, count: checks.filter((check) => check.verdict === verdict).length }))
     .filter(({ count }) => count > 0)
-    .map(({ verdict, count }) => `${count} ${verdict === "unknown" ? "not known" : verdict}`)
+    .map(({ verdict, count }) => `${count} ${verdict}`)
     .join(", ");
 }

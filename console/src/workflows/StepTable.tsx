@@ -27,13 +27,13 @@ export function StepTable({
     <Table
       wrapLines
       enableKeyboardNavigation
-      ariaLabels={{ tableLabel: "Jobs of the run" }}
-      header={<Header variant="h2">Jobs</Header>}
+      ariaLabels={{ tableLabel: "Steps of the run" }}
+      header={<Header variant="h2">Steps</Header>}
       items={steps}
       columnDefinitions={[
         {
           id: "id",
-          header: "Job",
+          header: "Step",
           isRowHeader: true,
           cell: (each) => (
             <Link href={each.run === null ? to.job(each.id) : to.run(each.run)}>{each.id}</Link>
@@ -52,7 +52,7 @@ export function StepTable({
         { id: "attempts", header: "Attempts", cell: (each) => each.attempts },
         {
           id: "why",
-          header: "Why",
+          header: "Reason",
           cell: (each) => (
             <>
               <span className="text">{whyOf(each)}</span>{" "}
@@ -69,12 +69,12 @@ export function StepTable({
           cell: (each) => (
             <Button
               variant="inline-link"
-              ariaLabel={`Run again from here: ${each.id}`}
+              ariaLabel={`Rerun from here: ${each.id}`}
               disabled={refusal !== undefined}
               disabledReason={refusal}
               onClick={() => rerun(each.id)}
             >
-              Run again from here
+              Rerun from here
             </Button>
           ),
         },

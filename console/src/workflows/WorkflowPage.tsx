@@ -67,7 +67,7 @@ export default function WorkflowPage() {
               label: "Next run",
               value: <Time at={workflow.next_occurrence} zone={workflow.timezone} />,
             },
-            { label: "A run may take", value: duration(workflow.deadline_seconds) },
+            { label: "Maximum duration of a run", value: duration(workflow.deadline_seconds) },
             {
               label: "Timeline, changes, why it did not run",
               value: <Link href={to.job(workflow.id)}>as a job</Link>,
@@ -82,7 +82,10 @@ export default function WorkflowPage() {
           </Header>
         }
       >
-        <Graph steps={steps} label={`Graph of ${workflow.id}; the tab Jobs has the same as a table`} />
+        <Graph
+          steps={steps}
+          label={`Graph of ${workflow.id}; the tab Steps has the same data as a table`}
+        />
       </Container>
       <Tabs
         ariaLabel="About this workflow"
@@ -94,7 +97,7 @@ export default function WorkflowPage() {
             label: "Runs",
             content: <RunsTab jobId={workflow.id} zone={workflow.timezone} address={run} />,
           },
-          { id: "jobs", label: "Jobs", content: <Jobs steps={steps} /> },
+          { id: "jobs", label: "Steps", content: <Jobs steps={steps} /> },
         ]}
       />
     </SpaceBetween>
@@ -107,12 +110,12 @@ function Jobs({ steps }: { steps: readonly (Schemas["WorkflowJob"] & { id: strin
       variant="embedded"
       wrapLines
       enableKeyboardNavigation
-      ariaLabels={{ tableLabel: "Jobs of the workflow" }}
+      ariaLabels={{ tableLabel: "Steps of the workflow" }}
       items={steps}
       columnDefinitions={[
         {
           id: "id",
-          header: "Job",
+          header: "Step",
           isRowHeader: true,
           cell: (each) => <Link href={to.job(each.id)}>{each.id}</Link>,
         },
@@ -132,7 +135,7 @@ function Jobs({ steps }: { steps: readonly (Schemas["WorkflowJob"] & { id: strin
             </span>
           ),
         },
-        { id: "may_fail", header: "May fail", cell: (each) => (each.may_fail ? "yes" : "no") },
+        { id: "may_fail", header: "Optional", cell: (each) => (each.may_fail ? "yes" : "no") },
       ]}
     />
   );

@@ -54,10 +54,10 @@ function NotBegun({ id, instant, detail }: { id: string; instant: string; detail
     <SpaceBetween size="m">
       <Header variant="h1">Run of a workflow</Header>
       <Alert
-        header="There are no jobs to show"
+        header="There are no steps to show"
         action={<Button href={to.run(`${id}.${instant}`)}>The run</Button>}
       >
-        <span className="text">{detail}</span> This page asks again by itself.
+        <span className="text">{detail}</span> This page reloads automatically.
       </Alert>
     </SpaceBetween>
   );
@@ -82,9 +82,9 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
     const again = rerunOf(run.jobs, from);
     const key = freshKey();
     confirm.ask({
-      header: `Run again from ${from}`,
-      text: `A new run of the same occurrence runs ${jobs(again.length)}: ${again.join(", ")}. The others count as they ended here.`,
-      action: `Run ${jobs(again.length)}`,
+      header: `Rerun from ${from}`,
+      text: `A new run of the same occurrence runs ${steps(again.length)}: ${again.join(", ")}. The other steps keep the results of this run.`,
+      action: `Run ${steps(again.length)}`,
       async run() {
         const { data } = await fetcher.POST("/v1/runs/{run_id}/rerun", {
           params: { path: { run_id: run.run }, header: { "Idempotency-Key": key } },
@@ -99,7 +99,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
   const cancel = () =>
     confirm.ask({
       header: "Cancel this run",
-      text: `${jobs(ends)} that ${ends === 1 ? "is" : "are"} at work, due or waiting will be cancelled or will not start.`,
+      text: `${steps(ends)} that ${ends === 1 ? "is" : "are"} active, due or waiting will be cancelled or will not start.`,
       action: "Cancel the run",
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/cancel", { params: { path: { run_id: run.run } } });
@@ -120,7 +120,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
           <Button
             onClick={cancel}
             disabled={over || refusal !== undefined}
-            disabledReason={refusal ?? "It is over."}
+            disabledReason={refusal ?? "The run has ended."}
           >
             Cancel
           </Button>
@@ -130,7 +130,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
       </Header>
       <ProblemBox error={error} />
       {run.error !== null && (
-        <Alert type="error" header={run.code ?? "It failed"}>
+        <Alert type="error" header={run.code ?? "The run failed"}>
           <span className="text">{run.error}</span>
         </Alert>
       )}
@@ -148,8 +148,8 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
             },
             { label: "Occurrence", value: <Time at={run.occurrence} zone={workflow?.timezone} /> },
             { label: "Took", value: took === null ? "-" : duration(took) },
-            { label: "Must end by", value: <Time at={run.deadline} zone={workflow?.timezone} /> },
-            { label: "Jobs", value: countsText(run.counts) },
+            { label: "Deadline", value: <Time at={run.deadline} zone={workflow?.timezone} /> },
+            { label: "Steps", value: countsText(run.counts) },
             {
               label: "Critical path",
               value: path.ids.length === 0 ? "-" : `${path.ids.join(" → ")} (${duration(path.seconds)})`,
@@ -158,7 +158,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
               ? []
               : [
                   {
-                    label: "Runs again",
+                    label: "Rerun of",
                     value: (
                       <>
                         <Link href={to.workflowRun(id, instantOf(run.rerun_of))}>{run.rerun_of}</Link> from{" "}
@@ -172,7 +172,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
       </Container>
       <Container header={<Header variant="h2">Graph</Header>}>
         <Graph
-          label={`Graph of ${run.run}; the table below has the same`}
+          label={`Graph of ${run.run}; the table below has the same data`}
           steps={run.jobs.map((each) => ({
             ...each,
             href: each.run === null ? to.job(each.id) : to.run(each.run),
@@ -181,7 +181,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
         />
         {path.ids.length > 0 && (
           <Box color="text-body-secondary" fontSize="body-s">
-            Thick: the critical path, the chain of jobs that took longest.
+            Thick borders: the critical path, the chain of steps with the longest duration.
           </Box>
         )}
       </Container>
@@ -197,18 +197,18 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
   );
 }
 
-function jobs(count: number): string {
-  return count === 1 ? "1 job" : `${count} jobs`;
+function steps(count: number): string {
+  return count === 1 ? "1 step" : `${count} steps`;
 }
 
 const COUNTS: [keyof Schemas["Counts"], string][] = [
   ["succeeded", "succeeded"],
   ["failed", "failed"],
-  ["aborted", "stopped by a failure or the end"],
-  ["skipped", "had nothing to do"],
-  ["due", "due or at work"],
+  ["aborted", "stopped by a failure or the end of the run"],
+  ["skipped", "not needed"],
+  ["due", "due or active"],
   ["waiting", "waiting"],
-  ["left", "left out"],
+  ["left", "not started"],
 ];
 
 function countsText(counts: Schemas["Counts"]): string {

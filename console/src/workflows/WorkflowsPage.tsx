@@ -29,8 +29,8 @@ export default function WorkflowsPage() {
       filter={
         <TextFilter
           filteringText={prefix}
-          filteringPlaceholder="Ids that begin so"
-          filteringAriaLabel="Find workflows whose ids begin so"
+          filteringPlaceholder="Ids with this prefix"
+          filteringAriaLabel="Find workflows by id prefix"
           onChange={({ detail }) => setPrefix(detail.filteringText)}
           onDelayedChange={({ detail }) => change({ prefix: detail.filteringText.trim() })}
         />
@@ -62,8 +62,8 @@ export default function WorkflowsPage() {
       ]}
       empty={
         filtered
-          ? "No workflow is so. Change the filter."
-          : "There are no workflows yet. Make one by the command: duecourse workflows put."
+          ? "No workflows match. Change the filter."
+          : "There are no workflows yet. Create one with the command duecourse workflows put."
       }
     />
   );

@@ -119,7 +119,7 @@ it("is asked for until its jobs have ended, too", () => {
 
 it("says why a job waits or was left out", () => {
   const waits = { ...step("book", ["orders"]), state: "WAITS" as const, waits_for: ["orders"] };
-  expect(whyOf(waits)).toBe("Waits for all before it to succeed; still to end: orders");
-  expect(whyOf({ ...waits, state: "SKIPPED", reason: "upstream_failed" })).toBe("a job before it failed");
-  expect(whyOf({ ...waits, state: "LEFT" })).toContain("was over");
+  expect(whyOf(waits)).toBe("Waits for all upstream steps to succeed; not ended yet: orders");
+  expect(whyOf({ ...waits, state: "SKIPPED", reason: "upstream_failed" })).toBe("an upstream step failed");
+  expect(whyOf({ ...waits, state: "LEFT" })).toContain("had ended");
 });

@@ -82,11 +82,11 @@ function longest(chains: { ids: string[]; seconds: number }[]) {
 }
 
 const RULES: Record<string, string> = {
-  all_success: "all before it to succeed",
-  all_done: "all before it to end",
-  any_success: "one before it to succeed",
-  any_failure: "one before it to fail",
-  none_failed: "all before it to end, none failed and one succeeded",
+  all_success: "all upstream steps to succeed",
+  all_done: "all upstream steps to end",
+  any_success: "one upstream step to succeed",
+  any_failure: "one upstream step to fail",
+  none_failed: "all upstream steps to end with no failure and one success",
 };
 
 /** When a job starts, in words. */
@@ -96,13 +96,13 @@ export function ruleText(rule: string): string {
 
 /** Why a job of a run is as it is; empty where its state says it all. */
 export function whyOf(step: StepRun): string {
-  if (step.carried_over) return "Not run again: it counts as it ended in the run before";
+  if (step.carried_over) return "Not run again: the result of the previous run is used";
   if (step.state === "WAITS") {
-    const whom = step.waits_for.length > 0 ? `; still to end: ${step.waits_for.join(", ")}` : "";
+    const whom = step.waits_for.length > 0 ? `; not ended yet: ${step.waits_for.join(", ")}` : "";
     return `Waits for ${ruleText(step.when)}${whom}`;
   }
-  if (step.state === "DUE") return "It may start; its message is on the way";
-  if (step.state === "LEFT") return "Left out: the run of its workflow was over";
+  if (step.state === "DUE") return "It can start; its message is in the queue";
+  if (step.state === "LEFT") return "Not started: the run of its workflow had ended";
   return [reasonText(step.reason), step.code, step.error].filter(Boolean).join(": ");
 }
 

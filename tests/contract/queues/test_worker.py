@@ -97,5 +97,5 @@ def test_what_sqs_refuses_is_logged_and_stops_nobody(sqs, queue_url, caplog):
     sqs.delete_queue(QueueUrl=queue_url)
     queue.hide(received, 60)
     queue.delete(received)
-    assert "could not be hidden for longer" in caplog.text
+    assert "visibility timeout of a message could not be extended" in caplog.text
     assert "could not be deleted" in caplog.text

@@ -404,7 +404,7 @@ def test_a_refused_request_leaves_every_job_as_it_was(desk: Desk) -> None:
     def other() -> None:
         desk.managing().put("default", "other", replace(draft(["load"], ()), definition=_other), None)
 
-    with pytest.raises(WorkflowInvalidError, match="is in workflow other"):
+    with pytest.raises(WorkflowInvalidError, match="is a step of workflow other"):
         desk.put("extract", "load", "mail", inline=["mail"], store=interrupted(desk.world.workflows, "claim", other))
     assert desk.job("extract").workflow is None
     assert desk.world.jobs.get("default", "mail") is None
@@ -415,7 +415,7 @@ def test_a_claim_of_a_request_that_ended_half_way_counts_for_a_minute(desk: Desk
     desk.create("extract")
     assert desk.world.workflows.claim([desk.job("extract")], "nightly", at=NOON) == []
     other = replace(draft(["extract"], ()), definition=_other)
-    with pytest.raises(WorkflowInvalidError, match="is in workflow nightly"):
+    with pytest.raises(WorkflowInvalidError, match="is a step of workflow nightly"):
         desk.managing().put("default", "other", other, None)
     desk.world.clock.set(NOON + CLAIM_SECONDS)
     desk.managing().put("default", "other", other, None)
@@ -440,7 +440,7 @@ def test_of_two_workflows_that_want_a_job_one_gets_it(desk: Desk) -> None:
         definition = replace(draft(["extract"], ()), definition=_other)
         desk.managing().put("default", "other", definition, None)
 
-    with pytest.raises(WorkflowInvalidError, match="is in workflow other"):
+    with pytest.raises(WorkflowInvalidError, match="is a step of workflow other"):
         desk.put("extract", inline=(), store=interrupted(desk.world.workflows, "claim", other))
     assert desk.job("extract").workflow == "other"
 

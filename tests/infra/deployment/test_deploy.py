@@ -349,5 +349,5 @@ def test_an_unknown_deployment_is_refused_by_its_name() -> None:
 
 
 def test_the_local_stack_cannot_have_a_canary() -> None:
-    with pytest.raises(ConfigError, match="deployment must be all_at_once on this machine"):
+    with pytest.raises(ConfigError, match="deployment must be all_at_once on the local stage"):
         replace(STAGES["local"], deployment="canary")

@@ -286,14 +286,14 @@ def test_a_deployed_stage_is_never_open(stage: str) -> None:
 
 
 def test_the_open_local_stage_goes_to_no_account_of_aws() -> None:
-    with pytest.raises(ConfigError, match="in account 123456789012 anybody could run jobs"):
+    with pytest.raises(ConfigError, match="in account 123456789012 every caller could run jobs"):
         build(context={"stage": "local"}, environ={"CDK_DEFAULT_ACCOUNT": "123456789012"})
 
 
 @pytest.mark.parametrize(
     ("context", "problem"),
     [
-        ({"issuer": "https://issuer.example"}, "auth.audience must name whom the tokens are for"),
+        ({"issuer": "https://issuer.example"}, "auth.audience must be the audience of the tokens"),
         ({"issuer": "https://issuer.example", "audience": " , "}, "auth.audience must name"),
         ({"audience": "duecourse"}, "auth.issuer must be the issuer of the tokens"),
         ({"issuer": "", "audience": "duecourse"}, "auth.issuer must be the issuer of the tokens"),

@@ -190,7 +190,7 @@ def test_stages_on_aws_are_traced_and_this_machine_is_not() -> None:
 
 
 def test_a_clock_is_not_traced_where_nothing_else_is() -> None:
-    with pytest.raises(ConfigError, match="trace_clock must be False where tracing is"):
+    with pytest.raises(ConfigError, match="trace_clock must be False if tracing is False"):
         replace(STAGES["local"], trace_clock=True)
 
 
@@ -232,5 +232,5 @@ def test_index_repair_and_audit_have_the_rhythm_of_their_stage(stack: Stack) -> 
 @pytest.mark.parametrize("field", ["repair_hours", "audit_segments"])
 @pytest.mark.parametrize("hours", [0, 169])
 def test_index_repair_and_audit_may_take_a_week_at_most(field: str, hours: int) -> None:
-    with pytest.raises(ConfigError, match=f"{field} must lie between 1 and 168"):
+    with pytest.raises(ConfigError, match=f"{field} must be between 1 and 168"):
         replace(STAGES["dev"], **{field: hours})

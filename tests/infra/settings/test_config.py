@@ -101,7 +101,7 @@ def test_api_calls_are_allowed_one_by_one(action: str) -> None:
 
 
 def test_api_calls_need_roles_to_be_made_with() -> None:
-    with pytest.raises(ConfigError, match=r"allowed_targets\.roles must name the roles"):
+    with pytest.raises(ConfigError, match=r"allowed_targets\.roles must have the roles"):
         allowing(actions=("ecs:UpdateService",), roles=())
 
 
@@ -121,8 +121,8 @@ LAMBDA = {"type": "lambda", "function": "duecourse-target-mail"}
 @pytest.mark.parametrize(
     ("name", "task", "problem"),
     [
-        ("send invoice", {"target": LAMBDA}, "must be named by 1 to 64 letters"),
-        ("a" * 65, {"target": LAMBDA}, "must be named by 1 to 64 letters"),
+        ("send invoice", {"target": LAMBDA}, "must have a name of 1 to 64 letters"),
+        ("a" * 65, {"target": LAMBDA}, "must have a name of 1 to 64 letters"),
         ("mail", {"target": LAMBDA, "retries": {}}, "must be {"),
         ("mail", {"target": LAMBDA, "defaults": ["low"]}, "must be {"),
         ("mail", {}, "must have a target"),
@@ -200,7 +200,7 @@ def test_protection_from_deletion_can_be_said_one_way_only() -> None:
 def test_the_open_routes_cannot_be_closed_nor_given_more_than_the_whole_api() -> None:
     api = STAGES["prod"].api
     for wrong in (0, 2001):
-        with pytest.raises(ConfigError, match=r"api\.open_requests_per_second must lie between 1 and 2000"):
+        with pytest.raises(ConfigError, match=r"api\.open_requests_per_second must be between 1 and 2000"):
             replace(STAGES["prod"], api=replace(api, open_requests_per_second=wrong))
     with pytest.raises(ConfigError, match=r"api\.open_burst must be at least open_requests_per_second"):
         replace(STAGES["prod"], api=replace(api, open_burst=4))

@@ -109,13 +109,16 @@ def test_without_a_file_the_stages_are_as_they_come(folder: Path, stage: str) ->
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"alarm_mail": "ops@example.com"}, r"settings/prod\.json: alarm_mail is no setting, there are alarm_email, "),
+        (
+            {"alarm_mail": "ops@example.com"},
+            r"settings/prod\.json: alarm_mail is not a setting; the settings are alarm_email, ",
+        ),
         ({"stage": "dev"}, r"settings/prod\.json: stage is no setting"),
         ({"alarm_email": None}, r"settings/prod\.json: alarm_email must be a text"),
         ({"reserved_concurrency": 5, "alarm_mail": "x"}, "reserved_concurrency must be a text"),
         ({"alarm_email": ""}, r"settings/prod\.json: alarm_email must not be empty"),
         ({"deployment": " "}, "deployment must not be empty"),
-        ('{"issuer": "https://a", "issuer": "https://b"}', r"settings/prod\.json: issuer stands there twice"),
+        ('{"issuer": "https://a", "issuer": "https://b"}', r"settings/prod\.json: issuer occurs twice"),
         (["alarm_email"], r"settings/prod\.json must be an object"),
         ("alarm_email: ops", r"settings/prod\.json must be JSON"),
         ({"alarm_email": "ops"}, "alarm_email must be an e-mail address"),
@@ -132,7 +135,9 @@ def test_a_wrong_file_is_refused_naming_the_field(folder: Path, settings: Any, t
 
 def test_the_file_of_a_stage_that_is_none_is_refused(folder: Path) -> None:
     keep(folder, "production", OF_PROD)
-    with pytest.raises(ConfigError, match=r"settings/production\.json is of no stage: there are local, dev, prod"):
+    with pytest.raises(
+        ConfigError, match=r"settings/production\.json does not belong to a stage; the stages are local, dev, prod"
+    ):
         configured(folder, stage="prod")
 
 
@@ -252,7 +257,7 @@ def test_what_a_region_does_not_have_is_refused_at_once_with_the_reason(region: 
         build(context={"stage": "prod"}, environ={"CDK_DEFAULT_REGION": region})
     first, *others = str(refused.value).split("; ")
     assert first.startswith(
-        f"stage 'prod' in {region}: auth.kind must be jwt or iam, as Cognito has no user pools there"
+        f"stage 'prod' in {region}: auth.kind must be jwt or iam, because Cognito has no user pools there"
     )
     assert [each.split()[0] for each in others] == ["tracing", "loop_detection", "alarms.metric_math"]
 

@@ -70,7 +70,7 @@ def test_a_bulk_queue_grows_as_its_lane_or_by_a_size_of_its_own() -> None:
         "long": (70, None, 12),
     }
     wrong = replace(sized["normal"], bulk_max_concurrency=1)
-    with pytest.raises(ConfigError, match=r"lanes\.normal\.bulk_max_concurrency must lie between"):
+    with pytest.raises(ConfigError, match=r"lanes\.normal\.bulk_max_concurrency must be between"):
         configured(lanes={**STAGES["prod"].lanes, "normal": wrong}, account_concurrency=100_000)
 
 
@@ -123,10 +123,10 @@ def test_a_throughput_that_aws_would_refuse_or_that_helps_nobody_is_refused_here
 @pytest.mark.parametrize(
     ("pollers", "problem"),
     [
-        (Pollers(minimum=1, maximum=10), r"lanes\.low\.pollers\.minimum must lie between 2 and 200"),
-        (Pollers(minimum=201, maximum=300), r"lanes\.low\.pollers\.minimum must lie between 2 and 200"),
-        (Pollers(minimum=2, maximum=10_001), r"lanes\.low\.pollers\.maximum must lie between 2 and 10000"),
-        (Pollers(minimum=0, maximum=8), r"lanes\.low\.pollers\.minimum must lie between 2 and 200"),
+        (Pollers(minimum=1, maximum=10), r"lanes\.low\.pollers\.minimum must be between 2 and 200"),
+        (Pollers(minimum=201, maximum=300), r"lanes\.low\.pollers\.minimum must be between 2 and 200"),
+        (Pollers(minimum=2, maximum=10_001), r"lanes\.low\.pollers\.maximum must be between 2 and 10000"),
+        (Pollers(minimum=0, maximum=8), r"lanes\.low\.pollers\.minimum must be between 2 and 200"),
         (Pollers(minimum=9, maximum=8), r"lanes\.low\.pollers\.maximum must be at least minimum"),
     ],
 )
@@ -184,7 +184,7 @@ def test_the_emulator_is_asked_for_nothing_of_it() -> None:
     with pytest.raises(ConfigError) as refused:
         replace(STAGES["local"], throughput=BURST, lanes=lanes(high=4, normal=POLLERS, low=2, long=2))
     for field in ("throughput.jobs", "throughput.due", "throughput.runs", "lanes.normal.pollers"):
-        assert f"{field} must be None on this machine" in str(refused.value)
+        assert f"{field} must be None on the local stage" in str(refused.value)
 
 
 def test_lanes_and_reserved_concurrency_must_fit_into_the_account() -> None:
@@ -198,7 +198,7 @@ def test_lanes_and_reserved_concurrency_must_fit_into_the_account() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"shards": 10_000}, "shards must lie between 1 and 9999"),
+        ({"shards": 10_000}, "shards must be between 1 and 9999"),
         (
             {"reserved_concurrency": ReservedConcurrency(dispatch=1_001), "account_concurrency": 5_000},
             r"reserved_concurrency\.dispatch must not be more than 1000",

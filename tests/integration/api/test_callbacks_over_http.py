@@ -68,7 +68,7 @@ def test_a_result_has_room_for_200_kilobytes(api: ApiClient, job: Job) -> None:
     assert call(api, "complete", {"result": "x" * (200 * 1024 - 2)}).status == 202
     refused = call(api, "complete", {"result": "x" * (200 * 1024 - 1)})
     assert refused.errors == {
-        "/result": "has 204801 bytes as JSON; at most 204800 are allowed: store it elsewhere and give its address"
+        "/result": "has 204801 bytes as JSON; at most 204800 are allowed: store it elsewhere and send its address"
     }
     assert len(api.wheel.sent) == 1
 

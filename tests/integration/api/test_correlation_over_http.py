@@ -22,7 +22,7 @@ def asked(api: ApiClient, method: str, path: str, value: Any, correlation_id: st
 def borne(api: ApiClient) -> set[str | None]:
     """What was sent since it was last looked at bears."""
     found = {one.message.correlation_id for one in api.wheel.sent}
-    assert found, "nothing was sent"
+    assert found, "no request was sent"
     api.wheel.sent.clear()
     return found
 

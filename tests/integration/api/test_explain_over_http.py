@@ -69,7 +69,7 @@ def test_a_run_in_line_is_told_its_place_and_who_is_before_it(
     clock.set(NOON + 2 * HOUR + 30)
     first, second = asked(api, HOUR), asked(api, 2 * HOUR)
     assert (first["verdict"], first["facts"]["place"]) == ("queued", 1)
-    assert first["sentence"].endswith("It is the first in the wait queue.")
+    assert first["sentence"].endswith("It is first in the wait queue.")
     assert (second["facts"]["place"], second["facts"]["behind"]) == (2, first["run"]["id"])
     assert second["sentence"].endswith(f"It is number 2 in the wait queue, behind {first['run']['id']}.")
     lines.leave("default", "hourly", QueuePosition(int(NOON) + HOUR, to_basic(int(NOON) + HOUR)))

@@ -102,7 +102,7 @@ def test_a_read_only_field_that_differs_is_named(api: ApiClient, name: str, valu
 
     assert answer.status == 422
     assert sorted(answer.errors) == sorted([f"/{name}", "/timeout_seconds"])
-    assert answer.errors[f"/{name}"].startswith("read-only: ")
+    assert answer.errors[f"/{name}"].startswith("is read-only: ")
     assert api.get(PATH).json == read
 
 
@@ -113,7 +113,7 @@ def test_a_paused_job_is_put_back_and_stays_paused(api: ApiClient) -> None:
 
     assert put(api, read | {"name": "Renamed"}).json["state"] == "PAUSED"
     answer = put(api, read | {"state": "ACTIVE"})
-    assert answer.errors == {"/state": 'read-only: it is "PAUSED"; leave it out'}
+    assert answer.errors == {"/state": 'is read-only: it is "PAUSED"; remove it'}
 
 
 def test_a_completed_job_is_put_back_with_a_time_to_come(api: ApiClient) -> None:
@@ -130,7 +130,7 @@ def test_a_new_job_has_no_read_only_fields(api: ApiClient) -> None:
     for answer in (put(api, read | {"id": "other"}, "/v1/jobs/other"), api.post(read | {"id": "other"})):
         assert answer.status == 422
         assert list(answer.errors) == ["/created_at", "/state", "/tenant"]
-        assert answer.errors["/state"] == "read-only: a new job has none yet; leave it out"
+        assert answer.errors["/state"] == "is read-only: a new job does not have it yet; remove it"
 
 
 def test_a_workflow_is_put_back_as_it_is(tables: Tables) -> None:

@@ -124,7 +124,7 @@ def test_a_run_that_never_began_has_sent_nothing(scheduler: Scheduler) -> None:
     skipped = scheduler.client.list_runs("nightly").items[-1]
     assert skipped.state == "SKIPPED"
     found = told(scheduler, skipped.id)
-    assert (found.payload, found.problem) == (None, "the run ended before its first attempt: nothing was sent")
+    assert (found.payload, found.problem) == (None, "the run ended before its first attempt, so no request was sent")
 
 
 def test_the_payload_of_a_workflows_run_is_told_as_its_steps_take_it(scheduler: Scheduler) -> None:

@@ -123,7 +123,7 @@ def test_what_has_it_not_is_neither_shown_nor_changed(tenants: Tenants, method: 
         assert (item["status"], item["problem"]["errors"][0]["pointer"]) == (403, "/jobs/0/tags")
     elif MEANING[method, path] is not NO_JOB:
         assert refused(answer), answer.text
-        assert OTHER in answer.json["detail"] or "without one" in answer.json["detail"]
+        assert OTHER in answer.json["detail"] or "without a tag" in answer.json["detail"]
         assert 'error="insufficient_scope"' in answer.headers["www-authenticate"]
     assert SECRET not in answer.text
     assert tenants.of_the_owner() == before
@@ -254,7 +254,7 @@ def test_the_explanation_of_a_job_shows_no_run_of_a_workflow_out_of_reach(tenant
     tenants.api.caller = caller(OTHER)
     answer = tenants.api.get("/v1/jobs/extract/explain", at=to_iso(int(NOON)))
     assert (answer.status, answer.json["verdict"], answer.json["run"]) == (200, "not_an_occurrence", None)
-    assert answer.json["sentence"] == f"It runs in the workflow {WORKFLOW}, which the caller's scopes do not reach."
+    assert answer.json["sentence"] == f"It runs in the workflow {WORKFLOW}, which the caller's scopes do not include."
     assert "http.500" not in answer.text
     tenants.api.caller = caller(OTHER, TAG)
     shown = tenants.api.get("/v1/jobs/extract/explain", at=to_iso(int(NOON)))

@@ -225,18 +225,18 @@ def test_a_misspelt_dry_run_writes_nothing(desk: Desk, query: str) -> None:
         (
             {"extract": INLINE, "load-eu": INLINE | {"after": ["report"]}, "report": INLINE | {"after": ["load-eu"]}},
             "/jobs/report/after/0",
-            "closes a circle: load-eu -> report -> load-eu",
+            "creates a cycle: load-eu -> report -> load-eu",
         ),
-        ({"a": INLINE, "b": INLINE | {"after": ["c"]}}, "/jobs/b/after/0", "c is no job of this workflow"),
+        ({"a": INLINE, "b": INLINE | {"after": ["c"]}}, "/jobs/b/after/0", "c is not a step of this workflow"),
         ({"extract": {}}, "/jobs/extract", "there is no job extract"),
-        ({"nightly": INLINE}, "/jobs/nightly", "is the workflow itself"),
+        ({"nightly": INLINE}, "/jobs/nightly", "is the workflow's own id"),
         ({"a": INLINE | {"when": "any_failure"}}, "/jobs/a/when", "any_failure needs after"),
-        ({"a": INLINE | {"only": "0 3 * * *"}}, "/jobs/a/only", "never meets"),
-        ({"a": INLINE | {"not_before": "61 * * * *"}}, "/jobs/a/not_before", "is not understood"),
+        ({"a": INLINE | {"only": "0 3 * * *"}}, "/jobs/a/only", "matches no occurrence"),
+        ({"a": INLINE | {"not_before": "61 * * * *"}}, "/jobs/a/not_before", "is not valid"),
         (
             {"a": INLINE, "b": {"job": {"target": HTTP_TARGET, "payload": {"rows": "{{upstream.a.result}}"}}}},
             "/jobs/b/job/payload/rows",
-            "upstream.a does not come before b",
+            "upstream.a is not an upstream step of b",
         ),
     ],
 )
@@ -253,7 +253,7 @@ def test_a_fault_of_the_graph_is_named_by_its_place_and_nothing_is_written(
 def test_a_path_that_is_too_long_is_refused(desk: Desk) -> None:
     chain = {f"j{n}": INLINE | {"after": [f"j{n - 1}"] if n else []} for n in range(101)}
     answer = desk.put(NIGHTLY | {"jobs": chain})
-    assert "is 101 jobs long; at most 100 are allowed" in answer.errors["/jobs/j100/after"]
+    assert "is 101 steps long; at most 100 are allowed" in answer.errors["/jobs/j100/after"]
 
 
 def test_what_belongs_to_others_is_a_conflict(desk: Desk) -> None:
@@ -262,9 +262,9 @@ def test_what_belongs_to_others_is_a_conflict(desk: Desk) -> None:
     answer = desk.put({"schedule": None, "jobs": {"extract": {}, "daily": {}, "nightly": {}}}, "/v1/workflows/other")
     assert (answer.status, kind(answer)) == (409, "workflow-conflict")
     assert answer.errors == {
-        "/jobs/extract": "is in workflow nightly; take it out there first",
-        "/jobs/daily": "has a schedule of its own (@daily); set it to null first",
-        "/jobs/nightly": "is a workflow; workflows do not nest",
+        "/jobs/extract": "is a step of workflow nightly; remove it from that workflow first",
+        "/jobs/daily": "has its own schedule (@daily); set the schedule to null first",
+        "/jobs/nightly": "is a workflow; a step cannot be a workflow",
     }
 
 
@@ -325,13 +325,15 @@ def test_a_steps_payload_takes_from_what_comes_before_it_alone(desk: Desk) -> No
     answer = desk.patch("extract", {"payload": ["{{upstream.report.result}}"]})
     assert (answer.status, answer.errors) == (
         422,
-        {"/payload/0": "upstream.report does not come before extract"},
+        {"/payload/0": "upstream.report is not an upstream step of extract"},
     )
 
 
 def test_a_job_with_a_schedule_takes_no_results(desk: Desk) -> None:
     answer = desk.api.post({"schedule": "@daily", "target": HTTP_TARGET, "payload": "{{upstream.a.result}}"})
-    assert "results are handed down in payloads of jobs without a schedule alone" in answer.errors["/payload"]
+    assert (
+        "results of upstream steps can be used only in payloads of jobs without a schedule" in answer.errors["/payload"]
+    )
 
 
 def test_a_claim_by_a_workflow_that_is_gone_binds_nobody(desk: Desk) -> None:
@@ -543,7 +545,7 @@ def test_a_job_that_the_run_does_not_have_is_named(desk: Desk) -> None:
     desk.put()
     desk.world.until(NOON + 90)
     answer = desk.rerun("eu", "asia")
-    assert (answer.status, answer.errors) == (422, {"/from/1": "asia is no job of this run"})
+    assert (answer.status, answer.errors) == (422, {"/from/1": "asia is not a step of this run"})
 
 
 def test_a_run_of_a_job_is_not_run_again_as_a_workflow(desk: Desk) -> None:

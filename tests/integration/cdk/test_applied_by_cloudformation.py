@@ -122,7 +122,7 @@ def test_a_workflow_is_whole_after_lost_answers(stage: Stage) -> None:
 
 def test_a_job_that_comes_between_look_and_write_is_not_written_over(stage: Stage) -> None:
     stage.meanwhile = [lambda: stage.put("nightly", name="mine")]
-    assert "is there already" in Resource().deploy(stage.wanted())["Reason"]
+    assert "already exists" in Resource().deploy(stage.wanted())["Reason"]
     job = stage.job("nightly")
     assert job is not None
     assert job["name"] == "mine"
@@ -132,7 +132,7 @@ def test_a_job_that_is_taken_from_the_stack_between_look_and_delete_stays(stage:
     resource = Resource()
     resource.deploy(stage.wanted())
     stage.meanwhile = [lambda: stage.put("nightly", tags=["mine"])]
-    assert resource.delete()["Reason"] == "deleted; left alone: nightly"
+    assert resource.delete()["Reason"] == "deleted; not changed: nightly"
     assert stage.ids == {"nightly"}
 
 
@@ -148,7 +148,7 @@ def test_a_job_that_stays_under_another_construct_is_not_deleted_with_the_old_on
     old.deploy(stage.wanted())
     assert new.deploy(stage.wanted(construct="construct:two"))["Status"] == "SUCCESS"
     answer = old.delete()
-    assert (answer["Status"], answer["Reason"]) == ("SUCCESS", "deleted; left alone: nightly")
+    assert (answer["Status"], answer["Reason"]) == ("SUCCESS", "deleted; not changed: nightly")
     assert stage.ids == {"nightly"}
 
 
@@ -158,7 +158,7 @@ def test_a_job_of_somebody_else_is_neither_changed_nor_deleted_by_the_rollback(s
     resource = Resource()
     refused = resource.deploy(stage.wanted(document=JOB | {"schedule": "0 5 * * *"}))
     assert refused["Status"] == "FAILED"
-    assert "nightly is there already and does not have the tag managed-by=stack:Billing" in refused["Reason"]
+    assert "nightly already exists and does not have the tag managed-by=stack:Billing" in refused["Reason"]
     assert resource.delete()["Status"] == "SUCCESS"
     assert stage.job("nightly") == before
 
@@ -239,7 +239,7 @@ def test_a_workflow_does_not_define_a_job_of_somebody_else(stage: Stage) -> None
     stage.put("load", schedule=None)
     before = stage.job("load")
     refused = Resource().deploy(stage.etl())
-    assert "job load is there already" in refused["Reason"]
+    assert "job load already exists" in refused["Reason"]
     assert stage.job("load") == before
     assert stage.ids == {"load"}
 
@@ -249,7 +249,7 @@ def test_a_stage_that_is_gone_fails_the_deletion_in_time_and_says_how_to_go_on()
     resource = Resource(physical="nightly", properties=properties("http://127.0.0.1:9", "nightly", JOB), clock=clock)
     answer = resource.delete()
     assert answer["Status"] == "FAILED"
-    assert "no answer" in answer["Reason"]
+    assert "no response" in answer["Reason"]
     assert "--retain-resources NightlyJob0123" in answer["Reason"]
     assert sum(clock.slept) < 270
 

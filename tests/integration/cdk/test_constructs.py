@@ -188,14 +188,14 @@ def test_an_id_from_a_long_path_is_one_that_the_api_takes() -> None:
 
 @pytest.mark.parametrize("job_id", ["", "a b", "a.b", "x" * 65])
 def test_an_id_that_is_none_is_refused(site: Site, job_id: str) -> None:
-    with pytest.raises(ValueError, match="Billing/Nightly: a job's id"):
+    with pytest.raises(ValueError, match="Billing/Nightly: a job id"):
         site.job(job_id=job_id)
 
 
 def test_an_id_that_is_used_twice_is_refused_with_both_constructs(site: Site) -> None:
     site.job(job_id="load")
     jobs = {"load": {"job": {"target": URL}}}
-    with pytest.raises(ValueError, match=r"Billing/Etl: the job id load is that of Billing/Nightly"):
+    with pytest.raises(ValueError, match=r"Billing/Etl: the job id load is already used by Billing/Nightly"):
         Workflow(site.stack, "Etl", stage=site.stage, document={"schedule": SCHEDULE, "jobs": jobs})
 
 
@@ -245,14 +245,14 @@ def test_resources_from_elsewhere_are_targets_too(site: Site) -> None:
     assert machine == {"type": "stepfunctions", "machine": "duecourse-target-m"}
     assert function == {"type": "lambda", "function": "mine"}
     assert [warning.partition(" (")[0] for warning in site.warnings] == [
-        "the stage calls duecourse-target-*, and not mine"
+        "the stage allows duecourse-target-*, but not mine"
     ]
 
 
 def test_a_name_that_cloudformation_makes_is_known_at_deployment_and_warned_of(site: Site) -> None:
     site.job(target=sqs.Queue(site.stack, "Q"))
     assert "Fn::Join" in site.properties["Document"]
-    assert "give Billing/Q such a name" in site.warnings[0]
+    assert "choose such a name for Billing/Q" in site.warnings[0]
 
 
 def test_names_that_the_operator_allows_are_not_warned_of(site: Site) -> None:
@@ -267,9 +267,9 @@ def test_a_mapping_is_a_target_as_it_is(site: Site) -> None:
 
 def test_a_version_or_alias_of_a_function_is_refused(site: Site) -> None:
     function = site.function()
-    with pytest.raises(ValueError, match="no alias or version"):
+    with pytest.raises(ValueError, match="instead of an alias or version"):
         site.job("A", target=function.current_version)
-    with pytest.raises(ValueError, match="no alias or version"):
+    with pytest.raises(ValueError, match="instead of an alias or version"):
         site.job("B", target=lambda_.Alias(site.stack, "Live", alias_name="live", version=function.current_version))
 
 
@@ -319,7 +319,7 @@ def test_a_document_that_is_known_at_deployment_only_is_told_and_left_out(
     site.job(job_id="bills", target=sqs.Queue(site.stack, "Q"))
     (tmp_path / "Billing.template.json").write_text(json.dumps(site.template))
     assert main(str(tmp_path)) == 1
-    assert "bills is left out" in capsys.readouterr().err
+    assert "bills is omitted" in capsys.readouterr().err
 
 
 def test_the_app_of_the_documentation_is_one() -> None:

@@ -93,7 +93,7 @@ def test_apply_asks_before_it_writes(run: Run, api: ServedApi, folder: Path) -> 
     assert run("apply", "-f", str(folder), text="n\n").exit_code == 1
     unanswered = run("apply", "-f", str(folder), text="")
     assert unanswered.exit_code == 1
-    assert "give --yes" in unanswered.stderr
+    assert "use --yes" in unanswered.stderr
     assert api.written == []
     agreed = run("apply", "-f", str(folder), text="y\n")
     assert "Apply (4 to create, 0 to change, 0 to remove)?" in agreed.stderr
@@ -147,7 +147,7 @@ def test_nothing_is_pruned_where_the_files_say_nothing(run: Run, api: ServedApi,
     refused = run("apply", "-f", "-", "--owner", "billing", "--prune", "--yes", text="# the generator failed\n")
 
     assert refused.exit_code == 1
-    assert "would remove all that the owner has" in refused.stderr
+    assert "would remove all jobs of the owner" in refused.stderr
     assert api.written == before
 
 
@@ -165,18 +165,18 @@ def test_json_that_is_no_yaml_is_read(run: Run, tmp_path: Path) -> None:
         (
             "bad.yaml",
             "id: a\nschedule: '@daily'\ntarget:\n  type: http\n  urll: x\n",
-            "bad.yaml:5: target/urll: is not known",
+            "bad.yaml:5: target/urll: is not a known field",
         ),
-        ("bad.yaml", "id: a\nid: b\n", "bad.yaml:2: id is named twice"),
-        ("bad.yaml", "\n---\nid: nightly\nschedule: '@daily'\n", "nightly stands in"),
-        ("bad.yaml", "schedule: '@daily'\n", "bad.yaml:1: id must name the job"),
+        ("bad.yaml", "id: a\nid: b\n", "bad.yaml:2: id occurs twice"),
+        ("bad.yaml", "\n---\nid: nightly\nschedule: '@daily'\n", "nightly is also in"),
+        ("bad.yaml", "schedule: '@daily'\n", "bad.yaml:1: id must be the id of the job"),
         ("bad.yaml", "id: [a\n", "bad.yaml:2: "),
-        ("bad.yaml", "- a\n", "bad.yaml:1: is no job"),
-        ("bad.yaml", "id: a\njobs: {}\n", "workflow: NAME"),
-        ("bad.yaml", "id: !!binary aa\n", "bad.yaml:1: binary is not known here"),
-        ("bad.json", '{"id": "a",\n"id": "b"}', 'names "id" twice'),
+        ("bad.yaml", "- a\n", "bad.yaml:1: is not a job"),
+        ("bad.yaml", "id: a\njobs: {}\n", "must be in the field workflow"),
+        ("bad.yaml", "id: !!binary aa\n", "bad.yaml:1: binary is not supported"),
+        ("bad.json", '{"id": "a",\n"id": "b"}', 'contains the name "id" twice'),
         ("bad.json", '[{"id": "a"},\n\t{"id": "b", "schedule": "@dayly",\n"task": "x"}]', "bad.json:2: schedule: "),
-        ("bad.yaml", "id: a\nschedule: 12:30\nstate: PAUSED\ntask: none\n", "bad.yaml:3: state: read-only"),
+        ("bad.yaml", "id: a\nschedule: 12:30\nstate: PAUSED\ntask: none\n", "bad.yaml:3: state: is read-only"),
     ],
 )
 def test_apply_names_a_wrong_document_by_file_and_line_and_writes_nothing(
@@ -205,7 +205,7 @@ def test_what_changed_since_the_plan_is_left_alone(run: Run, desk: Desk, api: Se
     failed = run("apply", "-f", str(folder), "--yes")
 
     assert failed.exit_code == 1
-    assert "nightly was changed by somebody else in this moment; run it again" in failed.stderr
+    assert "another caller changed nightly at the same time; run the command again" in failed.stderr
     assert "1 of 1 failed" in failed.stderr
     assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "0 2 * * *"
 

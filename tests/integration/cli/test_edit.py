@@ -77,10 +77,10 @@ def test_what_is_refused_is_shown_in_the_file_that_opens_again(
 
     assert edited.exit_code == 0, edited.output
     shown = [(tmp_path / f"shown-{number}").read_text() for number in range(1, 6)]
-    assert "# refused: line 4: schedule: " in shown[1]
-    assert shown[2].startswith("# refused: the file must hold the one job nightly")
-    assert "# refused: line " in shown[3]
-    assert shown[4].count("# refused: ") == 1
+    assert "# rejected: line 4: schedule: " in shown[1]
+    assert shown[2].startswith("# rejected: the file must contain exactly the job nightly")
+    assert "# rejected: line " in shown[3]
+    assert shown[4].count("# rejected: ") == 1
     assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "5 2 * * *"
 
 
@@ -106,7 +106,7 @@ def test_a_job_that_somebody_else_changed_meanwhile_is_left_alone(
     edited = run("jobs", "edit", "nightly", EDITOR=editor(("0 2", "30 2")))
 
     assert edited.exit_code == 1
-    assert "changed by somebody else meanwhile; nothing was written" in edited.stderr
+    assert "changed by another caller meanwhile; nothing was written" in edited.stderr
     Path(edited.stderr.split()[-1]).unlink()
     assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "0 2 * * *"
 

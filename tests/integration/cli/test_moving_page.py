@@ -57,7 +57,7 @@ def test_what_cannot_be_carried_over_is_said_with_its_line(run: Run, folder: Pat
     assert "--timezone" in hint
     assert said[0] == "my.crontab:1  MAILTO=ops@example.com"
     assert said[1] == "    no job"
-    assert said[2].startswith("    output is not mailed: ")
+    assert said[2].startswith("    output is not mailed; ")
     reboot = said.index("my.crontab:8  @reboot warm-up.sh")
     assert said[reboot + 1] == "    no job"
     assert said[-1] == "8 jobs, 2 entries without one"
@@ -72,8 +72,8 @@ def test_the_report_is_json_for_programs(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("crontab", "my.crontab"), "say what runs the commands"),
-        (("crontab", "my.crontab", "--queue", "q", "--target-url", "https://x"), "not to both"),
+        (("crontab", "my.crontab"), "no runner of the commands is set"),
+        (("crontab", "my.crontab", "--queue", "q", "--target-url", "https://x"), "cannot be combined"),
         (("crontab", "nowhere", "--queue", "q"), "nowhere"),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_tick_says_and_counts_what_it_sent(function: Any, capsys: pytest.Captu
 
 def test_a_tick_that_cannot_send_fails_so_that_it_is_sent_again(function: Any, stage: Any) -> None:
     missing = f"{stage.shard_queue.removesuffix('.fifo')}-missing.fifo"
-    with pytest.raises(Exception, match=r"NonExistentQueue|does not exist|could not be ticked"):
+    with pytest.raises(Exception, match=r"NonExistentQueue|does not exist|could not be sent"):
         function("tick", SHARD_QUEUE_URL=missing)(scheduled_event(), Context())
 
 

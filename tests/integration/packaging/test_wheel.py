@@ -142,4 +142,4 @@ except ImportError as problem:
     print(problem)
 """
     said = run(wheel, tmp_path, program)
-    assert said.endswith('which duecourse.testing needs: pip install "duecourse[testing]"\n')
+    assert said.endswith('run pip install "duecourse[testing]"\n')

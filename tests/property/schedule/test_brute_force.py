@@ -52,7 +52,7 @@ def agree(random, walk, expression, low, high):
     try:
         schedule = compile_schedule(ScheduleSpec(expression, walk.zone_name, gap, fold))
     except ScheduleError as error:
-        assert "no year has such a day" in error.detail
+        assert "no year contains this day" in error.detail
         return 0
     expected = [at for at in walk.fires(Reading(expression), gap, fold) if low < at < high]
     case = (expression, walk.zone_name, gap, fold, low)
@@ -112,7 +112,7 @@ def test_the_day_fields_over_years(part):
         try:
             schedule = compile_schedule(ScheduleSpec(expression))
         except ScheduleError as error:
-            assert "no year has such a day" in error.detail
+            assert "no year contains this day" in error.detail
             assert (expression, expected) == (expression, [])
             refused += 1
             continue

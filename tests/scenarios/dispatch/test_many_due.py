@@ -102,7 +102,7 @@ def test_what_one_round_cannot_take_the_next_one_does_in_the_order_of_due_time(w
     slow.judge = a_claim_takes_its_time
     rounds = [world.dispatch(slow) for _ in range(3)]  # each has 45 s, and a group of 100 takes 50
     reasons = [event.facts["reason"] for made in rounds for event in made.events if event.action == "round_stopped"]
-    assert reasons == ["out of time; the next tick goes on"] * 2
+    assert reasons == ["out of time; the next tick continues"] * 2
     assert [made.counts["ClaimsWon"] for made in rounds] == [100, 100, 60]
     order = [job_id for group in slow.groups for job_id in group]
     by_due = [f"job-{number:03}" for number in sorted(range(260), key=lambda number: (number * 37) % 260)]
@@ -142,7 +142,7 @@ def test_a_busy_index_is_read_again_a_little_later(world: World) -> None:
 
     def busy() -> None:
         if world.clock.now() < free_at:
-            raise StoreBusyError("the due index asks to come back later")
+            raise StoreBusyError("the due index is throttled")
 
     report = world.dispatch(around(world.cursors, due=before(busy)))
     assert (report.counts["ClaimsWon"], report.counts["RoundsFailed"]) == (5, 0)
@@ -172,7 +172,7 @@ def test_claims_that_fail_stop_further_sends(world: World) -> None:
     report = world.dispatch()
     assert report.counts["Enqueued"] == MIN_GROUP * 2  # a group's: twelve o'clock five, and ten
     (stopped,) = [event for event in report.events if event.action == "round_stopped"]
-    assert stopped.facts["reason"] == "a claim failed for another reason than its condition: AccessDenied: no"
+    assert stopped.facts["reason"] == "a claim failed, and not because of its condition: AccessDenied: no"
 
 
 def test_groups_grow_while_claims_go_well_and_shrink_while_the_table_is_busy() -> None:

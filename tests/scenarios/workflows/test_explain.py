@@ -47,7 +47,7 @@ def test_a_workflow_tells_how_many_of_its_jobs_have_ended_and_what_it_waits_for(
     found = asked("nightly").found
     assert found.verdict is Verdict.RUNNING
     assert found.sentence == (
-        "2 of its 4 jobs have ended; it waits for eu (RETRYING, next at 2026-11-21T12:11:00Z), "
+        "2 of its 4 steps have ended; it waits for eu (RETRYING, next at 2026-11-21T12:11:00Z), "
         "until 2026-11-21T13:01:00Z."
     )
     assert (found.facts["ended"], found.facts["jobs"], found.facts["waits_for"]) == (2, 4, ["eu"])
@@ -66,7 +66,9 @@ def test_a_job_that_waits_names_the_first_of_those_before_it(world: WorkflowWorl
     assert str(found.run.name) == f"nightly.{INSTANT}"
     assert asked("mail").found.sentence == f"It waits for report of nightly.{INSTANT}."
     waits = asked("nightly").found.sentence
-    assert waits.startswith("0 of its 6 jobs have ended; it waits for load-ap (WAITING), load-eu (WAITING) and 2 more,")
+    assert waits.startswith(
+        "0 of its 6 steps have ended; it waits for load-ap (WAITING), load-eu (WAITING) and 2 more,"
+    )
 
 
 def test_a_job_with_a_record_is_explained_by_it(world: WorkflowWorld, asked: Asked) -> None:
@@ -75,7 +77,7 @@ def test_a_job_with_a_record_is_explained_by_it(world: WorkflowWorld, asked: Ask
     assert asked("extract").found.verdict is Verdict.FIRED
     found = asked("transform")
     assert found.found.verdict is Verdict.SKIPPED
-    assert found.found.sentence == "It did not run: a job before it in its workflow failed."
+    assert found.found.sentence == "It did not run: an upstream step of its workflow failed."
     assert found.run == world.run("transform")
     assert asked("nightly").found.sentence == (
         "Its jobs have ended; failed: extract (http.500). "
@@ -97,7 +99,7 @@ def test_a_paused_job_says_that_its_turn_has_come(world: WorkflowWorld, asked: A
     world.begin(graph_of(CHAIN), NOON + 90)
     found = asked("transform").found
     assert found.verdict is Verdict.PAUSED
-    assert found.sentence.endswith("it starts once the job is resumed.")
+    assert found.sentence.endswith("it starts after the job is resumed.")
 
 
 def test_a_job_whose_turn_has_come_waits_for_a_worker(world: WorkflowWorld, asked: Asked) -> None:
@@ -114,7 +116,7 @@ def test_a_job_whose_record_is_gone_is_not_explained_by_guess(world: WorkflowWor
     found = asked("load").found
     assert (found.verdict, found.sentence) == (
         Verdict.UNCLEAR,
-        f"It has ended in nightly.{INSTANT} (succeeded); its record is not there.",
+        f"It has ended in nightly.{INSTANT} (succeeded); its record no longer exists.",
     )
 
 
@@ -170,4 +172,4 @@ def test_a_job_that_its_workflow_does_not_have_is_explained_alone(world: Workflo
     for name in ("stranger", "orphan"):
         found = asked(name).found
         assert found.verdict is Verdict.NOT_AN_OCCURRENCE
-        assert found.sentence == "The job has no schedule: it runs when it is asked to."
+        assert found.sentence == "The job has no schedule: it runs only on request."

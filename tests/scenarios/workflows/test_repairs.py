@@ -22,7 +22,7 @@ S, D, K = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED
 
 
 def failed(world: WorkflowWorld, *failing: str) -> None:
-    """A diamond in which these jobs failed for good; they would succeed now."""
+    """A diamond in which these jobs failed permanently; they would succeed now."""
     world.answers.failing = set(failing)
     world.begin(graph_of(DIAMOND), NOON + 90)
     assert world.state("nightly") == (D, "steps_failed")

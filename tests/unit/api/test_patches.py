@@ -142,7 +142,7 @@ def test_a_workflows_runs_may_overlap_unless_it_says_otherwise() -> None:
         ({"deadline_seconds": 2_592_001}, "/deadline_seconds", "must be a number from 60 to 2592000"),
         ({"jobs": {}}, "/jobs", "must have at least 1 entry"),
         ({"jobs": None}, "/jobs", "must be an object"),
-        ({"target": HTTP_TARGET}, "/target", "is not known here"),
+        ({"target": HTTP_TARGET}, "/target", "is not a known field"),
         ({"deadline": 60}, "/deadline", "did you mean deadline_seconds?"),
         ({"jobs": {"a b": {}}}, "/jobs/a b", "must be a job's id"),
         ({"jobs": {"a b": EXTRACT}}, "/jobs/a b", "must be a job's id"),
@@ -154,7 +154,7 @@ def test_a_workflows_runs_may_overlap_unless_it_says_otherwise() -> None:
         ({"jobs": {"a": {"may_fail": 1}}}, "/jobs/a/may_fail", "must be true or false"),
         ({"jobs": {"a": {"job": []}}}, "/jobs/a/job", "must be an object"),
         ({"jobs": {"a": {"only": ""}}}, "/jobs/a/only", "must not be empty"),
-        ({"schedule": None, "jitter_seconds": 5}, "/jitter_seconds", "belongs to a schedule"),
+        ({"schedule": None, "jitter_seconds": 5}, "/jitter_seconds", "requires a schedule"),
         ({"payload": "x" * 205_000}, "/payload", "at most 204800 are allowed"),
     ],
 )
@@ -174,7 +174,7 @@ def test_the_schedule_engine_has_its_say() -> None:
 
 
 def test_jobs_are_required_with_an_example() -> None:
-    assert "name its jobs by their ids" in faults({"schedule": None})["/jobs"]
+    assert "list the steps by the ids of their jobs" in faults({"schedule": None})["/jobs"]
 
 
 def test_a_schedule_is_required_and_may_be_null() -> None:
@@ -190,12 +190,12 @@ def test_faults_of_its_jobs_and_its_own_are_told_together() -> None:
 @pytest.mark.parametrize("field", ["schedule", "timezone", "dst_gap", "anchor", "exclude", "max_runs", "missed"])
 def test_a_job_in_it_has_no_fields_of_a_schedule(field: str) -> None:
     assert faults_of_job(**{field: None}) == {
-        f"/{field}": "belongs to the workflow, which says when its jobs run; leave it out"
+        f"/{field}": "is a field of the workflow, which starts its steps; remove it here"
     }
 
 
 def test_a_job_in_it_is_named_by_its_place() -> None:
-    assert faults_of_job(id="extract") == {"/id": "is given by the name under jobs; leave it out"}
+    assert faults_of_job(id="extract") == {"/id": "is the name under jobs; remove it"}
 
 
 def test_a_job_in_it_is_judged_like_any_other() -> None:
@@ -222,7 +222,7 @@ def test_a_result_that_is_named_wrongly_is_refused_with_the_forms_that_there_are
 
 def test_headers_take_no_results() -> None:
     found = faults_of_job(target=HTTP_TARGET | {"headers": {"X-Rows": "{{upstream.a.state}}"}})
-    assert "may not be used here" in found["/target/headers"]
+    assert "is not allowed here" in found["/target/headers"]
 
 
 def test_the_workflows_own_payload_is_no_template() -> None:

@@ -56,7 +56,7 @@ def test_a_job_needs_a_schedule_and_a_target_only() -> None:
 def test_a_job_without_a_schedule_says_so() -> None:
     draft = read(posted(schedule=None, timezone="Europe/Berlin"))
     assert draft.schedule == ScheduleSpec("", "Europe/Berlin")
-    assert "null for a job that runs only when it is asked to" in errors({"target": HTTP_TARGET})["/schedule"]
+    assert "null for a job that runs only on request" in errors({"target": HTTP_TARGET})["/schedule"]
     assert errors(posted(schedule=""))["/schedule"] == "must not be empty"
     assert list(errors(posted(schedule=None, timezone="No/Where"))) == ["/timezone"]
 
@@ -75,7 +75,7 @@ OF_A_SCHEDULE = {
 
 
 def test_what_shapes_a_schedule_is_refused_where_there_is_none() -> None:
-    said = "belongs to a schedule; name a schedule, or leave it out"
+    said = "requires a schedule; set schedule, or remove this field"
     assert errors(posted(schedule=None, **OF_A_SCHEDULE)) == {f"/{field}": said for field in OF_A_SCHEDULE}
 
 
@@ -391,7 +391,7 @@ def test_a_job_that_is_not_active_has_no_next_occurrence() -> None:
 
 
 def test_a_job_whose_cursor_cannot_be_read_says_so() -> None:
-    assert view_of(job(), None, now=NOON).error == "its place in the schedule cannot be read"
+    assert view_of(job(), None, now=NOON).error == "its cursor cannot be read"
 
 
 SCHEDULE = {"schedule": "0 9 * * 1"}
@@ -430,7 +430,7 @@ def test_a_job_without_a_schedule_takes_nothing_about_missed_occurrences_from_it
     assert read(short()).missed == MissedPolicy(MissedMode.SKIP)
     assert read(short(schedule=None)).missed == MissedPolicy()
     said = errors(short(schedule=None, missed={"grace_seconds": 5}))
-    assert said == {"/missed": "belongs to a schedule; name a schedule, or leave it out"}
+    assert said == {"/missed": "requires a schedule; set schedule, or remove this field"}
 
 
 def test_a_task_without_defaults_leaves_the_usual_ones() -> None:
@@ -458,7 +458,7 @@ def test_what_is_no_task_is_refused_where_it_was_written(task: Any, said: str) -
 
 
 def test_a_task_stands_instead_of_a_target() -> None:
-    assert errors(short(target=HTTP_TARGET)) == {"/task": "stands beside target; keep one of the two"}
+    assert errors(short(target=HTTP_TARGET)) == {"/task": "cannot be combined with target; keep one of the two"}
 
 
 def test_a_body_without_task_and_target_is_refused_with_both_ways() -> None:
@@ -489,6 +489,6 @@ def test_a_posted_field_that_does_not_go_with_a_default_is_refused() -> None:
 
 
 def test_a_default_for_a_field_that_is_not_the_tasks_makes_it_unusable() -> None:
-    assert "its defaults hold schedule, tags" in errors(short("foreign"))["/task"]
+    assert "its defaults contain schedule, tags" in errors(short("foreign"))["/task"]
     found = errors(SCHEDULE | {"target": {"type": "task", "name": "foreign"}})
     assert list(found) == ["/target/name"]

@@ -108,7 +108,7 @@ def test_a_schedule_with_nothing_left_is_an_empty_list() -> None:
 @pytest.mark.parametrize(
     ("change", "place", "said"),
     [
-        ({"schedule": "0 0 30 2 *"}, "/schedule", "no year has such a day"),
+        ({"schedule": "0 0 30 2 *"}, "/schedule", "no year contains this day"),
         ({"schedule": "61 * * * *"}, "/schedule", ""),
         ({"schedule": "*" * 257}, "/schedule", "at most 256"),
         ({"schedule": None}, "/schedule", "must be text"),
@@ -124,7 +124,7 @@ def test_a_schedule_with_nothing_left_is_an_empty_list() -> None:
         ({"after": "yesterday"}, "/after", "such as 2026-03-08T07:00:00Z"),
         ({"after": 1_767_225_600}, "/after", "such as 2026-03-08T07:00:00Z"),
         ({"after": "2026-01-01T00:00:00"}, "/after", "has no offset"),
-        ({"start": "2026-02-30T00:00:00Z"}, "/start", "no such day"),
+        ({"start": "2026-02-30T00:00:00Z"}, "/start", "this day does not exist"),
         ({"start": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:00:00Z"}, "/end", "later than start"),
         ({"anchor": "2026-01-01T00:00:00.5Z"}, "/anchor", "whole seconds"),
         ({"dst_gaps": "skip"}, "/dst_gaps", "did you mean dst_gap?"),

@@ -79,7 +79,7 @@ def test_only_callers_with_the_scope_ops_may_look() -> None:
 
 def test_stage_checks_have_no_parameters() -> None:
     answer = untouchable_client().get("/v1/stage", verbose="yes")
-    assert (answer.status, answer.errors) == (400, {"verbose": "is not known here; there are no parameters"})
+    assert (answer.status, answer.errors) == (400, {"verbose": "is not known; this route has no parameters"})
 
 
 HALF_PAST = 1_795_260_600.0
@@ -126,4 +126,4 @@ def test_only_callers_with_the_scope_ops_may_read_them() -> None:
 
 def test_stage_metrics_have_no_parameters() -> None:
     answer = untouchable_client().get("/v1/stage/metrics", since="yesterday")
-    assert (answer.status, answer.errors) == (400, {"since": "is not known here; there are no parameters"})
+    assert (answer.status, answer.errors) == (400, {"since": "is not known; this route has no parameters"})

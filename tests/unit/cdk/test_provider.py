@@ -195,7 +195,7 @@ def test_an_address_of_something_else_is_told(event: dict[str, Any]) -> None:
     with http_target(answering(200, b"<html>")) as other:
         event["ResourceProperties"]["Api"] = other.url("")
         answer = respond(event, lambda: {SECRET: "abc"})
-    assert "is it the API's address?" in answer["Reason"]
+    assert "check the address of the API" in answer["Reason"]
     assert {seen.method for seen in other.seen} == {"GET"}, "nothing is written there"
 
 

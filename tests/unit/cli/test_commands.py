@@ -151,7 +151,7 @@ def test_a_job_is_deleted_once_somebody_has_said_so(api: str) -> None:
     assert asked.stdout == "nightly is deleted\n"
 
 
-@pytest.mark.parametrize(("text", "status", "said"), [("n\n", 1, "Aborted!"), (None, 2, "give --yes")])
+@pytest.mark.parametrize(("text", "status", "said"), [("n\n", 1, "Aborted!"), (None, 2, "use --yes")])
 def test_a_job_is_not_deleted_by_somebody_who_did_not_say_so(
     api: str, text: str | None, status: int, said: str
 ) -> None:
@@ -194,14 +194,16 @@ def test_a_missing_address_names_the_ways_to_give_it(tmp_path: Path, monkeypatch
     result = duecourse("jobs", "list")
 
     assert result.exit_code == 2
-    assert result.stderr.startswith("duecourse: no API address: set DUECOURSE_API, or write a profile to ")
+    assert result.stderr.startswith(
+        "duecourse: no API address is configured; set DUECOURSE_API, or write a profile to "
+    )
 
 
 def test_an_address_where_nobody_answers_is_one_line() -> None:
     result = duecourse("jobs", "list", "--api", "http://127.0.0.1:1")
 
     assert result.exit_code == 1
-    assert result.stderr.startswith("duecourse: nothing answers at http://127.0.0.1:1 (")
+    assert result.stderr.startswith("duecourse: there is no response from http://127.0.0.1:1 (")
     assert result.stderr.count("\n") == 1
 
 
@@ -209,7 +211,7 @@ def test_what_is_not_json_is_refused_before_any_call() -> None:
     result = duecourse("jobs", "create", "--api", "http://127.0.0.1:1", text="schedule: daily")
 
     assert result.exit_code == 2
-    assert "this is not JSON" in result.stderr
+    assert "the text is not valid JSON" in result.stderr
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -254,7 +256,7 @@ def created(document: Path) -> Result:
         (b'{"payload": ' + b"9" * 5_000 + b"}", "digits"),
         (b'{"payload": "\xff"}', "utf-8"),
         (b'["a job"]', "a job is a JSON object"),
-        (b"", "this is not JSON"),
+        (b"", "the text is not valid JSON"),
     ],
     ids=[
         *("nan", "infinity", "1e400", "half-character", "half-name", "deep"),
@@ -323,12 +325,12 @@ def ended_by(error: BaseException | None, *, stopping_is_normal: bool = False) -
     ("error", "line"),
     [
         (UsageError("port 4599 is taken"), "port 4599 is taken"),
-        (ApiError(409, {"title": "Conflict", "detail": "taken"}), "the API refused: 409 Conflict - taken"),
-        (ApiUnreachableError("nothing answers at http://x"), "nothing answers at http://x"),
+        (ApiError(409, {"title": "Conflict", "detail": "taken"}), "the API rejected the request: 409 Conflict - taken"),
+        (ApiUnreachableError("there is no response from http://x"), "there is no response from http://x"),
         (FileNotFoundError(2, "No such file or directory", "/x"), "No such file or directory /x"),
         (
             OSError(errno.ENOSPC, "No space left on device", "/x"),
-            "No space left on device /x: free some space where the checkout and TMPDIR are, and start again",
+            "No space left on device /x: free some disk space for the checkout and TMPDIR, and start again",
         ),
         (
             OSError(errno.EROFS, "Read-only file system", "/x"),
@@ -336,16 +338,16 @@ def ended_by(error: BaseException | None, *, stopping_is_normal: bool = False) -
         ),
         (
             OSError(errno.EADDRINUSE, "Address already in use"),
-            "Address already in use: another program has taken the port: start again",
+            "Address already in use: another program uses the port; start again",
         ),
         (
             EndpointConnectionError(endpoint_url="http://x"),
-            'the local stack did not answer as it should: Could not connect to the endpoint URL: "http://x"',
+            'the local stack returned an unexpected response: Could not connect to the endpoint URL: "http://x"',
         ),
         (
             ClientError({"Error": {"Code": "Throttling", "Message": "slow"}}, "ReceiveMessage"),
             (
-                "the local stack did not answer as it should: "
+                "the local stack returned an unexpected response: "
                 "An error occurred (Throttling) when calling the ReceiveMessage operation: slow"
             ),
         ),

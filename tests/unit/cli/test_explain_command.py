@@ -85,13 +85,16 @@ def test_without_a_time_it_is_the_last_occurrence() -> None:
 def test_a_time_between_occurrences_names_those_next_to_it() -> None:
     with served(Stage(verdict="not_an_occurrence")) as api:
         shown = duecourse(api, "explain", "nightly", "--at", "12:00")
-    assert "next to that: 2026-11-20 02:30:00+01:00, 2026-11-22 02:30:00+01:00" in shown.stdout
+    assert "nearest occurrences: 2026-11-20 02:30:00+01:00, 2026-11-22 02:30:00+01:00" in shown.stdout
 
 
 def test_explain_takes_one_time() -> None:
     with served(Stage()) as api:
         refused = duecourse(api, "explain", "nightly", "--at", "02:30", "--last-night")
-    assert (refused.exit_code, refused.stderr) == (2, "duecourse: give --at or --last-night, not both\n")
+    assert (refused.exit_code, refused.stderr) == (
+        2,
+        "duecourse: --at and --last-night cannot be combined; use one of them\n",
+    )
 
 
 def bucket(at: str, **jobs: int) -> dict[str, object]:
@@ -141,7 +144,10 @@ def test_the_fullest_minutes_are_asked_for_by_the_minute() -> None:
 
 def test_a_step_that_is_none_is_said_so() -> None:
     with served(UpcomingStage()) as api:
-        assert "--step: 'often' is none; write 1m, 10m or 1h" in duecourse(api, "upcoming", "--step", "often").stderr
+        assert (
+            "--step: 'often' is not an interval; write 1m, 10m or 1h"
+            in duecourse(api, "upcoming", "--step", "often").stderr
+        )
         assert "--step: must be from 1m" in duecourse(api, "upcoming", "--step", "1s").stderr
 
 
@@ -149,8 +155,8 @@ def test_jobs_that_are_late_or_do_not_fire_are_named() -> None:
     with served(UpcomingStage()) as api:
         said = duecourse(api, "upcoming").stderr.splitlines()
     assert said == [
-        "2 jobs are late (a run is due, and in no lane yet): late, late2",
-        "11 jobs do not fire (their place in the schedule cannot be read): broken, ...",
+        "2 jobs are late (a run is due and not enqueued yet): late, late2",
+        "11 jobs do not fire (their cursor cannot be read): broken, ...",
     ]
 
 
@@ -283,7 +289,7 @@ def test_a_pace_redrives_so_many_a_second_and_a_dry_run_none() -> None:
     assert asked == ["/v1/dead-letters/redrive"] * 2 + ["/v1/dead-letters"]
     assert (wrong.exit_code, wrong.stderr) == (
         2,
-        "duecourse: --pace: 'fast' is none; write 5/s or 30/m, at most 1000\n",
+        "duecourse: --pace: 'fast' is not a rate; write one such as 5/s or 30/m, at most 1000\n",
     )
 
 
@@ -446,7 +452,7 @@ def test_a_document_that_is_no_json_is_refused_before_it_is_sent(tmp_path: Path)
     document.write_text("{")
     shown = asked(lambda *_: PUT, "workflows", "put", "nightly", str(document))
     assert shown.exit_code == 2
-    assert "this is not JSON" in shown.output
+    assert "the text is not valid JSON" in shown.output
 
 
 def test_a_run_is_shown_with_what_each_job_waits_for() -> None:
@@ -466,7 +472,7 @@ def test_a_watch_ends_with_the_run_and_its_exit_code_says_how() -> None:
 def test_a_workflow_none_of_whose_runs_has_begun_cannot_be_watched() -> None:
     shown = asked(lambda *_: {"items": [], "next_cursor": None}, "workflows", "watch", "nightly")
     assert shown.exit_code == 1
-    assert "no run of nightly has begun" in shown.output
+    assert "no run of nightly has started" in shown.output
 
 
 def test_workflows_are_listed_and_printed_as_json() -> None:

@@ -86,7 +86,7 @@ def test_a_code_is_entered_anywhere_and_asked_for_until_it_was(home: dict[str, s
     assert [form["device_code"] for form in issuer.forms] == ["d", "d"]
     assert (kept(home)["access_token"], kept(home)["refresh_token"]) == ("token", "again")
     assert "logged out of prod" in duecourse(home, "logout").stdout
-    assert "nobody was logged in" in duecourse(home, "logout").stdout
+    assert "there was no login" in duecourse(home, "logout").stdout
 
 
 def test_a_browser_comes_back_with_a_code_that_only_this_command_can_use(home: dict[str, str]) -> None:
@@ -139,12 +139,12 @@ def test_profiles_are_listed_chosen_and_removed(home: dict[str, str]) -> None:
     [
         (("login",), "no API address"),
         (("login", "prod"), "no profile prod"),
-        (("profile", "use", "prod"), "no profile prod: duecourse profile list"),
-        (("profile", "add", "a b", "--api", "x"), "a profile's name is"),
-        (("profile", "add", "é", "--api", "x"), "a profile's name is letters (a-z), digits, - and _"),
-        (("profile", "add", "٣", "--api", "x"), "a profile's name is letters (a-z), digits, - and _"),
+        (("profile", "use", "prod"), "there is no profile prod; list the profiles with duecourse profile list"),
+        (("profile", "add", "a b", "--api", "x"), "the name of a profile must have"),
+        (("profile", "add", "é", "--api", "x"), "the name of a profile must have only letters (a-z), digits, - and _"),
+        (("profile", "add", "٣", "--api", "x"), "the name of a profile must have only letters (a-z), digits, - and _"),
         (("profile", "add", "a", "--api", "x\udcff"), "a profile's values must be UTF-8"),
-        (("profile", "add", "a", "--api", "x", "--issuer", "y"), "--issuer and --client-id go together"),
+        (("profile", "add", "a", "--api", "x", "--issuer", "y"), "--issuer and --client-id must be set together"),
     ],
 )
 def test_what_cannot_be_is_one_line(home: dict[str, str], words: tuple[str, ...], said: str) -> None:

@@ -157,7 +157,7 @@ def test_json_holds_the_same_for_programs() -> None:
 @pytest.mark.parametrize(
     ("arguments", "field", "said"),
     [
-        (["0 0 30 2 *"], "schedule", "no year has such a day"),
+        (["0 0 30 2 *"], "schedule", "no year contains this day"),
         (["61 * * * *"], "schedule", "61"),
         (["*" * 257], "schedule", "at most 256"),
         ([""], "schedule", "is empty"),
@@ -170,10 +170,10 @@ def test_json_holds_the_same_for_programs() -> None:
         (["@daily", "--count", "many"], "--count", "from 1 to 1000"),
         (["@daily", "--after", "yesterday"], "--after", "2026-03-08T07:00:00Z"),
         (["@daily", "--after", "2026-01-01T00:00:00"], "--after", "Z at the end"),
-        (["@daily", "--start", "2026-02-30T00:00:00Z"], "--start", "no such day"),
+        (["@daily", "--start", "2026-02-30T00:00:00Z"], "--start", "this day does not exist"),
         (["@daily", "--start", "2026-01-01T00:00:00Z", "--end", "2026-01-01T00:00:00Z"], "--end", "later than start"),
         (["rate(1 day)", "--anchor", "2026-01-01T00:00:00.5Z"], "--anchor", "whole seconds"),
-        (["@daily", "--jsonl"], "--jsonl", "leave the SCHEDULE out"),
+        (["@daily", "--jsonl"], "--jsonl", "remove the SCHEDULE"),
     ],
 )
 def test_wrong_input_is_one_line_that_names_the_field(arguments: list[str], field: str, said: str) -> None:
@@ -280,7 +280,7 @@ def test_a_line_that_is_no_case_is_answered_by_an_error(line: bytes, said: str) 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"expr": "0 0 30 2 *"}, "expr: no year has such a day"),
+        ({"expr": "0 0 30 2 *"}, "expr: no year contains this day"),
         ({"expr": "*" * 257}, "expr: is 257 characters long"),
         ({"expr": ["@daily"]}, "expr: must be text"),
         ({"tz": "Mars/Phobos"}, 'tz: "Mars/Phobos" is not'),

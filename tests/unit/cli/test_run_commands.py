@@ -118,7 +118,7 @@ def test_a_large_result_is_shown_by_its_address(server):
 
 def test_a_run_that_is_to_end_says_so_and_until_when_it_waits(server):
     lines = duecourse(server, "runs", "show", "waiting").stdout.splitlines()
-    assert "state         WAITING (it is to end)" in lines
+    assert "state         WAITING (end requested)" in lines
     assert [line for line in lines if line.startswith("complete by   2026-11-22 03:00:00Z (")]
 
 
@@ -131,11 +131,11 @@ def test_a_run_is_shown_to_programs_as_the_api_tells_it(server):
 
 
 def test_a_cancelled_run_is_told_as_it_was(server):
-    assert duecourse(server, "runs", "cancel", "waiting").stdout == f"{RUN['id']} was WAITING; its end is asked for\n"
+    assert duecourse(server, "runs", "cancel", "waiting").stdout == f"{RUN['id']} was WAITING; its end is requested\n"
 
 
 def test_a_dead_run_is_redriven(server):
-    assert duecourse(server, "runs", "redrive", "dead").stdout == f"{RUN['id']} was DEAD; it will be tried again\n"
+    assert duecourse(server, "runs", "redrive", "dead").stdout == f"{RUN['id']} was DEAD; it is redriven\n"
     assert json.loads(duecourse(server, "runs", "redrive", "dead", "--json").stdout) == RUN
 
 
@@ -184,7 +184,10 @@ def test_where_nobody_can_answer_redriving_says_how_many_and_what_to_give(server
 
     assert result.exit_code == 2
     assert "Redrive 3 dead runs of nightly?" in result.stderr
-    assert "duecourse: nobody answered; nothing was done: give --yes where there is no terminal" in result.stderr
+    assert (
+        "duecourse: the confirmation was not answered, so nothing was changed; without a terminal use --yes"
+        in result.stderr
+    )
     assert {method for method, _, _ in asked} == {"GET"}
 
 
@@ -199,14 +202,14 @@ def test_an_instant_that_is_none_is_said_so_before_anything_is_counted(server, a
     result = duecourse(server, "dead-letters", "redrive", "--since", "the other day")
 
     assert result.exit_code == 2
-    assert "--since: 'the other day' is no time: write today" in result.stderr
+    assert "--since: 'the other day' is not a time; write today" in result.stderr
     assert asked == []
 
 
 def test_redriving_dead_letters_goes_on_to_the_last_page(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--job", "nightly", "--yes")
 
-    assert result.stdout == "4 redriven, 2 could not be\n"
+    assert result.stdout == "4 redriven, 2 could not be redriven\n"
     assert asked == [
         ("POST", "/v1/dead-letters/redrive", {"job_id": "nightly", "limit": 100}),
         ("POST", "/v1/dead-letters/redrive", {"job_id": "nightly", "limit": 100, "cursor": "page-2"}),
@@ -216,7 +219,7 @@ def test_redriving_dead_letters_goes_on_to_the_last_page(server, asked):
 def test_redriving_dead_letters_stops_where_it_is_told_to(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--limit", "3", "--yes")
 
-    assert result.stdout == "2 redriven, 1 could not be; there are more of them\n"
+    assert result.stdout == "2 redriven, 1 could not be redriven; there are more dead runs\n"
     assert [body for _, _, body in asked] == [{"limit": 3}]
 
 

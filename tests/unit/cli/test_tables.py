@@ -98,7 +98,7 @@ def test_an_answer_that_is_none_cannot_either(command: tuple[str, ...]) -> None:
 def test_a_cursor_that_no_request_can_carry_is_one_line() -> None:
     result = told({"items": [], "next_cursor": "\ud800"}, "jobs", "list")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "holds half of a character" in result.stderr
+    assert "contains half of a surrogate pair" in result.stderr
 
 
 def test_a_refusal_cannot_steer_the_terminal() -> None:
@@ -140,4 +140,4 @@ def test_a_terminal_folds_the_error_before_it_folds_an_id(command: tuple[str, ..
 
 def test_a_job_without_a_schedule_runs_when_asked() -> None:
     shown = told({"items": [{**JOB, "schedule": None, "state": "ACTIVE"}], "next_cursor": None}, "jobs", "list").stdout
-    assert re.search(rf"^{LONG}  ACTIVE +when asked +- *$", shown, re.MULTILINE)
+    assert re.search(rf"^{LONG}  ACTIVE +on request +- *$", shown, re.MULTILINE)

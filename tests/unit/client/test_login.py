@@ -190,7 +190,7 @@ def test_a_service_account_of_the_pool_shows_its_secret_each_time() -> None:
 
 def test_a_missing_or_ended_login_is_reported() -> None:
     world = World()
-    with pytest.raises(UnauthorizedError, match="nobody is logged in; log in: duecourse login"):
+    with pytest.raises(UnauthorizedError, match="there is no login; log in: duecourse login"):
         world.client(TokenMemory()).get_job("nightly")
     world.status, world.answer = 400, {"error": "invalid_grant"}
     with pytest.raises(UnauthorizedError, match=r"the issuer answered 400: .*invalid_grant.*; log in"):
@@ -199,7 +199,7 @@ def test_a_missing_or_ended_login_is_reported() -> None:
 
 def test_an_answer_that_is_not_understood_is_not_repeated_since_it_may_hold_a_token() -> None:
     world = World(access_token="s3cret", expires_in="soon")
-    with pytest.raises(UnauthorizedError, match="the issuer's answer is not understood") as caught:
+    with pytest.raises(UnauthorizedError, match="the issuer's response is not valid") as caught:
         world.client(TokenMemory(Tokens("old", NOW, "again"))).get_job("nightly")
     assert "s3cret" not in str(caught.value)
 
@@ -259,7 +259,7 @@ def test_the_secret_of_the_environment_is_not_sent_to_another_issuer_or_client(
 
 def test_a_secret_without_its_issuer_is_refused_for_a_profile(tmp_path: Path) -> None:
     home = profiles_in(tmp_path) | {"DUECOURSE_CLIENT_SECRET": "s"}
-    with pytest.raises(ValueError, match="without its issuer: set DUECOURSE_ISSUER to https://login if it belongs to"):
+    with pytest.raises(ValueError, match="without its issuer; set DUECOURSE_ISSUER to https://login if it belongs to"):
         access("prod", home)
     shown = access("prod", home | {"DUECOURSE_TOKEN": "t"})
     assert (shown.token, shown.issuer) == ("t", Issuer("https://login", "cli"))
@@ -269,7 +269,7 @@ def test_the_profile_of_a_service_account_needs_its_secret(tmp_path: Path) -> No
     home = profiles_in(tmp_path, 'account = "reports"')
     assert access("prod", home | SECRET).issuer == Issuer("https://login", "cli", account="reports", secret="s")
     for environment in (home, home | SECRET | {"DUECOURSE_ACCOUNT": "other"}):
-        with pytest.raises(ValueError, match="of the service account reports: set DUECOURSE_CLIENT_SECRET, and"):
+        with pytest.raises(ValueError, match="of the service account reports; set DUECOURSE_CLIENT_SECRET, and"):
             access("prod", environment)
 
 
@@ -285,7 +285,7 @@ def test_a_service_account_needs_no_profile() -> None:
     assert found.issuer == Issuer("https://login", "app", account="reports", secret="s")
     assert isinstance(found.auth(), IssuedAuth)
     del environment["DUECOURSE_CLIENT_SECRET"]
-    with pytest.raises(ValueError, match="is for service accounts: set DUECOURSE_CLIENT_SECRET"):
+    with pytest.raises(ValueError, match="is set without DUECOURSE_CLIENT_SECRET"):
         access(environment=environment)
 
 
@@ -402,9 +402,9 @@ def test_the_address_of_api_gateway_is_not_signed_where_a_token_is_shown() -> No
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--sign", "--token", "aaa.bbb.ccc"], "leave out --sign, or --token"),
-        (["--token", "two words"], "the token is none"),
-        (["--token", "line\nbreak"], "the token is none"),
+        (["--sign", "--token", "aaa.bbb.ccc"], "remove --sign, or --token"),
+        (["--token", "two words"], "the token is not valid"),
+        (["--token", "line\nbreak"], "the token is not valid"),
     ],
 )
 def test_a_token_that_cannot_be_used_is_refused_without_being_repeated(arguments: list[str], said: str) -> None:

@@ -266,7 +266,7 @@ def client_of(body: Slow, timeout: float) -> Client:
 
 def test_a_body_that_comes_byte_by_byte_ends_with_the_time_out() -> None:
     body = Slow(json.dumps(JOB), 0.4)
-    with pytest.raises(ApiUnreachableError, match="the answer took too long"):
+    with pytest.raises(ApiUnreachableError, match="the response took too long"):
         client_of(body, 1).get_job("nightly")
     assert (body.sent, body.closed) == (3, True)
 
@@ -369,5 +369,5 @@ def test_a_body_of_many_parts_ends_with_the_time_out_on_asyncio() -> None:
         async with AsyncClient("http://api", timeout=0.05, retries=0, transport=transport) as client:
             await client.call("GET", "stats")
 
-    with pytest.raises(ApiUnreachableError, match="the answer took too long"):
+    with pytest.raises(ApiUnreachableError, match="the response took too long"):
         asyncio.run(play())

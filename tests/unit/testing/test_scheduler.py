@@ -155,8 +155,8 @@ def test_an_answer_to_all_calls_follows_those_to_some(scheduler: Scheduler) -> N
     ("job_id", "said"),
     [
         ("nihgtly", "there is no job nihgtly; did you mean nightly?"),
-        ("report", "there is no job report; create it before its answers"),
-        ("etl", "etl is a workflow, which calls nothing; give answers for its jobs"),
+        ("report", "there is no job report; create the job before its responses"),
+        ("etl", "etl is a workflow, which has no target; set the responses of its steps"),
     ],
 )
 def test_an_answer_is_for_a_job_that_is_called(scheduler: Scheduler, job_id: str, said: str) -> None:
@@ -403,7 +403,10 @@ def test_two_schedulers_know_nothing_of_each_other(scheduler: Scheduler) -> None
 
 @pytest.mark.parametrize(
     ("instant", "said"),
-    [("2026-03-27T23:59:59Z", "is over: it is 2026-03-28T00:00:00"), ("2026-03-29T00:00:00", "has no zone")],
+    [
+        ("2026-03-27T23:59:59Z", "is in the past; the current time is 2026-03-28T00:00:00"),
+        ("2026-03-29T00:00:00", "has no time zone"),
+    ],
 )
 def test_time_goes_on_to_instants_only(scheduler: Scheduler, instant: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):

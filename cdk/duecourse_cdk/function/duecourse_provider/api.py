@@ -112,7 +112,7 @@ class Api:
             except (OSError, http.client.HTTPException) as error:
                 asked = None
                 reason = error.reason if isinstance(error, urllib.error.URLError) else error
-                problem = RefusedError(0, f"{method} {url}: no answer ({reason})")
+                problem = RefusedError(0, f"{method} {url}: no response ({reason})")
             if (problem.status and problem.status not in AGAIN) or not self.patience.wait(tries, asked):
                 raise problem
             tries += 1

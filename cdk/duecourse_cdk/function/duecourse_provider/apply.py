@@ -129,8 +129,8 @@ def _check_steps(api: Api, wanted: Wanted, looked_at: Answer) -> None:
 def _check(found: Answer, job_id: str, tag: str) -> None:
     if tag not in _tags(found):
         raise NotOursError(
-            f"job {job_id} is there already and does not have the tag {tag}: choose another id, delete the job, "
-            "or give it the tag so that this stack takes it over"
+            f"job {job_id} already exists and does not have the tag {tag}; choose another id, delete "
+            "the job, or add the tag so that this stack manages it"
         )
 
 
@@ -148,7 +148,7 @@ def _look(api: Api, job_id: str) -> Answer | None:
             return None
         raise
     if found.body.get("id") != job_id or "etag" not in found.headers:
-        raise RefusedError(found.status, f"{api.base} does not answer as Duecourse does; is it the API's address?")
+        raise RefusedError(found.status, f"{api.base} did not respond like Duecourse; check the address of the API")
     return found
 
 

@@ -34,7 +34,7 @@ def authorizer(auth: Mapping[str, str], patience: Patience, aws: Session) -> Aut
     secret = _read(auth, aws)
     token = _granted(secret, patience) if auth["Kind"] == "client_credentials" else secret.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise CredentialsError(f"{_where(auth)} must hold a token and nothing else")
+        raise CredentialsError(f"{_where(auth)} must contain only a token")
     return lambda _method, _url, _body: {"authorization": f"Bearer {token}"}
 
 
@@ -64,10 +64,10 @@ def _granted(secret: str, patience: Patience) -> str:
         named = ACCOUNT if ACCOUNT[0] in known else CREDENTIALS
         url, client_id, *more = (str(known[key]) for key in named)
     except (ValueError, KeyError, TypeError):
-        wanted = f"{', '.join(CREDENTIALS)}, or what `duecourse accounts create --json` prints"
+        wanted = f"{', '.join(CREDENTIALS)}, or the output of `duecourse accounts create --json`"
         raise CredentialsError(f"the secret must be a JSON object with {wanted}") from None
     if not url.startswith(("https://", LOCAL)):
-        raise CredentialsError(f"{named[0]} of the secret must begin with https://")
+        raise CredentialsError(f"{named[0]} of the secret must start with https://")
     if named is ACCOUNT:
         return _of_pool(url, client_id, *more, patience=patience)
     (password,) = more

@@ -55,14 +55,14 @@ def respond(event: Event, patience: Patience, aws: Session) -> dict[str, str]:
     physical = event.get("PhysicalResourceId") or FAILED + wanted
     deletes = event["RequestType"] == "Delete"
     if deletes and physical.startswith(FAILED):
-        return _answer(event, "SUCCESS", physical, f"{wanted} was not created; what may be there stays: {reason}")
+        return _answer(event, "SUCCESS", physical, f"{wanted} was not created; an existing resource is kept: {reason}")
     hint = _DELETE_HINT.format(name=event["LogicalResourceId"]) if deletes else ""
     return _answer(event, "FAILED", physical, f"{wanted}: {reason}{hint}")
 
 
 _DELETE_HINT = (
-    ". Delete the stack again once that is mended, or leave the job where it is: "
-    "aws cloudformation delete-stack --retain-resources {name} --stack-name ..."
+    ". Correct this and delete the stack again, or keep the "
+    "job: aws cloudformation delete-stack --retain-resources {name} --stack-name ..."
 )
 
 
@@ -72,7 +72,7 @@ def report(url: str, answer: Mapping[str, str], patience: Patience) -> None:
         # The address is signed for a request without a content type.
         Api(url, patience).send("PUT", "", json.dumps(answer).encode(), content_type="")
     except RefusedError as refused:  # its text has the address, and who has that can answer for us
-        raise RuntimeError(f"CloudFormation did not take the answer: {refused.status}") from None
+        raise RuntimeError(f"CloudFormation did not accept the response: {refused.status}") from None
 
 
 def _create(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
@@ -99,7 +99,7 @@ def _delete(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
     else:
         wanted = replace(wanted, id=physical)
     kept = remove(_api(event, patience, aws), wanted)
-    return physical, f"deleted; left alone: {', '.join(kept)}" if kept else "deleted"
+    return physical, f"deleted; not changed: {', '.join(kept)}" if kept else "deleted"
 
 
 _ACTIONS: Mapping[str, Callable[[Event, Patience, Session], tuple[str, str]]] = {

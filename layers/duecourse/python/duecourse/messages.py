@@ -216,9 +216,9 @@ def read_run_message(body: str) -> RunMessage:
     try:
         raw = orjson.loads(body)
     except ValueError as problem:
-        raise MessageError(f"not a run message: no JSON ({problem})") from problem
+        raise MessageError(f"not a run message: not valid JSON ({problem})") from problem
     if not isinstance(raw, dict):
-        raise MessageError("not a run message: no JSON object")
+        raise MessageError("not a run message: not a JSON object")
     values: dict[str, Any] = {}
     for name, (reads, wants) in _FIELDS.items():
         value = raw.get(name)

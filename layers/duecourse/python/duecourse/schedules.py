@@ -102,7 +102,7 @@ def describe(expr: str, *, tz: str = "UTC", **options: Unpack[Options]) -> str:
 def validate(expr: str, tz: str = "UTC", **options: Unpack[Options]) -> None:
     """Raises ScheduleError for what no job may have: what is not understood, and what has no occurrence from now on."""
     if next(expr, tz=tz, **options) is None:
-        raise ScheduleError("schedule", "has no occurrence in the future; name a time that is still to come")
+        raise ScheduleError("schedule", "has no occurrence in the future; choose a schedule with a future occurrence")
 
 
 def _spec(expr: str, tz: str, options: Options) -> ScheduleSpec:
@@ -156,10 +156,12 @@ def _last_before(find: Find, until: int) -> int | None:
 def _seconds(field: str, value: object, *, up: bool = False) -> int:
     """UTC seconds; a fraction is rounded so that the meaning stays the same for occurrences in whole seconds."""
     if not isinstance(value, datetime) or value.utcoffset() is None:
-        raise ScheduleError(field, f"{value!r} is no instant; give a datetime with its zone, as datetime.now(UTC)")
+        raise ScheduleError(
+            field, f"{value!r} is not an instant; pass a datetime with a time zone, such as datetime.now(UTC)"
+        )
     seconds, fraction = divmod(value - _EPOCH, _SECOND)
     if fraction and field == "anchor":
-        raise ScheduleError(field, f"{value!r}: a rate counts in whole seconds; leave the fraction out")
+        raise ScheduleError(field, f"{value!r}: a rate is in whole seconds; remove the fraction")
     return seconds + (1 if fraction and up else 0)
 
 

@@ -52,19 +52,19 @@ def verify(
     except KeyError as missing:
         raise WebhookError(f"the header {missing.args[0]} is missing") from None
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
-        raise WebhookError("webhook-timestamp is no number of seconds")
+        raise WebhookError("webhook-timestamp is not a number of seconds")
     if abs((time.time() if now is None else now) - int(timestamp)) > tolerance_seconds:
-        raise WebhookError("webhook-timestamp is too far from this clock")
+        raise WebhookError("webhook-timestamp is too far from the current time")
     signed = f"{call_id}.{timestamp}.".encode(errors="replace") + body
     good = [b64encode(hmac.digest(key, signed, "sha256")) for key in _keys(secret)]
     found = [word.removeprefix(_VERSION).encode() for word in signatures.split() if word.startswith(_VERSION)]
     if not any(hmac.compare_digest(one, other) for one in good for other in found):
-        raise WebhookError("no signature fits")
+        raise WebhookError("no signature matches; check the signing secret")
     return call_id
 
 
 def _keys(secret: str) -> list[bytes]:
     words = secret.split()
     if not words or not all(word.startswith("whsec_") for word in words):
-        raise ValueError("a signing secret is whsec_ and base64")
+        raise ValueError("a signing secret must be whsec_ followed by base64")
     return [b64decode(word.removeprefix("whsec_"), validate=True) for word in words]

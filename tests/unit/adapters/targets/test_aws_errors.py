@@ -96,10 +96,10 @@ WORDS = (
     [
         ("AccessDenied", 403, "the call is not allowed"),
         ("NotAuthorizedException", 400, "the call is not allowed"),
-        ("QueueDoesNotExist", 400, "there is no such resource"),
-        ("ResourceNotFoundException", 404, "there is no such resource"),
+        ("QueueDoesNotExist", 400, "the resource does not exist"),
+        ("ResourceNotFoundException", 404, "the resource does not exist"),
         ("ThrottlingException", 400, "the service is throttling calls"),
-        ("ServiceUnavailable", 503, "the service had an error of its own"),
+        ("ServiceUnavailable", 503, "the service had an internal error"),
         ("ExpiredToken", 403, "its credentials were not accepted"),
         ("ValidationException", 400, "the service refused the call"),
     ],
@@ -121,7 +121,7 @@ def test_a_service_that_says_when_to_come_back_is_heard(outcome_of):
 
 def test_errors_without_code_and_message_are_understood():
     assert refusal("queue orders", None, None, status=502) == Failed(
-        "queue orders: http.502: the service had an error of its own", code="http.502"
+        "queue orders: http.502: the service had an internal error", code="http.502"
     )
 
 

@@ -233,7 +233,7 @@ def test_a_function_that_does_not_answer_in_time_is_asked_only_once(clock, sessi
         caller = LambdaCaller(clock, lambda _: clients.calling("lambda", 0.2))  # type: ignore[arg-type]
         outcome = caller.call(a_call(TARGET, timeout_seconds=1), TARGET)
         awaited("the request", lambda: endpoint.seen)  # whose sender may have given up before it was read
-    text = "function duecourse-target-report gave no answer within 1 s; what was asked may still be done"
+    text = "function duecourse-target-report did not respond within 1 s; the call may still take effect"
     assert outcome == Failed(text, code="timeout")
     assert len(endpoint.seen) == 1
 

@@ -223,17 +223,17 @@ def test_chunks_that_drip_are_cut_off_at_the_deadline(outcome_of):
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        (b"", "broke"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "broke"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "broke"),
+        (b"", "ended before"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "ended before"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "ended before"),
         (b"SSH-2.0-OpenSSH_9.6\r\n", "not valid HTTP"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "broke"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "ended before"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", "not valid HTTP"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", "not valid HTTP"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc\r\n0\r\n\r\n", "not valid HTTP"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n0\r\n\r\n", "broke"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n0\r\n\r\n", "ended before"),
         (b"HTTP/1.1 200 OK\r\nContent-Type: multipart/mixed; boundary*=a; boundary*0=b\r\n\r\n", "not valid HTTP"),
-        (b"HTTP/1.1 103 Early Hints\r\n\r\n", "broke"),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\n", "ended before"),
         (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 200, "not valid HTTP"),
     ],
 )
@@ -279,7 +279,7 @@ def test_an_answer_that_does_not_come_to_its_end_is_not_read_for_ever(outcome_of
     outcome = outcome_of(writing(head, drip=drip), timeout_seconds=60)
     assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("connection", True)
-    assert "does not come to its end" in outcome.error
+    assert "does not end" in outcome.error
 
 
 class Names:
@@ -384,7 +384,7 @@ def test_a_name_that_nobody_knows_is_worth_a_retry(clock, secrets):
 
     target = HttpTarget("https://nowhere.test/")
     outcome = HttpCaller(clock, private=False, secrets=secrets, resolve=unknown).call(a_call(target), target)
-    assert outcome == Failed("POST https://nowhere.test: its host's name could not be resolved", code="connection")
+    assert outcome == Failed("POST https://nowhere.test: the name of its host could not be resolved", code="connection")
 
 
 def test_a_resolver_that_hangs_is_not_waited_for_beyond_the_deadline(clock, secrets):
@@ -399,7 +399,7 @@ def test_a_resolver_that_hangs_is_not_waited_for_beyond_the_deadline(clock, secr
         a_call(target, timeout_seconds=0.1), target
     )
     released.set()
-    assert outcome == Failed("POST https://slow.test gave no full answer within 0.1 s", code="timeout")
+    assert outcome == Failed("POST https://slow.test sent no complete response within 0.1 s", code="timeout")
 
 
 def test_a_server_that_does_not_read_is_not_waited_for_beyond_the_deadline(http):

@@ -253,8 +253,8 @@ def test_a_run_that_does_not_wait_has_no_token(http):
     ("target", "payload", "words"),
     [
         (HttpTarget("http://127.0.0.1:9/"), {"a": ["{{weak}}"]}, "payload: {{weak}} is unknown"),
-        (HttpTarget("http://127.0.0.1:9/"), "{{callback_token}}", "payload: {{callback_token}} may not be used"),
-        (HttpTarget("http://127.0.0.1:9/"), "{{secret:api-key}}", "payload: {{secret:api-key}} may not be used"),
+        (HttpTarget("http://127.0.0.1:9/"), "{{callback_token}}", "payload: {{callback_token}} is not allowed"),
+        (HttpTarget("http://127.0.0.1:9/"), "{{secret:api-key}}", "payload: {{secret:api-key}} is not allowed"),
         (HttpTarget("http://127.0.0.1:9/", headers=(("X-A", "}}"),)), None, "header X-A: }} at character 1"),
     ],
 )

@@ -146,7 +146,7 @@ def test_a_task_is_what_the_operator_has_registered_by_now():
 
 def test_a_task_that_is_not_registered_is_not_worth_a_retry():
     outcome = targets_with().call(a_call(TaskTarget("invoice")))
-    assert outcome == Failed("no task invoice is registered", retryable=False, code="task_unknown")
+    assert outcome == Failed("the task invoice is not registered", retryable=False, code="task_unknown")
 
 
 def test_a_task_that_cannot_be_looked_up_now_is():

@@ -54,7 +54,7 @@ def test_what_is_refused_is_unknown_with_the_reason_and_the_rest_is_looked_at() 
     outputs = dict.fromkeys(("JobsTable", "RunsTable", "TickFunction", *QUEUES), "x")
     found = {each.check.name: each.check for each in examine(stage(outputs, {"sqs": Sqs()}))}
     assert found["tick"].verdict is CheckStatus.UNKNOWN
-    assert found["tick"].says == "could not be looked at: get_item: not you"
+    assert found["tick"].says == "could not be checked: get_item: not you"
     assert found["clock"].verdict is CheckStatus.OK
     assert {found[f"lane {lane}"].verdict for lane in ("high", "normal", "low", "long")} == {CheckStatus.OK}
     assert found["dead letters"].verdict is CheckStatus.OK
@@ -62,7 +62,7 @@ def test_what_is_refused_is_unknown_with_the_reason_and_the_rest_is_looked_at() 
 
 def test_an_output_that_an_older_stage_does_not_have_is_unknown() -> None:
     found = {each.check.name: each.check for each in examine(stage({}, {}))}
-    assert found["dead letters"].says == "could not be looked at: DeadLetterQueueUrl is missing"
+    assert found["dead letters"].says == "could not be checked: DeadLetterQueueUrl is missing"
 
 
 def test_a_service_that_does_not_answer_is_unknown() -> None:

@@ -48,7 +48,7 @@ def test_an_alarm_that_rings_is_told_with_its_own_words_and_its_section() -> Non
     ringing = [Alarm("ticks-missing", "No tick for three minutes", "docs/runbooks.md#ticks-missing")]
     check = shared.alarms(Alarms(ringing, 40))
     assert (check.verdict, check.runbook) == (BAD, "docs/runbooks.md#ticks-missing")
-    assert "1 of 40 ring: ticks-missing: No tick for three minutes" in check.says
+    assert "1 of 40 alarms are active: ticks-missing: No tick for three minutes" in check.says
     assert shared.alarms(Alarms([], 40)).verdict is OK
 
 

@@ -43,8 +43,8 @@ def test_a_rule_that_is_gone_is_bad() -> None:
 def test_a_stack_without_any_tick_is_given_five_minutes() -> None:
     young = verdicts.tick(LastTick(None, "ENABLED", 60))
     assert young.verdict is OK
-    assert "no tick has come yet" in young.says
-    assert "runs until then are those that the API has sent at once" in young.says
+    assert "no tick has run yet" in young.says
+    assert "until then, only runs that the API enqueued itself start" in young.says
     assert verdicts.tick(LastTick(None, "ENABLED", 400)).verdict is BAD
 
 
@@ -112,7 +112,7 @@ def test_what_is_due_may_wait_for_the_next_round(oldest: float, verdict: CheckSt
 def test_overdue_entries_are_counted_as_at_least_where_there_are_more() -> None:
     says = verdicts.due(Due([slot(400, 100, more=True), slot(300, 2)], 5, True, 3)).says
     assert "102+ entries are overdue" in says
-    assert "5+ entries are due within the lookahead; 3 shards were left out" in says
+    assert "5+ entries are due within the lookahead; 3 shards were not checked" in says
 
 
 def test_a_cursor_that_was_quarantined_is_named_with_its_error() -> None:

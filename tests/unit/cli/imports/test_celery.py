@@ -52,7 +52,7 @@ def test_a_python_file_is_read_and_not_run() -> None:
     assert (monday.job["schedule"], monday.job["timezone"]) == ("30 7 * * 1", "Europe/Berlin")
     assert monday.job["start_deadline_seconds"] == 15
     assert monday.notes == (
-        "options.queue slow is Celery's own: what is called here puts the task into it",
+        "options.queue slow is a queue of Celery; the called target must send the task to it",
         "options.priority is not carried over",
     )
 
@@ -92,9 +92,9 @@ def test_schedules_are_carried_over(schedule: str, means: str) -> None:
         ("crontab(day_of_month=1, day_of_week=1)", "match both"),
         ("0.5", "whole seconds"),
         ("EVERY", "schedule is computed"),
-        ("MySchedule()", "a class of its own"),
+        ("MySchedule()", "a custom class"),
         ("crontab(minute=99)", "schedule "),
-        ("None", "names no schedule"),
+        ("None", "has no schedule"),
     ],
 )
 def test_what_cannot_be_carried_over_says_why(schedule: str, why: str) -> None:

@@ -65,8 +65,8 @@ def test_an_address_is_called_in_place_of_a_queue() -> None:
         ("*/90 * * * * x", "schedule "),
         ("61 * * * * x", "schedule "),
         ("0 0 30 2 * x", "schedule "),
-        ("* * * *", "is no line of a crontab: 5 fields and a command"),
-        ("@daily", "is no line of a crontab: 1 field and a command"),
+        ("* * * *", "is not a line of a crontab: 5 fields and a command"),
+        ("@daily", "is not a line of a crontab: 1 field and a command"),
     ],
 )
 def test_what_cannot_be_carried_over_says_why(line: str, why: str) -> None:
@@ -137,7 +137,7 @@ def test_a_newline_alone_ends_a_line(mark: str) -> None:
 def test_blanks_and_tabs_alone_separate_fields(mark: str) -> None:
     (entry,) = entries(f"0 2 * *{mark}* echo b c\n")
     assert entry.job is None
-    assert "a character that cron does not take" in entry.notes[0]
+    assert "a character that cron does not accept" in entry.notes[0]
     (entry,) = entries(f"{mark}# not a comment of cron\n")
     assert entry.job is None
     assert entry.notes
@@ -147,7 +147,7 @@ def test_a_carriage_return_is_not_left_to_the_command() -> None:
     comment, blank, setting = "# no job\r\n", "\r\n", "X=a b\r\n"
     (entry,) = entries(f"{comment}{blank}{setting}@daily backup\r\n")
     assert entry.job is None
-    assert "convert the line ends (dos2unix)" in entry.notes[0]
+    assert "convert the line endings (dos2unix)" in entry.notes[0]
     assert command("X=a b\r\n@daily backup") == "export X='a b'; backup"
     assert entries("# no job\r* * * * * echo\n") == []
 

@@ -155,7 +155,7 @@ def test_what_is_otherwise_is_said() -> None:
         ({"State": "DISABLED"}, "is disabled"),
         ({"ScheduleExpression": "at(2020-01-01T00:00:00)"}, "no occurrence in the future"),
         ({"ScheduleExpression": "cron(bad)"}, "schedule "),
-        ({"Target": {"Arn": "arn:aws:kinesis:eu-central-1:1:stream/s"}}, "kinesis is no target"),
+        ({"Target": {"Arn": "arn:aws:kinesis:eu-central-1:1:stream/s"}}, "kinesis is not supported"),
         ({"Target": {"Arn": "arn:aws:ecs:eu-central-1:1:cluster/main"}}, "Fargate"),
     ],
 )

@@ -101,7 +101,7 @@ def test_lists_and_other_objects_are_told_apart() -> None:
     found = entries(text)
 
     assert [each.job and each.job["id"] for each in found] == ["backup", None, None, "backup-2"]
-    assert found[1].notes == ("is no CronJob",)
+    assert found[1].notes == ("is not a CronJob",)
     assert found[0].place == "jobs.yaml:3"
 
 

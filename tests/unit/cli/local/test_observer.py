@@ -312,7 +312,7 @@ def test_a_web_page_can_neither_call_it_nor_send_it_to_an_address() -> None:
         for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example"}):
             answer = post(receiver.url + NOTICE_PATH, content=json.dumps(confirmation), headers=headers)
             assert answer.status_code == 403
-            assert answer.json()["detail"].startswith("The local stack answers")
+            assert answer.json()["detail"].startswith("The local stack accepts")
             assert post(receiver.url + OK_PATH, headers=headers | HEADERS).status_code == 403
 
     assert visited == []

@@ -127,12 +127,12 @@ def test_a_kept_port_is_used_again() -> None:
 
 
 def test_a_kept_port_that_is_taken_is_refused(taken: int) -> None:
-    with pytest.raises(UsageError, match="the kept stack needs it"):
+    with pytest.raises(UsageError, match="the stored stack needs it"):
         choose(Settings(taken, free_port()), None)
 
 
 def test_another_port_than_the_kept_one_is_refused() -> None:
-    with pytest.raises(UsageError, match="leave out --port"):
+    with pytest.raises(UsageError, match="remove --port"):
         choose(Settings(free_port(), free_port()), 4599)
 
 
@@ -146,10 +146,10 @@ def test_a_receiver_port_that_is_taken_is_replaced(taken: int) -> None:
 
 def test_two_local_stacks_cannot_share_their_data_and_the_second_is_told_where_the_first_is(tmp_path: Path) -> None:
     with locked(tmp_path) as announce:
-        with pytest.raises(UsageError, match="running already: it is still starting"), locked(tmp_path):
+        with pytest.raises(UsageError, match="already running: it is still starting"), locked(tmp_path):
             pass
         announce("http://127.0.0.1:4599/api")
-        with pytest.raises(UsageError, match=r"running already: http://127\.0\.0\.1:4599/api"), locked(tmp_path):
+        with pytest.raises(UsageError, match=r"already running: http://127\.0\.0\.1:4599/api"), locked(tmp_path):
             pass
     with locked(tmp_path), pytest.raises(UsageError, match="still starting"), locked(tmp_path):
         pass
@@ -258,7 +258,7 @@ def test_outside_a_checkout_the_commands_own_one_is_used(tmp_path: Path) -> None
 
 
 def test_a_missing_node_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CliError, match=r"Node is missing: the CDK CLI needs Node 20\.19 or newer"):
+    with pytest.raises(CliError, match=r"Node is missing; the CDK CLI needs Node 20\.19 or newer"):
         find_node(path=str(tmp_path))
 
 
@@ -289,7 +289,7 @@ def test_a_missing_cdk_cli_points_to_the_setup(tmp_path: Path) -> None:
 
 
 def test_a_python_that_is_too_old_is_said_with_its_version() -> None:
-    with pytest.raises(CliError, match=r"Python 3\.9 is too old: install Python 3\.11 or newer"):
+    with pytest.raises(CliError, match=r"Python 3\.9 is too old; install Python 3\.11 or newer"):
         check_python((3, 9))
 
 
@@ -368,7 +368,7 @@ def test_an_emulator_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
 
     silent = Silent(port=free_port(), state=tmp_path / "state", temporary=tmp_path, log=tmp_path / "log", kept=True)
     silent.start()
-    with pytest.raises(CliError, match="did not answer within 0 s: it said nothing"):
+    with pytest.raises(CliError, match="did not answer within 0 s: it printed no output"):
         silent.wait_until_ready(patience=0.2)
     assert silent.stop() is True
     assert silent.has_ended
@@ -378,4 +378,4 @@ def test_the_last_line_of_a_log_is_the_last_that_says_something(tmp_path: Path) 
     (tmp_path / "log").write_text("one\n two \n\n")
 
     assert last_line(tmp_path / "log") == "two"
-    assert last_line(tmp_path / "none") == "it said nothing"
+    assert last_line(tmp_path / "none") == "it printed no output"

@@ -211,10 +211,13 @@ def test_the_figures_read_as_one_line() -> None:
 @pytest.mark.parametrize(
     ("said", "remedy"),
     [
-        ("OSError: [Errno 28] No space left on device", "free some space where the checkout and TMPDIR are"),
+        ("OSError: [Errno 28] No space left on device", "free some disk space for the checkout and TMPDIR"),
         ("npm error code EACCES", "use a checkout, a HOME and a TMPDIR that you can write to"),
-        ("[Errno 98] error while attempting to bind: Address already in use", "another program has taken the port"),
-        ("error: Failed to fetch: https://index.example/simple/", "packages of the layers are not in uv's cache"),
+        ("[Errno 98] error while attempting to bind: Address already in use", "another program uses the port"),
+        (
+            "error: Failed to fetch: https://index.example/simple/",
+            "the packages are not in the cache of uv",
+        ),
     ],
 )
 def test_a_known_failure_is_followed_by_its_remedy(said: str, remedy: str) -> None:

@@ -55,11 +55,11 @@ def test_names_are_text() -> None:
     ("text", "line", "said"),
     [
         ("a: 1\nb: [\n", 3, "parsing"),
-        ("a:\n  b: 1\n  b: 2\n", 3, "b is named twice"),
-        ("a: !mine x", 1, "!mine is not known"),
+        ("a:\n  b: 1\n  b: 2\n", 3, "b occurs twice"),
+        ("a: !mine x", 1, "!mine is not supported"),
         ("a: " + "9" * 2000, 1, "too large"),
         ("[1]: x", 1, "a name must be text"),
-        ("a: \x07", 1, "no printable character"),
+        ("a: \x07", 1, "not a printable character"),
         ("a: &x [*x]", 1, "nested too deeply"),
     ],
 )

@@ -126,7 +126,7 @@ def test_a_run_without_a_record_cannot_be_called_back(event: Command) -> None:
 
 @CALLBACKS
 def test_a_run_that_never_began_cannot_be_called_back(event: Command) -> None:
-    assert decide(event, run(RunState.QUEUED)) == Drop("the run is QUEUED already")
+    assert decide(event, run(RunState.QUEUED)) == Drop("the run is already QUEUED")
 
 
 # Completed.
@@ -201,14 +201,14 @@ def test_an_attempt_of_a_job_that_is_gone_is_not_tried_again(of: JobSnapshot) ->
 def test_a_run_that_was_not_completed_in_time_has_failed() -> None:
     waiting = settled(deadline(), waiting_run(), now=WAITS_UNTIL)
     assert (waiting.state, waiting.code) == (RunState.RETRYING, "callback.timeout")
-    assert waiting.error == "it was not completed in time"
+    assert waiting.error == "it was not completed before its deadline"
     assert in_hand(waiting) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 
 def test_a_run_whose_heartbeat_did_not_come_has_failed() -> None:
     waiting = settled(deadline(), waiting_run(heartbeat_until=NOW))
     assert (waiting.state, waiting.code) == (RunState.RETRYING, "callback.heartbeat")
-    assert waiting.error == "its heartbeat did not come in time"
+    assert waiting.error == "its heartbeat did not arrive in time"
 
 
 def test_a_run_that_missed_both_deadlines_was_not_completed_in_time() -> None:
@@ -225,9 +225,9 @@ def test_a_deadline_is_as_much_a_failure_as_any_other() -> None:
 
 def test_a_deadline_that_has_moved_is_asked_about_again_when_the_next_one_comes() -> None:
     beating = waiting_run(heartbeat_until=NOW + 0.5)
-    assert decide(deadline(), beating) == Reschedule(NOW + 0.5, "it was heard of meanwhile")
+    assert decide(deadline(), beating) == Reschedule(NOW + 0.5, "it sent a heartbeat meanwhile")
     completion = waiting_run(heartbeat_until=WAITS_UNTIL + 60)
-    assert decide(deadline(), completion) == Reschedule(WAITS_UNTIL, "it was heard of meanwhile")
+    assert decide(deadline(), completion) == Reschedule(WAITS_UNTIL, "it sent a heartbeat meanwhile")
 
 
 def test_a_deadline_that_comes_while_the_call_is_on_its_way_waits_for_its_end() -> None:
@@ -243,15 +243,15 @@ def test_the_deadline_of_a_workflows_run_ends_it_while_its_jobs_are_being_starte
     workflow = replace(OF, retry=RetryPolicy(on=OWN_FAULTS))
     ended = settled(deadline(), starting, workflow, now=WAITS_UNTIL)
     assert (ended.state, ended.code) == (RunState.DEAD, "workflow.deadline")
-    assert decide(deadline(), starting) == Reschedule(WAITS_UNTIL, "it was heard of meanwhile")
+    assert decide(deadline(), starting) == Reschedule(WAITS_UNTIL, "it sent a heartbeat meanwhile")
 
 
 def test_of_several_messages_about_a_deadline_the_one_that_the_record_names_is_sent_again() -> None:
     beating = waiting_run(heartbeat_until=NOW + 0.5, deadline_message_id="this")
-    again = Reschedule(NOW + 0.5, "it was heard of meanwhile")
+    again = Reschedule(NOW + 0.5, "it sent a heartbeat meanwhile")
     assert decide(replace(deadline(), deadline_message_id="this"), beating) == again
     assert decide(replace(deadline(), deadline_message_id="that"), beating) == Drop(
-        "another message looks after its deadline"
+        "another message monitors its deadline"
     )
     assert decide(replace(deadline(), deadline_message_id=None), beating) == again
     assert decide(replace(deadline(), deadline_message_id="that"), varied(beating, deadline_message_id=None)) == again
@@ -284,7 +284,7 @@ def test_a_redelivery_sends_the_next_attempt_again_that_it_has_led_to(event: Com
 @CALLBACKS
 @pytest.mark.parametrize("state", [state for state in RunState if state.final or state is RunState.RETRYING])
 def test_what_comes_after_the_end_is_dropped(event: Command, state: RunState) -> None:
-    assert decide(event, run(state)) == Drop(f"the run is {state} already")
+    assert decide(event, run(state)) == Drop(f"the run is already {state}")
 
 
 @EVERY
@@ -337,11 +337,11 @@ def test_a_queued_run_is_cancelled_whatever_its_job_is_doing(state: JobState) ->
 
 @pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
 def test_a_queued_run_of_a_job_that_is_gone_needs_no_cancellation(of: JobSnapshot) -> None:
-    assert decide(cancelled(), None, of) == Drop("the job is gone")
+    assert decide(cancelled(), None, of) == Drop("the job does not exist")
 
 
 def test_a_queued_run_of_a_job_that_was_created_anew_needs_no_cancellation() -> None:
-    assert decide(cancelled(), None, ANEW) == Drop("the job was deleted and created anew")
+    assert decide(cancelled(), None, ANEW) == Drop("the job was deleted and created again")
 
 
 @pytest.mark.parametrize("attempt", [1, 2, 9])
@@ -368,7 +368,7 @@ def test_a_run_that_is_being_worked_on_is_marked_and_nothing_else_of_it_changes(
     assert decide(cancelled(), record) == Transition(
         replace(record, cancel_requested="cancelled", fencing_token=BY.fencing_token),
         record,
-        "it is told at its next sign of life",
+        "its next heartbeat reports the cancellation",
     )
 
 
@@ -380,7 +380,7 @@ def test_the_end_of_a_marked_attempt_needs_a_read_of_the_mark() -> None:
 @pytest.mark.parametrize("record", [run(), waiting_run(heartbeat_until=DUE + 60.0)], ids=["running", "beating"])
 def test_a_command_that_comes_twice_changes_nothing(record: Run) -> None:
     marked = replace(record, cancel_requested="replaced")
-    assert decide(cancelled(), marked) == Drop("its cancellation is asked for already")
+    assert decide(cancelled(), marked) == Drop("its cancellation is already requested")
 
 
 def test_a_marked_run_that_no_longer_beats_is_cancelled_by_the_next_who_asks() -> None:
@@ -395,7 +395,7 @@ def test_a_cancelled_run_is_followed_up() -> None:
 
 @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED])
 def test_a_run_that_has_ended_otherwise_is_not_cancelled(state: RunState) -> None:
-    assert decide(cancelled(), run(state)) == Drop(f"the run is {state} already")
+    assert decide(cancelled(), run(state)) == Drop(f"the run is already {state}")
 
 
 def test_a_marked_run_whose_worker_vanished_ends_instead_of_being_taken_over() -> None:

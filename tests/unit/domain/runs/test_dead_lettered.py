@@ -28,7 +28,9 @@ from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run,
 
 NOW = DUE + 30.0
 BELIEVED = DUE + 120.0 + LEASE_MARGIN_SECONDS
-ERROR = "its message was received too often without an end: by crashes or throttling, see the workers' log"
+ERROR = (
+    "its message was received too often without a result, because of crashes or throttling; see the log of the workers"
+)
 GONE = Tombstone(deleted_at=DUE + 5.0)
 LATER = context("message-2")
 ENDED = [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED]
@@ -77,7 +79,7 @@ def test_the_message_of_a_callback_that_carried_a_run_when_it_died_stays() -> No
 @pytest.mark.parametrize("starts", [True, False])
 def test_a_death_that_was_not_announced_is_announced(starts: bool) -> None:
     dead = run(RunState.DEAD)
-    assert decide(dead, starts=starts) == FollowUp(dead, "its death was not announced")
+    assert decide(dead, starts=starts) == FollowUp(dead, "its failure notification was not published")
 
 
 @pytest.mark.parametrize("starts", [True, False])
@@ -96,7 +98,7 @@ def test_a_message_of_a_run_that_has_ended_is_left_over(state: RunState, starts:
 @pytest.mark.parametrize("state", ENDED)
 def test_a_message_that_has_ended_its_run_repeats_what_follows_from_that(state: RunState, starts: bool) -> None:
     ended = run(state)
-    assert decide(ended, starts=starts) == FollowUp(ended, "what follows from its end may never have been done")
+    assert decide(ended, starts=starts) == FollowUp(ended, "the actions after its end may not have been completed")
 
 
 # Between two attempts.
@@ -132,7 +134,7 @@ def test_the_message_whose_attempt_has_failed_sends_the_next_one_again(starts: b
 @pytest.mark.parametrize("attempt", [1, 4])
 def test_a_message_of_another_attempt_is_left_over_while_the_run_waits_for_its_next(attempt: int) -> None:
     decision = decide(run(RunState.RETRYING, attempt=2), start_request(attempt=attempt, nonce="nonce-2"), by=LATER)
-    assert decision == Drop("another message carries its run on")
+    assert decision == Drop("another message continues its run")
 
 
 @pytest.mark.parametrize("starts", [True, False])
@@ -186,7 +188,7 @@ def test_a_run_whose_own_message_was_received_too_often_is_dead_once_its_worker_
 def test_another_message_is_given_an_hour_to_take_the_run_over() -> None:
     copy = start_request(nonce="nonce-9")
     decision = decide(run(), copy, by=LATER, now=BELIEVED + LOST_SECONDS - 0.001)
-    assert decision == RetryLater(BELIEVED + LOST_SECONDS, "another message may take it over")
+    assert decision == RetryLater(BELIEVED + LOST_SECONDS, "another message may take over the run")
     dead = buried(decide(run(), copy, by=LATER, now=BELIEVED + LOST_SECONDS), run())
     assert (dead.message_id, dead.nonce) == ("message-2", "nonce-9")
 
@@ -236,15 +238,17 @@ def test_the_consoles_redrive_brings_a_buried_run_back() -> None:
 
 
 def test_a_later_attempt_without_a_record_is_left_over() -> None:
-    assert decide(None, start_request(attempt=2)) == Drop("its run has no record any more")
+    assert decide(None, start_request(attempt=2)) == Drop("its run no longer has a record")
 
 
 def test_a_run_that_its_job_no_longer_wants_is_not_dead_but_skipped_or_dropped() -> None:
     edited = job(generation=GENERATION + 30_000, changed_at=DUE - 1.0)
-    assert decide(None, None, edited) == Drop("the schedule changed before this was due")
-    assert decide(None, None, job(at=DUE + 20.0)) == Drop("the job was deleted and created anew")
-    assert decide(None, None, Tombstone(DUE - 1.0)) == Drop("the job is gone")
-    assert decide_event(DeadLettered(start_request(), True), None, None, context(), now=NOW) == Drop("the job is gone")
+    assert decide(None, None, edited) == Drop("the schedule changed before this occurrence was due")
+    assert decide(None, None, job(at=DUE + 20.0)) == Drop("the job was deleted and created again")
+    assert decide(None, None, Tombstone(DUE - 1.0)) == Drop("the job does not exist")
+    assert decide_event(DeadLettered(start_request(), True), None, None, context(), now=NOW) == Drop(
+        "the job does not exist"
+    )
     paused = replace(edited, state=JobState.PAUSED, changed_at=DUE + 1.0)
     for of, reason in ((paused, "paused"), (GONE, "deleted")):
         decision = decide(None, None, of)
@@ -253,7 +257,7 @@ def test_a_run_that_its_job_no_longer_wants_is_not_dead_but_skipped_or_dropped()
 
 
 def test_a_redrive_without_a_record_is_left_over() -> None:
-    assert decide(None, start_request(redrive=True)) == Drop("its run has no record any more")
+    assert decide(None, start_request(redrive=True)) == Drop("its run no longer has a record")
 
 
 @pytest.mark.parametrize("state", [RunState.SKIPPED, RunState.CANCELLED])

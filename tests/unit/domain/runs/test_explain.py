@@ -58,14 +58,14 @@ class TestFromItsRecord:
             (RunState.RUNNING, {}, Verdict.RUNNING, "It is running, attempt 2"),
             (RunState.WAITING, {"waiting_until": NOON + 60}, Verdict.RUNNING, "callback until 2026-11-21T12:01:00Z"),
             (RunState.RETRYING, {"not_before": NOON + 9.5}, Verdict.RUNNING, "Attempt 2 failed; the next .*12:00:09Z"),
-            (RunState.CANCELLED, {"reason": "deleted"}, Verdict.CANCELLED, "since the job was deleted after 2"),
+            (RunState.CANCELLED, {"reason": "deleted"}, Verdict.CANCELLED, "because the job was deleted after 2"),
             (RunState.SKIPPED, {"reason": "overlap"}, Verdict.SKIPPED, "another run of the job was alive"),
-            (RunState.SKIPPED, {"reason": "missed"}, Verdict.SKIPPED, "the job skips what was missed"),
+            (RunState.SKIPPED, {"reason": "missed"}, Verdict.SKIPPED, "the job skips missed occurrences"),
             (
                 RunState.SKIPPED,
                 {"reason": "skipped_on_request", "requested_by": "ada"},
                 Verdict.SKIPPED,
-                r"somebody asked to skip it \(ada\)",
+                r"it was skipped on request \(ada\)",
             ),
             (RunState.SKIPPED, {"reason": "paused"}, Verdict.PAUSED, "the job was paused"),
             (RunState.SKIPPED, {"reason": "deleted"}, Verdict.DELETED, "the job was deleted"),
@@ -73,22 +73,27 @@ class TestFromItsRecord:
                 RunState.SKIPPED,
                 {"reason": "upstream_failed"},
                 Verdict.SKIPPED,
-                "before it in its workflow failed",
+                "upstream step of its workflow failed",
             ),
             (
                 RunState.SKIPPED,
                 {"reason": "upstream_skipped"},
                 Verdict.SKIPPED,
-                "in its workflow did not run",
+                "an upstream step of its workflow was skipped",
             ),
-            (RunState.SKIPPED, {"reason": "not_needed"}, Verdict.SKIPPED, "no job before it in its workflow failed"),
-            (RunState.SKIPPED, {"reason": "not_its_time"}, Verdict.SKIPPED, "in its workflow at other times only"),
-            (RunState.CANCELLED, {"reason": "workflow_over"}, Verdict.CANCELLED, "the run of its workflow was over"),
+            (RunState.SKIPPED, {"reason": "not_needed"}, Verdict.SKIPPED, "no upstream step of its workflow failed"),
+            (
+                RunState.SKIPPED,
+                {"reason": "not_its_time"},
+                Verdict.SKIPPED,
+                "in other occurrences of its workflow only",
+            ),
+            (RunState.CANCELLED, {"reason": "workflow_over"}, Verdict.CANCELLED, "the run of its workflow had ended"),
             (
                 RunState.DEAD,
                 {"reason": "steps_failed", "error": "failed: eu (http.500)"},
                 Verdict.FIRED,
-                r"^Its jobs have ended; failed: eu \(http.500\). Redrive it, or run a part of it again",
+                r"^Its steps have ended; failed: eu \(http.500\). Correct the cause, then redrive it or rerun",
             ),
             (RunState.SKIPPED, {"reason": "newly_invented"}, Verdict.SKIPPED, "newly_invented"),
         ],
@@ -109,7 +114,7 @@ class TestFromItsRecord:
         record = runs.run(of, RunState.SUCCEEDED, occurrence=at("21T13:00:00"), through=at("21T18:00:00"), count=6)
         found = asked(at("21T16:00:00"), of, standing(of, "21T20:00:00"), record, now=at("21T19:30:00"))
         assert found.verdict is Verdict.FIRED
-        assert "hourly.20261121T130000Z stands for 6 occurrences, this one among them" in found.sentence
+        assert "hourly.20261121T130000Z covers 6 occurrences, including this one" in found.sentence
         assert found.facts["count"] == 6
 
     def test_an_instant_inside_a_range_that_is_no_occurrence_is_none_of_it(self) -> None:
@@ -124,7 +129,7 @@ class TestFromItsRecord:
         record = runs.run(of, RunState.SKIPPED, occurrence=start, through=end, count=16, reason="edited")
         found = asked(at("21T14:40:00"), of, standing(of, "21T20:00:00"), record, now=at("21T19:30:00"))
         assert found.verdict is Verdict.SKIPPED
-        assert "the job's schedule was changed" in found.sentence
+        assert "the job's schedule changed" in found.sentence
 
     def test_the_record_of_a_deleted_job_can_still_be_read(self) -> None:
         record = runs.run(hourly(), RunState.SUCCEEDED)
@@ -146,7 +151,7 @@ class TestWithoutARecord:
         of = hourly()
         found = asked(at("21T13:00:00"), of, standing(of, "21T14:00:00"), now=at("21T12:58:00"))
         assert found.verdict is Verdict.QUEUED
-        assert "held back until it is due, at 2026-11-21T13:00:00Z" in found.sentence
+        assert "delayed until it is due, at 2026-11-21T13:00:00Z" in found.sentence
 
     def test_what_the_api_sent_at_once_is_queued_though_the_cursor_stands_at_it(self) -> None:
         of = job("rate(10 seconds)")
@@ -203,8 +208,11 @@ class TestWithoutARecord:
         gone = Tombstone(NOON)
         after, earlier = asked(int(NOON) + 60, gone, now=NOON + 90), asked(int(NOON) - 60, gone, now=NOON + 90)
         assert (after.verdict, earlier.verdict) == (Verdict.DELETED, Verdict.DELETED)
-        assert after.sentence == "The job was deleted at 2026-11-21T12:00:00Z, before that."
-        assert earlier.sentence == "The job was deleted at 2026-11-21T12:00:00Z, and no record says that it ran then."
+        assert after.sentence == "The job was deleted at 2026-11-21T12:00:00Z, before this instant."
+        assert (
+            earlier.sentence
+            == "The job was deleted at 2026-11-21T12:00:00Z, and there is no record of this occurrence."
+        )
 
     def test_a_job_that_was_changed_says_that_its_earlier_schedule_is_not_kept(self) -> None:
         of = hourly(changed_at=at("21T15:30:00"))
@@ -242,7 +250,7 @@ class TestWhileItIsPaused:
     def test_what_is_still_to_come_may_run_if_it_is_resumed(self) -> None:
         of, where = self.paused()
         found = asked(at("21T15:00:00"), of, where, now=at("21T14:10:00"))
-        assert "will not run unless the job is resumed before" in found.sentence
+        assert "will not run unless the job is resumed before then" in found.sentence
 
     def test_what_came_due_before_is_not_its_doing(self) -> None:
         of, where = self.paused()
@@ -277,7 +285,7 @@ class TestWhatItsScheduleDoesNotName:
         found = asked(at("21T14:20:00"), of, cursor(of), now=at("21T15:00:00"))
         assert (found.verdict, found.sentence, found.before, found.after) == (
             Verdict.NOT_AN_OCCURRENCE,
-            "The job has no schedule: it runs when it is asked to.",
+            "The job has no schedule: it runs only on request.",
             None,
             None,
         )
@@ -292,7 +300,10 @@ class TestWhatItsScheduleDoesNotName:
             Verdict.BEFORE_START,
             "Its window begins later, at 2026-11-22T00:00:00Z.",
         )
-        assert (late.verdict, late.sentence) == (Verdict.AFTER_END, "Its window ended before, at 2026-11-23T00:00:00Z.")
+        assert (late.verdict, late.sentence) == (
+            Verdict.AFTER_END,
+            "Its window ended earlier, at 2026-11-23T00:00:00Z.",
+        )
 
     def test_what_is_excluded_names_the_entry(self) -> None:
         of = hourly(exclude=("2026-12-24", "2026-11-22/2026-11-23"))
@@ -327,7 +338,7 @@ class TestDaylightSaving:
         found = asked(int(from_iso("2026-03-08T07:30:00Z")), of, cursor(of), now=self.MARCH)
         assert found.verdict is Verdict.GAP
         assert found.sentence == (
-            "The clock of America/New_York jumped over 2026-03-08T02:30:00; with dst_gap next it counts at"
+            "The clock of America/New_York jumped over 2026-03-08T02:30:00; with dst_gap next, the occurrence is at"
             " 2026-03-08T07:00:00Z."
         )
         assert to_iso(found.before or 0) == "2026-03-08T07:00:00Z"
@@ -337,20 +348,21 @@ class TestDaylightSaving:
         of = replace(job(at=self.MARCH), schedule=spec)
         found = asked(int(from_iso("2026-03-08T07:30:00Z")), of, cursor(of), now=self.MARCH)
         assert (found.verdict, found.facts["instead"]) == (Verdict.GAP, [])
-        assert "it was dropped" in found.sentence
+        assert "the occurrence is dropped" in found.sentence
 
     def test_an_interval_counts_no_time_that_the_clock_did_not_show(self) -> None:
         of = job("*/15 2 * * *", timezone="America/New_York", at=self.MARCH)
         found = asked(int(from_iso("2026-03-08T07:15:00Z")), of, cursor(of), now=self.MARCH)
         assert found.verdict is Verdict.GAP
-        assert "jumped over 2026-03-08T02:15:00; for an interval it was dropped" in found.sentence
+        assert "jumped over 2026-03-08T02:15:00; for an interval, the occurrence is dropped" in found.sentence
 
     def test_the_other_pass_of_a_repeated_time_is_named(self) -> None:
         of = job("30 1 * * *", timezone="America/New_York", at=self.OCTOBER)
         found = asked(int(from_iso("2026-11-01T06:30:00Z")), of, cursor(of), now=self.OCTOBER)
         assert found.verdict is Verdict.FOLD
         assert (
-            "showed 2026-11-01T01:30:00 twice; with dst_fold first it counts at 2026-11-01T05:30:00Z" in found.sentence
+            "showed 2026-11-01T01:30:00 twice; with dst_fold first, the occurrence is at 2026-11-01T05:30:00Z"
+            in found.sentence
         )
 
     def test_a_single_time_without_an_offset_is_read_on_the_clock_too(self) -> None:

@@ -86,7 +86,7 @@ def test_a_target_may_say_when_to_come_back() -> None:
 def test_a_target_may_say_not_to_come_back() -> None:
     finish = decide(Failed("HTTP 404", retryable=False, retry_after=30.0))
     assert (finish.run.state, finish.run.reason) == (RunState.DEAD, "not_retryable")
-    assert (finish.run.error, finish.reason) == ("HTTP 404", "not worth a retry")
+    assert (finish.run.error, finish.reason) == ("HTTP 404", "the error is not retryable")
 
 
 @pytest.mark.parametrize(("attempt", "state"), [(3, RunState.RETRYING), (4, RunState.DEAD), (5, RunState.DEAD)])
@@ -132,7 +132,7 @@ def test_no_attempt_begins_later_than_the_maximum_age_after_the_run_was_due(age:
     finish = decide(Failed("HTTP 500"), of=job(retry=replace(RETRY, max_age_seconds=age)), draw=0.0)
     assert finish.run.state is state
     if state is RunState.DEAD:
-        assert (finish.run.reason, finish.reason) == ("too_old", "the next attempt would come too late")
+        assert (finish.run.reason, finish.reason) == ("too_old", "the next attempt would start too late")
 
 
 def test_an_attempt_may_begin_at_the_very_end_of_the_maximum_age() -> None:

@@ -53,7 +53,7 @@ def test_a_holder_that_waits_for_its_next_attempt_keeps_the_lock_for_an_hour_aft
 def test_a_holder_whose_next_attempt_never_came_loses_the_lock() -> None:
     waiting = run(RunState.RETRYING, not_before=DUE + 1e5)
     late = DUE + 1e5 + LOST_SECONDS + 1
-    assert decide(waiting, now=late) == StealLock(LOCK, "its holder's next attempt never came")
+    assert decide(waiting, now=late) == StealLock(LOCK, "its holder's next attempt never started")
     taken_again = Lock(LOCK.holder, late + 100)  # by its next attempt, which is about to start
     assert isinstance(decide(waiting, now=late, lock=taken_again), Skip)
 
@@ -201,7 +201,7 @@ def test_a_holder_that_waits_for_its_callback_keeps_the_lock_until_an_hour_after
     last = WAITS_UNTIL + LOST_SECONDS
     assert line_decide(Overlap.SKIP, waiting_run(), now=last) == Skip("overlap", f"tick-tock.{HOLDER} is WAITING")
     late = line_decide(Overlap.SKIP, waiting_run(), now=last + 0.001)
-    assert late == StealLock(LINE_LOCK, "its holder's callback never came")
+    assert late == StealLock(LINE_LOCK, "its holder's callback never arrived")
 
 
 def test_the_lock_of_a_holder_with_heartbeats_lasts_until_the_next_one_is_due() -> None:
@@ -239,18 +239,18 @@ def test_a_run_that_holds_the_lock_does_not_wait_for_itself(policy: Overlap) -> 
 
 
 def test_in_a_queue_the_older_goes_first() -> None:
-    assert turn(Overlap.QUEUE, first=FIRST) == Wait(f"{OLDER} waits for longer")
+    assert turn(Overlap.QUEUE, first=FIRST) == Wait(f"{OLDER} has waited longer")
     assert turn(Overlap.QUEUE, first=LAST) is None
 
 
 def test_of_two_that_are_due_at_once_the_names_decide() -> None:
-    assert turn(Overlap.QUEUE, first=QueuePosition(DUE, OLDER)) == Wait(f"{OLDER} waits for longer")
+    assert turn(Overlap.QUEUE, first=QueuePosition(DUE, OLDER)) == Wait(f"{OLDER} has waited longer")
     assert turn(Overlap.QUEUE, first=QueuePosition(DUE, NEWER)) is None
 
 
 @pytest.mark.parametrize("policy", [Overlap.NEWEST, Overlap.REPLACE])
 def test_where_only_the_newest_runs_an_older_one_gives_way(policy: Overlap) -> None:
-    assert turn(policy, last=LAST) == Skip("replaced", f"{NEWER} takes its place")
+    assert turn(policy, last=LAST) == Skip("replaced", f"{NEWER} replaces it")
     assert turn(policy, last=FIRST) is None
 
 

@@ -115,7 +115,9 @@ def test_a_document_that_would_be_too_large_is_refused_before_it_is_made():
     document = ["{{job_name}}" * 16_000]  # 190 KB make 4 MB
     tracemalloc.start()
     try:
-        with pytest.raises(TemplateTooLargeError, match=f"4096004 bytes as JSON .* at most {MAX_BODY_BYTES} are sent"):
+        with pytest.raises(
+            TemplateTooLargeError, match=f"4096004 bytes as JSON .* at most {MAX_BODY_BYTES} are allowed"
+        ):
             render_document(document, NAMED)
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -69,7 +69,7 @@ def test_the_message_of_a_dead_run_goes_on_towards_the_dead_letter_queue() -> No
 def test_any_other_message_for_a_dead_run_is_dropped() -> None:
     dead = run(RunState.DEAD, attempt=4)
     copy = start_request(nonce="nonce-of-a-copy", attempt=4)
-    assert decide(dead, copy, by=context("message-2")) == Drop("a copy for a dead run")
+    assert decide(dead, copy, by=context("message-2")) == Drop("a duplicate message of a dead run")
 
 
 def test_the_nonce_of_a_dead_run_under_a_new_message_id_is_a_redrive_with_a_fresh_allowance() -> None:
@@ -93,7 +93,7 @@ def test_the_nonce_of_a_dead_run_under_a_new_message_id_is_a_redrive_with_a_fres
 def test_a_redrive_of_a_job_that_is_gone_is_dropped(of: JobSnapshot) -> None:
     dead = run(RunState.DEAD, attempt=4)
     decision = decide_start(start_request(attempt=4), of, dead, context("message-2"), now=DUE + 30)
-    assert decision == Drop("a copy for a dead run")
+    assert decision == Drop("a duplicate message of a dead run")
 
 
 # Somebody asks for another allowance.
@@ -119,7 +119,7 @@ def test_a_dead_run_is_redriven_by_who_asks_for_its_next_attempt(delivery: Deliv
 def test_a_redrive_that_asks_for_another_attempt_than_the_next_is_dropped(attempt: int) -> None:
     asked = start_request(nonce="nonce-r", attempt=attempt, redrive=True)
     decision = decide(run(RunState.DEAD, attempt=4), asked, by=context("message-r"))
-    assert decision == Drop("a copy for a dead run")
+    assert decision == Drop("a duplicate message of a dead run")
 
 
 def test_a_redrive_redelivered_after_it_died_too_goes_on_towards_the_dead_letter_queue() -> None:
@@ -149,7 +149,7 @@ def test_a_redrive_is_about_one_death_and_not_about_the_one_it_has_led_to() -> N
     died_again = varied(begun.run, state=RunState.DEAD)
     assert decide(died_again, asked, by=context("message-r")) == FollowUp(died_again, "dead")
     another = replace(asked, nonce="nonce-s")
-    assert decide(died_again, another, by=context("message-s")) == Drop("a copy for a dead run")
+    assert decide(died_again, another, by=context("message-s")) == Drop("a duplicate message of a dead run")
 
 
 def test_a_redrive_tells_from_when_on_its_age_counts() -> None:
@@ -165,7 +165,7 @@ def test_a_redrive_tells_from_when_on_its_age_counts() -> None:
 
 def test_an_ordinary_message_for_the_attempt_after_a_dead_one_is_no_redrive() -> None:
     decision = decide(run(RunState.DEAD, attempt=4), start_request(nonce="nonce-r", attempt=5), by=context("message-r"))
-    assert decision == Drop("a copy for a dead run")
+    assert decision == Drop("a duplicate message of a dead run")
 
 
 def test_a_redrive_of_a_run_that_is_alive_changes_nothing() -> None:
@@ -228,7 +228,7 @@ def test_a_redelivery_of_an_attempt_that_has_failed_sends_the_next_one_again(att
 
 
 def test_a_message_for_an_attempt_after_the_next_is_dropped() -> None:
-    assert decide(run(RunState.RETRYING), start_request(attempt=3)) == Drop("a message for an attempt that is not next")
+    assert decide(run(RunState.RETRYING), start_request(attempt=3)) == Drop("the message is not for the next attempt")
 
 
 @pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
@@ -302,7 +302,7 @@ def test_a_run_whose_last_attempts_worker_vanished_is_dead_by_the_message_that_f
     ended = decision.run
     assert decision.previous == begun
     assert (ended.state, ended.reason, ended.attempt) == (RunState.DEAD, "lost", 4)
-    assert (ended.error, ended.code) == ("the worker vanished during the attempt", "lost")
+    assert (ended.error, ended.code) == ("the worker stopped during the attempt", "lost")
     assert (ended.finished_at, ended.notified) == (BELIEVED, False)
     # This message goes to the dead-letter queue: its nonce under a new id is the redrive.
     assert (ended.nonce, ended.message_id) == ("nonce-9", "message-2")
@@ -350,7 +350,9 @@ def test_a_deleted_jobs_run_whose_worker_vanished_is_cancelled_though_its_id_was
 
 def test_a_redrive_of_a_deleted_jobs_run_does_not_call_the_target_of_the_job_created_anew() -> None:
     dead = run(RunState.DEAD, attempt=4)
-    assert decide(dead, start_request(attempt=4), ANEW, by=context("message-2")) == Drop("a copy for a dead run")
+    assert decide(dead, start_request(attempt=4), ANEW, by=context("message-2")) == Drop(
+        "a duplicate message of a dead run"
+    )
 
 
 # One message for many missed occurrences.

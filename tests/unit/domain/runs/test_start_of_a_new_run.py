@@ -83,7 +83,7 @@ def test_a_run_with_a_suffix_keeps_it() -> None:
 
 
 def test_a_retry_whose_record_has_expired_does_not_start_from_the_beginning() -> None:
-    assert decide(job(), start_request(attempt=2)) == Drop("the record of an earlier attempt is gone")
+    assert decide(job(), start_request(attempt=2)) == Drop("the record of an earlier attempt no longer exists")
 
 
 # The job is gone.
@@ -101,18 +101,18 @@ def test_what_was_due_at_the_very_instant_of_the_deletion_is_skipped_with_a_reco
 
 
 def test_what_was_due_after_its_job_was_deleted_leaves_no_record() -> None:
-    assert decide(Tombstone(deleted_at=DUE - 0.5)) == Drop("the job is gone")
+    assert decide(Tombstone(deleted_at=DUE - 0.5)) == Drop("the job does not exist")
 
 
 def test_what_belongs_to_a_job_that_nobody_knows_leaves_no_record() -> None:
-    assert decide(None) == Drop("the job is gone")
+    assert decide(None) == Drop("the job does not exist")
 
 
 def test_a_message_of_a_deleted_job_does_not_start_in_a_job_created_anew_under_its_id() -> None:
     anew = job(at=DUE - 10.0)
-    assert decide(anew) == Drop("the job was deleted and created anew")
+    assert decide(anew) == Drop("the job was deleted and created again")
     later = job(at=DUE + 10.0)
-    assert decide(later, now=DUE + 11) == Drop("the job was deleted and created anew")
+    assert decide(later, now=DUE + 11) == Drop("the job was deleted and created again")
 
 
 # The job changed.
@@ -129,11 +129,13 @@ def test_an_occurrence_due_at_the_very_instant_of_an_edit_runs() -> None:
 
 
 def test_an_occurrence_due_after_an_edit_belongs_to_the_new_schedule_and_is_dropped() -> None:
-    assert decide(edited(DUE - 0.5)) == Drop("the schedule changed before this was due")
+    assert decide(edited(DUE - 0.5)) == Drop("the schedule changed before this occurrence was due")
 
 
 def test_an_occurrence_due_after_a_pause_is_dropped_too() -> None:
-    assert decide(edited(DUE - 0.5, state=JobState.PAUSED)) == Drop("the schedule changed before this was due")
+    assert decide(edited(DUE - 0.5, state=JobState.PAUSED)) == Drop(
+        "the schedule changed before this occurrence was due"
+    )
 
 
 def test_an_occurrence_due_before_a_pause_is_skipped_with_a_record() -> None:
@@ -279,7 +281,9 @@ def changes(*since: float, **of: Any) -> Job:
 
 def test_of_several_changes_the_one_that_ended_its_definition_counts() -> None:
     assert isinstance(decide(changes(DUE + 0.5, DUE + 20), now=DUE + 21), Start)
-    assert decide(changes(DUE - 0.5, DUE + 20), now=DUE + 21) == Drop("the schedule changed before this was due")
+    assert decide(changes(DUE - 0.5, DUE + 20), now=DUE + 21) == Drop(
+        "the schedule changed before this occurrence was due"
+    )
     between = changes(DUE - 0.5, DUE + 20)
     assert isinstance(decide(between, start_request(generation=between.earlier[-1].generation), now=DUE + 21), Start)
 
@@ -289,7 +293,7 @@ def test_what_a_resumed_job_catches_up_on_is_no_part_of_the_pause_that_is_over()
     edited_since = resumed.redefined(DUE + 310)
     caught_up = start_request(generation=resumed.generation, caught_up_at=DUE + 301.0)
     assert isinstance(decide(edited_since, caught_up, now=DUE + 311), Start)
-    assert decide(edited_since, now=DUE + 311) == Drop("the schedule changed before this was due")
+    assert decide(edited_since, now=DUE + 311) == Drop("the schedule changed before this occurrence was due")
 
 
 def test_definitions_are_forgotten_when_no_message_can_be_of_them_any_more() -> None:
@@ -370,11 +374,11 @@ def test_a_start_deadline_holds_for_it_too() -> None:
 
 def test_a_run_by_hand_belongs_to_its_job_and_to_no_job_recreated_after_it() -> None:
     anew = job(generation=GENERATION + 5, created_generation=GENERATION + 5)
-    assert manual_decide(asked(), anew) == Drop("the job was deleted and created anew")
+    assert manual_decide(asked(), anew) == Drop("the job was deleted and created again")
 
 
 def test_a_run_by_hand_does_not_start_when_its_job_is_gone() -> None:
-    assert manual_decide(asked(), None) == Drop("the job is gone")
+    assert manual_decide(asked(), None) == Drop("the job does not exist")
     decision = manual_decide(asked(), Tombstone(deleted_at=DUE + 0.5))
     assert isinstance(decision, Transition)
     assert decision.run.reason == "deleted"

@@ -49,12 +49,12 @@ class TestAt:
     @pytest.mark.parametrize(
         ("expression", "reason"),
         [
-            ("at(2026-02-30T09:00:00)", "there is no such day"),
-            ("at(2026-13-01T09:00:00)", "there is no such day"),
-            ("at(0000-01-01T09:00:00)", "there is no such day"),
-            ("at(2026-01-01T24:00:00)", "there is no such time of day"),
-            ("at(2026-01-01T09:60:00)", "there is no such time of day"),
-            ("at(2026-12-31T23:59:60)", "there is no such time of day"),
+            ("at(2026-02-30T09:00:00)", "this day does not exist"),
+            ("at(2026-13-01T09:00:00)", "this day does not exist"),
+            ("at(0000-01-01T09:00:00)", "this day does not exist"),
+            ("at(2026-01-01T24:00:00)", "this time of day does not exist"),
+            ("at(2026-01-01T09:60:00)", "this time of day does not exist"),
+            ("at(2026-12-31T23:59:60)", "this time of day does not exist"),
             ("at(2026-01-01T09:00)", "write at(yyyy-mm-ddThh:mm:ss)"),
             ("at(2026-01-01)", "write at(yyyy-mm-ddThh:mm:ss)"),
             ("at(20260101T090000)", "write at(yyyy-mm-ddThh:mm:ss)"),
@@ -97,11 +97,11 @@ class TestInstant:
     @pytest.mark.parametrize(
         ("expression", "reason"),
         [
-            ("2026-02-29T00:00:00Z", "there is no such day"),
-            ("2026-01-01T25:00:00Z", "there is no such time of day"),
-            ("2026-01-01T09:00:00.5Z", "times are whole seconds"),
-            ("2026-01-01T09:00:00+24:00", "there is no such offset"),
-            ("2026-01-01T09:00:00+01:60", "there is no such offset"),
+            ("2026-02-29T00:00:00Z", "this day does not exist"),
+            ("2026-01-01T25:00:00Z", "this time of day does not exist"),
+            ("2026-01-01T09:00:00.5Z", "times are in whole seconds"),
+            ("2026-01-01T09:00:00+24:00", "this offset from UTC does not exist"),
+            ("2026-01-01T09:00:00+01:60", "this offset from UTC does not exist"),
             ("2026-01-01", "has 1 field"),
             ("2026-01-01T09Z", "has 1 field"),
             ("2026-W01-1T09:00:00Z", "has 1 field"),
@@ -182,8 +182,8 @@ class TestRate:
             ("rate(5)", "write a number and a unit"),
             ("rate()", "write a number and a unit"),
             ("rate(5 minutes 3 seconds)", "write a number and a unit"),
-            ("rate(99999999999999999999 days)", "longer than the calendar"),
-            (f"rate({'9' * 200} days)", "longer than the calendar"),
+            ("rate(99999999999999999999 days)", "longer than the supported range"),
+            (f"rate({'9' * 200} days)", "longer than the supported range"),
             ("rate 5 minutes", "has 3 fields"),
         ],
     )
@@ -238,9 +238,9 @@ class TestRepeatingInterval:
     @pytest.mark.parametrize(
         ("expression", "reason"),
         [
-            ("R/2026-01-31T09:00:00Z/P1M", "months and years differ in length"),
-            ("R/2026-01-31T09:00:00Z/P1Y", "months and years differ in length"),
-            ("R/2026-01-31T09:00:00Z/P1M2DT3H", "months and years differ in length"),
+            ("R/2026-01-31T09:00:00Z/P1M", "periods in months and years are not supported"),
+            ("R/2026-01-31T09:00:00Z/P1Y", "periods in months and years are not supported"),
+            ("R/2026-01-31T09:00:00Z/P1M2DT3H", "periods in months and years are not supported"),
             ("R/2026-01-31T09:00:00Z/PT0S", "at least 1 second"),
             ("R/2026-01-31T09:00:00Z/P", "is not a period"),
             ("R/2026-01-31T09:00:00Z/PT", "is not a period"),
@@ -255,7 +255,7 @@ class TestRepeatingInterval:
             ("R0/2026-01-31T09:00:00Z/PT5M", "R0 would never fire"),
             ("R-1/2026-01-31T09:00:00Z/PT5M", "the number of occurrences"),
             ("RX/2026-01-31T09:00:00Z/PT5M", "the number of occurrences"),
-            ("R/2026-02-31T09:00:00Z/PT5M", "there is no such day"),
+            ("R/2026-02-31T09:00:00Z/PT5M", "this day does not exist"),
         ],
     )
     def test_anything_else_is_refused(self, expression, reason):
@@ -276,7 +276,7 @@ def test_no_schedule_names_no_time() -> None:
 
 def test_no_schedule_lets_a_job_run_again_and_again() -> None:
     none = schedule("")
-    assert (none.kind, none.recurring, none.canonical, none.words) == ("none", True, "", "only when asked to run")
+    assert (none.kind, none.recurring, none.canonical, none.words) == ("none", True, "", "only on request")
 
 
 def test_no_schedule_still_needs_a_zone_for_the_dates_of_templates() -> None:

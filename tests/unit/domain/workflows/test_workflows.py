@@ -31,15 +31,15 @@ def said(after: dict[str, tuple[str, ...]], budget: Budget | None = None, **rule
 
 def test_a_circle_is_named_by_its_path() -> None:
     assert said({"extract": (), "load-eu": ("extract", "report"), "report": ("load-eu",)}) == {
-        "jobs/report/after/0": "closes a circle: load-eu -> report -> load-eu"
+        "jobs/report/after/0": "creates a cycle: load-eu -> report -> load-eu"
     }
-    assert said({"a": ("a",)}) == {"jobs/a/after/0": "closes a circle: a -> a"}
+    assert said({"a": ("a",)}) == {"jobs/a/after/0": "creates a cycle: a -> a"}
 
 
 def test_a_name_that_is_no_job_of_the_workflow_is_refused_with_the_nearest_one() -> None:
     assert said({"load-eu": (), "report": ("load-uk", "load-eu", "load-eu")}) == {
-        "jobs/report/after/0": "load-uk is no job of this workflow; did you mean load-eu?",
-        "jobs/report/after/2": "names load-eu a second time",
+        "jobs/report/after/0": "load-uk is not a step of this workflow; did you mean load-eu?",
+        "jobs/report/after/2": "names load-eu twice; remove one of them",
     }
 
 
@@ -70,23 +70,27 @@ def test_similar_names_take_no_more_steps_than_the_budget_of_the_request() -> No
 
 def test_rules_of_any_need_something_before_them() -> None:
     assert said({"a": ()}, a={"when": Rule.ANY_FAILURE}) == {
-        "jobs/a/when": "any_failure needs after: nothing comes before this job"
+        "jobs/a/when": "any_failure needs after, because this step has no upstream steps"
     }
 
 
 def test_a_path_that_is_too_long_is_named() -> None:
     chain = {f"j{n}": (f"j{n - 1}",) if n else () for n in range(112)}
     begin, end = "j0 -> j1 -> j2 -> j3 -> j4 -> j5", "j106 -> j107 -> j108 -> j109 -> j110 -> j111"
-    assert said(chain) == {"jobs/j111/after": f"path {begin} -> ... -> {end} is 112 jobs long; at most 100 are allowed"}
+    assert said(chain) == {
+        "jobs/j111/after": f"path {begin} -> ... -> {end} is 112 steps long; at most 100 are allowed"
+    }
 
 
 def test_too_many_jobs_or_edges_or_neighbours_are_counted() -> None:
-    assert said({f"j{n}": () for n in range(1100)}) == {"jobs": "names 1,100 jobs; 1 to 1,024 are allowed"}
-    assert said({}) == {"jobs": "names 0 jobs; 1 to 1,024 are allowed"}
+    assert said({f"j{n}": () for n in range(1100)}) == {"jobs": "has 1,100 steps; 1 to 1,024 are allowed"}
+    assert said({}) == {"jobs": "has 0 steps; 1 to 1,024 are allowed"}
     wide = {f"j{n}": () for n in range(1001)}
-    assert said({**wide, "join": tuple(wide)}) == {"jobs/join/after": "names 1,001 jobs; at most 1,000 are allowed"}
+    assert said({**wide, "join": tuple(wide)}) == {
+        "jobs/join/after": "has 1,001 upstream steps; at most 1,000 are allowed"
+    }
     fan = {f"j{n}": ("root",) for n in range(1001)}
-    assert said({"root": (), **fan}) == {"jobs/root": "has 1,001 jobs directly after it; at most 1,000 are allowed"}
+    assert said({"root": (), **fan}) == {"jobs/root": "has 1,001 steps directly after it; at most 1,000 are allowed"}
     dense = {f"j{n}": tuple(f"i{m}" for m in range(101)) for n in range(100)}
     assert said({**{f"i{m}": () for m in range(101)}, **dense}) == {
         "jobs": "has 10,100 edges; at most 10,000 are allowed"
@@ -100,10 +104,14 @@ def times(schedule: str, **fields: str) -> list[str]:
 
 def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
     assert times("0 2 * * *", only="0 2 * * 1", not_before="0 8 * * *") == []
-    assert times("0 2 * * *", only="0 3 * * 1") == ["never meets an occurrence of the workflow's schedule"]
+    assert times("0 2 * * *", only="0 3 * * 1") == [
+        "matches no occurrence of the workflow's schedule; choose a schedule that shares occurrences with it"
+    ]
     assert times("", only="0 3 * * 1") == [], "a workflow that runs when asked meets nothing"
-    assert times("0 2 * * *", not_before="8 o'clock")[0].startswith("is not understood: ")
-    assert times("0 2 * * *", not_before="at(2020-01-01T00:00:00)") == ["names no time that is still to come"]
+    assert times("0 2 * * *", not_before="8 o'clock")[0].startswith("is not valid: ")
+    assert times("0 2 * * *", not_before="at(2020-01-01T00:00:00)") == [
+        "has no occurrence in the future; choose a schedule with a future occurrence"
+    ]
 
 
 def test_of_many_that_never_meet_the_schedule_ten_are_named() -> None:
@@ -130,21 +138,21 @@ def test_jobs_must_exist_or_be_defined_and_have_no_schedule_of_their_own() -> No
     assert jobs({}, "extract", inline=("extract",)) == []
     assert jobs({"extract": job("")}, "extract") == []
     assert jobs({"extract": job("0 2 * * *")}, "extract") == [
-        ("has a schedule of its own (0 2 * * *); set it to null first", True)
+        ("has its own schedule (0 2 * * *); set the schedule to null first", True)
     ]
     assert jobs({"other": job("", target=WorkflowTarget("x"))}, "other") == [
-        ("is a workflow; workflows do not nest", True)
+        ("is a workflow; a step cannot be a workflow", True)
     ]
-    assert jobs({}, "nightly") == [("is the workflow itself; name the job otherwise", False)]
+    assert jobs({}, "nightly") == [("is the workflow's own id; choose another id for the step", False)]
 
 
 def test_a_payload_takes_results_of_jobs_before_it_alone() -> None:
     graph = graph_of({"a": (), "b": ("a",), "c": ("b",), "d": ("a",)})
     payload = {"x": "{{upstream.a.result.rows}}", "y": ["{{upstream.d.result}}"], "z": "{{workflow.payload.day}}"}
-    assert list(result_faults(payload, "c", graph)) == [(("y", 0), "upstream.d does not come before c")]
+    assert list(result_faults(payload, "c", graph)) == [(("y", 0), "upstream.d is not an upstream step of c")]
     forms = "upstream.JOB.result.PATH, upstream.JOB.state, .run_id, .code or .error, workflow.payload.PATH"
     assert list(result_faults("{{upstream.a.rows}}", "c", graph)) == [
-        ((), f"{{{{upstream.a.rows}}}} is not understood; known are {forms}")
+        ((), f"{{{{upstream.a.rows}}}} is not valid; use one of {forms}")
     ]
     assert list(result_faults(r"\{{upstream.d.result}}", "c", graph)) == []
 
@@ -160,7 +168,7 @@ def test_placeholders_of_a_thousand_jobs_behind_each_other_are_checked() -> None
         [[]] * 990
     )
     assert list(result_faults("{{upstream.j5-0.state}}", "j5-1", graph)) == [
-        ((), "upstream.j5-0 does not come before j5-1")
+        ((), "upstream.j5-0 is not an upstream step of j5-1")
     ]
 
 
@@ -280,5 +288,5 @@ def test_three_braces_are_no_placeholder() -> None:
 def test_a_large_result_is_put_in_once_and_not_a_thousand_times(text: str) -> None:
     large = "x" * 200_000
     assert filled([text], {}, lambda: large).texts == {"workflow.payload": large}
-    with pytest.raises(UpstreamResultError, match="takes more than 262144 bytes of its workflow"):
+    with pytest.raises(UpstreamResultError, match="takes more than 262144 bytes of the results of its workflow"):
         filled([text] * 1000, {}, lambda: large)

@@ -43,7 +43,9 @@ RUN_ID = rf"^{ID_PATTERN}\.{LOCAL}"
 """A run's id, as ECMA has patterns."""
 
 _INSTANT: Document = {"format": "date-time"}
-Second = Annotated[str, Field(json_schema_extra=_INSTANT, description="UTC, to the second where it has no fraction.")]
+Second = Annotated[
+    str, Field(json_schema_extra=_INSTANT, description="UTC, with a fraction only if it is not a whole second.")
+]
 Millisecond = Annotated[str, Field(json_schema_extra=_INSTANT, description="UTC, to the millisecond.")]
 JobId = Annotated[str, Field(pattern=f"^{ID_PATTERN}$")]
 RunId = Annotated[str, Field(pattern=RUN_ID)]
@@ -63,32 +65,40 @@ class RunAnswer(TypedDict):
     id: RunId
     job_id: JobId
     state: RunState
-    reason: Annotated[str | None, Field(description="Why it is in this state, where that is not plain.")]
-    occurrence: Annotated[Second, Field(description="The instant that the schedule names.")]
-    due: Annotated[Second, Field(description="The occurrence and its jitter.")]
+    reason: Annotated[str | None, Field(description="The reason for this state, if it is not obvious.")]
+    occurrence: Annotated[Second, Field(description="The instant that the schedule gives, before jitter.")]
+    due: Annotated[Second, Field(description="The occurrence plus its jitter.")]
     started_at: Annotated[Millisecond | None, Field(description="When its first attempt started.")]
     finished_at: Millisecond | None
-    lateness_seconds: Annotated[float | None, Field(description="From the due second to the first start.")]
-    attempts: Annotated[Count, Field(description="How many have begun.")]
+    lateness_seconds: Annotated[float | None, Field(description="The time from the due second to the first start.")]
+    attempts: Annotated[Count, Field(description="The number of attempts that have started.")]
     max_attempts: Count
-    waiting_for: Annotated[Literal["overlap"] | None, Field(description="Why it waits in the wait queue.")]
+    waiting_for: Annotated[Literal["overlap"] | None, Field(description="What it waits for in the wait queue.")]
     waiting_since: Annotated[
-        Millisecond | None, Field(description="When it began to wait in the wait queue; kept after the wait.")
+        Millisecond | None, Field(description="When it entered the wait queue; kept after the wait.")
     ]
-    waiting_until: Annotated[Millisecond | None, Field(description="By when its callback must come.")]
-    heartbeat_until: Annotated[Millisecond | None, Field(description="By when the next sign of life must come.")]
-    heartbeat_at: Annotated[Millisecond | None, Field(description="When its last attempt was last heard of.")]
-    progress: Annotated[float | None, Field(ge=0, le=1, description="How far its last attempt said to be.")]
-    note: Annotated[str | None, Field(description="What its last attempt said of its work.")]
-    cancel_requested: Annotated[str | None, Field(description="Why it is to end, once its worker hears of it.")]
-    result: Annotated[Any, Field(description="What its target answered; null where it lies elsewhere (result_url).")]
+    waiting_until: Annotated[Millisecond | None, Field(description="The time by which its callback must arrive.")]
+    heartbeat_until: Annotated[
+        Millisecond | None, Field(description="The time by which the next heartbeat must arrive.")
+    ]
+    heartbeat_at: Annotated[Millisecond | None, Field(description="The last heartbeat of its last attempt.")]
+    progress: Annotated[float | None, Field(ge=0, le=1, description="The progress that its last attempt reported.")]
+    note: Annotated[str | None, Field(description="The note that its last attempt reported.")]
+    cancel_requested: Annotated[
+        str | None, Field(description="The reason of a requested end that its worker has not received yet.")
+    ]
+    result: Annotated[
+        Any, Field(description="The response of its target; null if it is stored elsewhere (result_url).")
+    ]
     result_bytes: int | None
     error: str | None
-    code: Annotated[str | None, Field(description="The kind of its last failure, such as http.503 or timeout.")]
-    count: Annotated[int, Field(ge=1, description="How many occurrences it stands for.")]
-    requested_by: Annotated[str | None, Field(description="Who asked for it, or for its being skipped, by hand.")]
-    correlation_id: Annotated[str | None, Field(description="What its log lines and its target's calls bear, too.")]
-    workflow: Annotated[JobId | None, Field(description="The workflow that ran it, or whose run it is.")]
+    code: Annotated[str | None, Field(description="The code of its last failure, such as http.503 or timeout.")]
+    count: Annotated[int, Field(ge=1, description="The number of occurrences that this record covers.")]
+    requested_by: Annotated[str | None, Field(description="The caller who requested it, or requested to skip it.")]
+    correlation_id: Annotated[
+        str | None, Field(description="The correlation id in its log lines and in the calls of its target.")
+    ]
+    workflow: Annotated[JobId | None, Field(description="The workflow that ran it, or the workflow of this run.")]
 
 
 class AttemptAnswer(TypedDict):
@@ -96,32 +106,32 @@ class AttemptAnswer(TypedDict):
 
     number: Annotated[int, Field(ge=1)]
     started_at: Millisecond | None
-    ended_at: Annotated[Millisecond | None, Field(description="Null while it lasts, and if nobody saw its end.")]
-    outcome: Annotated[AttemptOutcome | None, Field(description="Null while it lasts.")]
+    ended_at: Annotated[Millisecond | None, Field(description="Null while it runs, and if its end was not recorded.")]
+    outcome: Annotated[AttemptOutcome | None, Field(description="Null while it runs.")]
     error: Annotated[str | None, Field(description=f"Its first {MAX_ERROR} characters.")]
     code: str | None
 
 
 class SingleRunAnswer(RunAnswer):
-    """A run with its attempts, and where its large result can be read for a while."""
+    """A run with its attempts, and a temporary address of a large result."""
 
     attempt_list: Annotated[
         list[AttemptAnswer],
-        Field(max_length=MAX_ATTEMPTS, description="The last attempts, oldest first, as far as its record has them."),
+        Field(max_length=MAX_ATTEMPTS, description="The last attempts that its record has, oldest first."),
     ]
     result_url: NotRequired[str]
     result_url_seconds: NotRequired[Count]
 
 
 class AcceptedAnswer(TypedDict):
-    """The worker will decide; the run is shown as it is now."""
+    """The request was accepted and is processed later; the response is the current state of the run."""
 
     run: RunAnswer
     accepted: Literal["complete", "fail", "cancel", "redrive"]
 
 
 class ErrorAnswer(TypedDict):
-    """One thing that is wrong: a pointer (RFC 6901) into the body, or the name of a query parameter or header."""
+    """One error: a pointer (RFC 6901) into the body, or the name of a query parameter or header."""
 
     detail: str
     pointer: NotRequired[str]
@@ -130,7 +140,7 @@ class ErrorAnswer(TypedDict):
 
 
 class ProblemAnswer(TypedDict):
-    """A refusal (RFC 9457). Compare the last part of `type`, show `detail`."""
+    """An error (RFC 9457). Compare the last part of `type`, show `detail`."""
 
     type: Annotated[str, Field(pattern=r"^/problems/[a-z-]+$")]
     title: str
@@ -141,13 +151,13 @@ class ProblemAnswer(TypedDict):
 
 
 class StateProblemAnswer(ProblemAnswer):
-    """A refusal that says in which state the run is."""
+    """An error with the state of the run."""
 
     state: RunState
 
 
 class GatewayMessage(TypedDict):
-    """What API Gateway itself answers, before the request reaches Duecourse."""
+    """A response of API Gateway to a request that does not reach Duecourse."""
 
     message: str | None
 
@@ -279,10 +289,10 @@ class Answering(ABC):
         allowed = sorted(route.method for route in self._routes if _matches(route.path, path))
         if not allowed or method in allowed:  # the latter: a segment of characters that no route takes
             paths = ", ".join(sorted({route.path for route in self._routes}))
-            raise Problem("unknown-path", f"Nothing lives at this path; there are {paths}.")
+            raise Problem("unknown-path", f"This path does not exist; the paths are {paths}.")
         raise Problem(
             "unknown-method",
-            f"{method} is not known here; use {' or '.join(allowed)}.",
+            f"{method} is not allowed for this path; use {' or '.join(allowed)}.",
             headers={"allow": ", ".join(allowed)},
         )
 

@@ -142,7 +142,8 @@ def admit(api: Api, request: Request) -> None:
     if wait is not None:
         settings = api.settings
         raise _later(
-            f"Too many requests: {settings.requests_per_second} a second are allowed, and {settings.burst} at once",
+            f"Too many requests: {settings.requests_per_second} per second are allowed, with bursts of "
+            f"{settings.burst}",
             wait,
         )
 
@@ -154,9 +155,9 @@ def charge(api: Api, tenant: str, items: int, begun: bool) -> None:
     wait = api.limits.charge(tenant, items - 1, begun=begun)
     if wait is not None:
         rate = api.settings.requests_per_second
-        raise _later(f"Too much work: each run or job counts as a request, of which {rate} a second are allowed", wait)
+        raise _later(f"Too much work: each run or job counts as a request, and {rate} per second are allowed", wait)
 
 
 def _later(why: str, wait: float) -> Problem:
     seconds = retry_after(wait)
-    return later("too-many-requests", f"{why}; come again in {seconds} s.", seconds)
+    return later("too-many-requests", f"{why}. Try again in {seconds} s.", seconds)

@@ -60,7 +60,7 @@ def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Principal
     if not isinstance(tenant, str) or not is_id(tenant):
         raise Problem(
             "bad-tenant",
-            f"The token's claim {settings.tenant_claim} must name a tenant: 1 to 64 letters (a-z), digits, - or _.",
+            f"The token's claim {settings.tenant_claim} must contain a tenant: 1 to 64 letters (a-z), digits, - or _.",
         )
     name = next((claims[name] for name in _NAMES if claims.get(name)), "")
     return Principal(tenant, _principal(name), _scopes(claims.get("scope")) | _scopes(claims.get("scp")))
@@ -109,7 +109,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 def _unknown_caller() -> Problem:
     return Problem(
         "not-authenticated",
-        "Nothing says who asks; send a token in the header Authorization, or sign the request.",
+        "The request is not authenticated; send a token in the header Authorization, or sign the request.",
         headers={"www-authenticate": "Bearer"},
     )
 
@@ -134,7 +134,7 @@ def admitted(request: Request, needed: frozenset[str], settings: ApiSettings) ->
 
 def _scope_missing(needed: frozenset[str], caller: Principal) -> Problem:
     wanted = " or ".join(sorted(needed))
-    has = ", ".join(sorted(caller.scopes)) or "none of Duecourse's"
+    has = ", ".join(sorted(caller.scopes)) or "no scope of Duecourse"
     return insufficient_scope(f"This needs the scope {wanted}; the token has {has}.", needed)
 
 

@@ -108,7 +108,7 @@ def pointer(path: Sequence[str | int]) -> str:
 def invalid(faults: Sequence[FieldFault], kind: str = "invalid-job") -> Problem:
     """A body that was understood and cannot be acted upon."""
     count = "One field is" if len(faults) == 1 else f"{len(faults)} fields are"
-    return Problem(kind, f"{count} wrong; nothing was changed.", faults=faults)
+    return Problem(kind, f"{count} invalid; nothing was changed.", faults=faults)
 
 
 def later(kind: str, detail: str, seconds: int = RETRY_SECONDS) -> Problem:
@@ -147,7 +147,7 @@ def internal() -> Problem:
     """A fault of our own, whose cause is not shown."""
     return Problem(
         "internal",
-        "Something went wrong on our side. Try again, and name the request id if it goes on.",
+        "An internal error occurred. Try again; if the problem continues, report the request id.",
     )
 
 
@@ -180,7 +180,7 @@ def unavailable(error: Exception) -> Problem | None:
     """503 for an error that passes by itself; None for any other, which is a fault of ours. AWS's words stay inside."""
     if not _passes(error):
         return None
-    detail = "A service that this one needs is too busy or does not answer. Try again in some seconds."
+    detail = "A required service is too busy or does not respond. Try again in some seconds."
     return later("unavailable", detail)
 
 

@@ -83,20 +83,20 @@ class Query(BaseModel):
         given, known = request.query or {}, cls.parameters()
         for name in given:
             if name not in known:
-                raise bad_parameter(name, f"is not known here; {_listed(list(known))}")
+                raise bad_parameter(name, f"is not known; {_listed(list(known))}")
         try:
             return cls.model_validate(given)
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False)[0]
             name = str(first["loc"][0])
-            missing = f"is missing; name {known[name][0].wants}"
+            missing = f"is missing; set it to {known[name][0].wants}"
             raise bad_parameter(name, missing if first["type"] == "missing" else first["msg"]) from None
 
 
 def _listed(names: Sequence[str]) -> str:
     match names:
         case []:
-            return "there are no parameters"
+            return "this route has no parameters"
         case [name]:
             return f"the only parameter is {name}"
         case _:
@@ -134,7 +134,7 @@ def line_parameter(component: str, description: str, most: int, example: str) ->
 
     def read(text: str) -> str:
         if re.fullmatch(LINE_PATTERN % most, text) is None:
-            raise refuse(f"must have 1 to {most} characters, none of them a control character or a line break")
+            raise refuse(f"must have 1 to {most} characters and no control characters or line breaks")
         return text
 
     schema = {"type": "string", "minLength": 1, "maxLength": most, **LINE}
@@ -146,14 +146,14 @@ def read_time(text: str) -> int:
     try:
         return read_instant("instant", text)
     except ScheduleError as error:
-        raise refuse(f"is wrong: {error.detail}") from None
+        raise refuse(f"is not valid: {error.detail}") from None
 
 
 INSTANT = {
     "type": "string",
     "minLength": 1,
     "maxLength": 64,
-    "description": "ISO-8601 with an offset, best UTC with Z.",
+    "description": "ISO-8601 with an offset, preferably UTC with Z.",
 }
 
 
@@ -209,23 +209,26 @@ _STATES = "|".join(RunState)
 
 RUN_STATE = Parameter(
     component="RunState",
-    description="Only runs in these states, separated by commas, or the parameter is repeated.",
+    description="Only runs in these states; separate them by commas, or repeat the parameter.",
     schema={"type": "string", "pattern": f"^({_STATES})(,({_STATES}))*$"},
     example="DEAD,RETRYING",
     read=_states,
 )
-RUN_TAG = tag_parameter("RunTag", "Only runs of jobs that have this tag now.")
+RUN_TAG = tag_parameter("RunTag", "Only runs of jobs that currently have this tag.")
 RUN_ERROR = line_parameter(
-    "RunError", "Only runs whose error contains this text, in capitals or not.", MAX_ERROR_TEXT, "connection refused"
+    "RunError",
+    "Only runs with an error that contains this text (not case-sensitive).",
+    MAX_ERROR_TEXT,
+    "connection refused",
 )
-SINCE = instant_parameter("Since", "Only runs that came into their state then or later.", "2026-11-21T00:00:00Z")
-UNTIL = instant_parameter("Until", "Only runs that came into their state before.", "2026-11-22T00:00:00Z")
-FROM = instant_parameter("From", "Only what comes at this instant or later.", "2026-11-21T00:00:00Z")
-TO = instant_parameter("To", "Only what comes before this instant.", "2026-11-22T00:00:00Z")
-LIMIT = number_parameter("Limit", "How many items a page has at most.", 1, MAX_LIMIT, DEFAULT_LIMIT, 20)
+SINCE = instant_parameter("Since", "Only runs that entered their state at this time or later.", "2026-11-21T00:00:00Z")
+UNTIL = instant_parameter("Until", "Only runs that entered their state before this time.", "2026-11-22T00:00:00Z")
+FROM = instant_parameter("From", "Only items at this instant or later.", "2026-11-21T00:00:00Z")
+TO = instant_parameter("To", "Only items before this instant.", "2026-11-22T00:00:00Z")
+LIMIT = number_parameter("Limit", "The maximum number of items of a page.", 1, MAX_LIMIT, DEFAULT_LIMIT, 20)
 CURSOR = Parameter(
     component="Cursor",
-    description="`next_cursor` of the page before; it belongs to its list and is opaque.",
+    description="`next_cursor` of the previous page of the same list. It is opaque.",
     schema={"type": "string", "minLength": 1, "maxLength": 512},
     example="MWo6bmlnaHRseQ",
     read=str,
@@ -278,7 +281,7 @@ def read_run_page_token(sealed: str | None, job_id: str) -> str | None:
     except ValueError:
         raise _bad_page_token() from None
     if name.job_id != job_id:
-        raise bad_parameter("cursor", "belongs to another job; begin without a cursor")
+        raise bad_parameter("cursor", "belongs to another job; start without a cursor")
     return text.removeprefix(f"{job_id}.")
 
 
@@ -352,7 +355,7 @@ def read_change_page_token(sealed: str | None, job_id: str) -> str | None:
         return None
     owner, _, place = text.partition(".")
     if owner != job_id:
-        raise bad_parameter("cursor", "belongs to another job; begin without a cursor")
+        raise bad_parameter("cursor", "belongs to another job; start without a cursor")
     if _CHANGE.fullmatch(place) is None:
         raise _bad_page_token()
     return place
@@ -380,4 +383,6 @@ def _unsealed(sealed: str, kind: str) -> str | None:
 
 
 def _bad_page_token() -> Exception:
-    return bad_parameter("cursor", "is not one of this list; take next_cursor of the page before, or begin without one")
+    return bad_parameter(
+        "cursor", "is not a cursor of this list; use next_cursor of the previous page, or start without a cursor"
+    )

@@ -80,15 +80,15 @@ def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> I
 
 def busy() -> Problem:
     """503: nothing is wrong with the request."""
-    return later("busy", "Too much is written at this moment; nothing was changed. Try again in some seconds.")
+    return later("busy", "Too many writes are in progress; nothing was changed. Try again in some seconds.")
 
 
 def bad_token() -> Problem:
     """One answer for every token that opens nothing, so that nobody learns from it which runs there are."""
     return Problem(
         "bad-token",
-        "This needs the token that the target was given with the run's present attempt, as Authorization: Bearer "
-        "<token>. Whoever works with an earlier attempt's token may stop: another attempt has begun.",
+        "This needs the callback token of the run's current attempt, as Authorization: "
+        "Bearer <token>. If you have the token of an earlier attempt, stop working: another attempt has started.",
         headers={"www-authenticate": "Bearer"},
     )
 
@@ -104,20 +104,23 @@ def _of_job(error: Exception, path: Mapping[str, str]) -> Problem | None:
         case JobVersionError():
             return _version(error)
         case JobChangedError() | KeyUsedError():
-            return Problem("job-changed", "The job was changed at the same moment; try again.")
+            return Problem("job-changed", "Another request changed the job at the same time; try again.")
         case JobUnreadableError():
             return Problem(
                 "job-unreadable",
-                "The job's place in the schedule cannot be read, so it cannot be changed. "
-                "Delete it and create it anew, or ask the operator. Nothing was changed.",
+                "The job's cursor cannot be read, so the job cannot be changed. "
+                "Delete the job and create it again, or contact the operator. Nothing was changed.",
             )
         case StoreBusyError() if "workflow_id" in path:
-            detail = "Too much is written at this moment; some of its jobs may be written. Send the same request again"
-            return later("busy", f"{detail} in some seconds: it goes on where this one ended.")
+            detail = (
+                "Too many writes are in progress; some of the workflow's jobs may be written. Send the same "
+                "request again"
+            )
+            return later("busy", f"{detail} in some seconds; it continues where this request ended.")
         case StoreBusyError():
             return busy()
         case TasksUnavailableError():
-            detail = "The registered tasks cannot be looked up just now; nothing was changed."
+            detail = "The registered tasks are temporarily unavailable; nothing was changed."
             return later("tasks-unavailable", f"{detail} Try again in some seconds.")
     return None
 
@@ -128,14 +131,14 @@ def _of_creation(error: Exception, job_quota: int) -> Problem | None:
             fault = FieldFault("is taken; choose another id, or delete that job first", "/id")
             return Problem("job-exists", f'There is a job "{error}" already.', faults=[fault])
         case KeyReusedError():
-            detail = "stands for a request with another body; send a new key with a new request"
+            detail = "was used for a request with another body; send a new key with a new request"
             return _key("idempotency-key-reused", detail)
         case IdempotencyKeyExpiredError():
-            detail = f'created the job "{error}", which was deleted since; send a new key to create it anew'
+            detail = f'created the job "{error}", which was deleted later; send a new key to create it again'
             return _key("idempotency-key-expired", detail)
         case JobQuotaError():
-            full = f"There are {job_quota} jobs, which is the quota (job_quota)"
-            return Problem("job-quota", f"{full}; delete some, or ask the operator for more.")
+            full = f"The quota of {job_quota} jobs (job_quota) is reached"
+            return Problem("job-quota", f"{full}; delete some jobs, or ask the operator for a larger quota.")
     return None
 
 
@@ -148,7 +151,7 @@ def _of_schedule(error: Exception) -> Problem | None:
         case BackfillTooLargeError():
             return _too_large(error)
         case NothingToSkipError():
-            detail = "Nothing is to come that could be skipped; see the job's schedule, its end and max_runs."
+            detail = "The job has no future occurrence to skip; check its schedule, its end and max_runs."
             return Problem("nothing-to-skip", detail)
     return None
 
@@ -162,7 +165,7 @@ def _of_run(error: Exception) -> Problem | None:
         case RunStateError():
             return _state(error)
         case LaneUnavailableError():
-            detail = "The queue took nothing; nothing was changed. Try again in some seconds."
+            detail = "The queue did not accept the message; nothing was changed. Try again in some seconds."
             return later("lane-unavailable", detail)
     return None
 
@@ -173,19 +176,21 @@ def _of_workflow(error: Exception) -> Problem | None:
             kind = "workflow-conflict" if all(fault.conflict for fault in error.faults) else "invalid-workflow"
             return invalid([FieldFault(fault.detail, pointer(fault.path)) for fault in error.faults], kind)
         case NoWorkflowError():
-            detail = f'"{error}" is a job that is no workflow; choose another id, or delete that job first'
+            detail = f'"{error}" is a job that is not a workflow; choose another id, or delete that job first'
             return Problem("workflow-conflict", f"{detail}. Nothing was changed.")
         case StepError():
-            remedy = f"take it out there first, by PUT /v1/workflows/{error.workflow}"
-            return Problem("in-workflow", f"{error.job_id} is in the workflow {error.workflow}; {remedy}.")
+            remedy = f"remove it there first, by PUT /v1/workflows/{error.workflow}"
+            return Problem("in-workflow", f"{error.job_id} is a step of the workflow {error.workflow}; {remedy}.")
         case GraphMissingError():
-            return Problem("graph-missing", "Which jobs it had is not kept any more; put the workflow again.")
+            return Problem("graph-missing", "The stored graph of the workflow has expired; put the workflow again.")
         case NoWorkflowRunError():
             run = error.run
-            detail = f"{run.name} is no run of a workflow, or has not begun: it is {run.state}."
+            detail = f"{run.name} is not a run of a workflow, or has not started: it is {run.state}."
             return StateProblem("no-workflow-run", detail, run.state)
         case NoStepError():
-            faults = [FieldFault(f"{name} is no job of this run", f"/from/{at}") for at, name in error.names.items()]
+            faults = [
+                FieldFault(f"{name} is not a step of this run", f"/from/{at}") for at, name in error.names.items()
+            ]
             return invalid(faults, "invalid-command")
     return None
 
@@ -193,9 +198,9 @@ def _of_workflow(error: Exception) -> Problem | None:
 def _version(error: JobVersionError) -> Problem:
     """412: the caller knows another version of the job than there is."""
     if error.version is None:
-        detail, header = "There is no such job to match; leave If-Match out to create it", "if-match"
+        detail, header = "The job does not exist, so If-Match cannot match; remove If-Match to create it", "if-match"
     else:
-        detail = f'The job is at "{error.version}" now; read it again and decide anew'
+        detail = f'The job now has the version "{error.version}"; read it again and repeat the change'
         header = "if-none-match" if error.absent else "if-match"
     return Problem("etag-mismatch", f"{detail}. Nothing was changed.", faults=[FieldFault(detail, header=header)])
 
@@ -220,13 +225,16 @@ def _state(error: RunStateError) -> Problem:
         case NotDeadError():
             return StateProblem("not-dead", f"{run.name} is {run.state}; only dead runs are redriven.", run.state)
         case RunNotEndedError() if run.state.final:
-            detail = f"{run.name} continues, since a job of it was redriven. Wait for its end, or cancel the job's run."
+            detail = (
+                f"{run.name} continues, because a step of it was redriven. Wait for its end, or cancel the "
+                "run of the step."
+            )
             return StateProblem("run-not-ended", detail, run.state)
         case RunNotEndedError():
-            detail = f"{run.name} has not ended: it is {run.state}. Cancel it, or redrive what is dead in it."
+            detail = f"{run.name} has not ended: it is {run.state}. Cancel it, or redrive its dead steps."
             return StateProblem("run-not-ended", detail, run.state)
         case JobGoneError():
-            detail = f"The job of {run.name} was deleted; nothing says any more what to call."
+            detail = f"The job of {run.name} was deleted, so its target is no longer known."
             return StateProblem("job-deleted", detail, run.state)
         case _:
             return StateProblem("run-ended", f"{run.name} has ended: it is {run.state}.", run.state)

@@ -100,11 +100,11 @@ def _check_content_type(header: str | None) -> None:
         raise _unsupported("is missing")
     media, *parameters = (part.strip().lower() for part in header.split(";"))
     if media != "application/json" and not (media.startswith("application/") and media.endswith("+json")):
-        raise _unsupported("names another kind of document")
+        raise _unsupported("is not JSON")
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
-            raise _unsupported("names another character set than UTF-8")
+            raise _unsupported("has a character set other than UTF-8")
 
 
 def _unsupported(what: str) -> Problem:
@@ -118,14 +118,14 @@ def _unsupported(what: str) -> Problem:
 
 
 def _too_large(most: int) -> Problem:
-    return Problem("body-too-large", f"The body may have at most {most} bytes.")
+    return Problem("body-too-large", f"The body is too large; at most {most} bytes are allowed.")
 
 
 def _decoded(body: str) -> bytes:
     try:
         return base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):
-        raise malformed("The body is marked as base64 and is not.") from None
+        raise malformed("The body is marked as base64, but it is not valid base64.") from None
 
 
 def _encoded(body: str) -> bytes:
@@ -137,7 +137,7 @@ def _encoded(body: str) -> bytes:
 
 _TAGS = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"(?:[ \t]*,[ \t]*(?:W/)?"[\x21\x23-\x7e]*")*')
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
-_FORM = 'must be * or the ETag of an answer, such as "1795262400000-1", with its quotes'
+_FORM = 'must be * or the ETag of a response, such as "1795262400000-1", with its quotes'
 
 IDEMPOTENCY_KEY = "idempotency-key"
 _KEY = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
@@ -168,7 +168,7 @@ def read_absent(request: Request) -> bool:
     if text is None:
         return False
     if text.strip() != "*":
-        raise bad_header("if-none-match", "must be *, which creates the job only where there is none")
+        raise bad_header("if-none-match", "must be *, which creates the job only if it does not exist")
     return True
 
 

@@ -35,7 +35,7 @@ def check_route(api: Api, route: Route, request: Request, parameters: Mapping[st
     name = _job_named(parameters)
     if name is None:
         wanted = " or ".join(sorted(route.scopes))
-        detail = f"This is not limited to the jobs with a tag; it needs the scope {wanted} without one."
+        detail = f"This request is not limited to jobs with a tag; it needs the scope {wanted} without a tag."
         raise insufficient_scope(detail, route.scopes)
     job = api.manual.jobs.get(request.tenant, name) if is_id(name) else None
     if job is None:
@@ -104,12 +104,15 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
     try:
         names = {ref.workflow, *store.graph(request.tenant, ref).numbers} - {job.id}
     except GraphMissingError:
-        detail = f"The jobs of the workflow {ref.workflow} cannot be checked, since its graph is not kept any more"
+        detail = f"The jobs of the workflow {ref.workflow} cannot be checked, because its graph has expired"
         raise insufficient_scope(f"{detail}; this needs the scope {WRITE} without a tag.", frozenset({WRITE})) from None
     request.budget.charge(steps_cost(len(names)))
     others = store.jobs(request.tenant, sorted(names))
     for each in others.values():
-        what = f"This may start, stop or release jobs of the workflow {ref.workflow}: the workflow and each of its jobs"
+        what = (
+            f"This request can start, stop or release steps of the workflow {ref.workflow}: the workflow and "
+            "each of its jobs"
+        )
         _check(request, each.tags, what, frozenset({WRITE}))
     return replace(request, seen=job.version) if run is None else request
 

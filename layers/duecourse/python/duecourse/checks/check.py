@@ -10,7 +10,7 @@ RUNBOOKS = "docs/runbooks.md"
 
 
 class CheckStatus(StrEnum):
-    """`unknown`: it could not be looked at."""
+    """`unknown`: it could not be checked."""
 
     OK = "ok"
     WARNING = "warning"
@@ -44,12 +44,12 @@ def bad(name: str, says: str, do: str, runbook: str | None = None) -> Check:
     return Check(name, CheckStatus.BAD, says, do, runbook)
 
 
-RIGHTS = "see that your credentials may read it, and look again"
+RIGHTS = "check that your credentials can read it, and try again"
 
 
 def unknown(name: str, why: str, do: str = RIGHTS, runbook: str = "docs/operations.md#rights-of-the-doctor") -> Check:
     """It could not be looked at; `why` is an error's text."""
-    return Check(name, CheckStatus.UNKNOWN, f"could not be looked at: {why}", do, runbook)
+    return Check(name, CheckStatus.UNKNOWN, f"could not be checked: {why}", do, runbook)
 
 
 def runbook(anchor: str) -> str:

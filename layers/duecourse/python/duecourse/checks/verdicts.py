@@ -36,15 +36,15 @@ def ticked(age: float | None, stack_age: float) -> Check:
     where = runbook("ticks-missing")
     if age is None:
         if stack_age < FRESH:
-            said = "no tick has come yet; one comes every minute"
-            return fine("tick", f"{said}; runs until then are those that the API has sent at once")
-        return bad("tick", "no tick has ever come: nothing fires", "look at the tick's log", where)
-    said = f"the last tick came {span(age)} ago"
+            said = "no tick has run yet; one runs every minute"
+            return fine("tick", f"{said}; until then, only runs that the API enqueued itself start")
+        return bad("tick", "no tick has ever run, so no job fires", "check the log of the tick function", where)
+    said = f"the last tick ran {span(age)} ago"
     if age <= TICK_WARNING:
         return fine("tick", said)
     verdict = CheckStatus.BAD if age > TICK_BAD else CheckStatus.WARNING
-    more = "; it comes once a minute, and what it has not enqueued by its second is late"
-    return Check("tick", verdict, said + more, "look at the tick's log, errors and throttles", where)
+    more = "; it should run once a minute, and occurrences that are not enqueued in time are late"
+    return Check("tick", verdict, said + more, "check the log of the tick function, errors and throttles", where)
 
 
 def shards(found: Shards) -> Check:
@@ -53,31 +53,31 @@ def shards(found: Shards) -> Check:
     configured = set(found.configured.values())
     if found.highest is None:
         if found.stack_age < FRESH:
-            return fine("shards", "the stack is new; no shard has been used yet")
+            return fine("shards", "the stack is new and has not used a shard yet")
         return bad(
             "shards",
             "the record of the largest shard count ever used (SHARDS/HIGHEST) is missing: jobs in shards beyond the "
             f"configured {max(configured, default=0)} would never be found",
-            "if the count was ever larger, put the record back from a backup of the table",
+            "if the count was ever larger, restore the record from a backup of the table",
             where,
         )
     if len(configured) > 1:
         told = ", ".join(f"{name} {count}" for name, count in sorted(found.configured.items()))
         return warning(
             "shards",
-            f"the functions have different shard counts ({told}): a deployment is under way, or was broken off",
-            "no job is lost by it; finish the deployment",
+            f"the functions have different shard counts ({told}): a deployment is in progress, or was interrupted",
+            "finish the deployment; no job is lost",
             where,
         )
     now = max(configured, default=found.highest)
     if found.highest < now:
         return warning(
             "shards",
-            f"{now} shards are configured, {found.highest} have been used: the next tick records it",
-            "look again in two minutes; if it stays, look at the tick",
+            f"{now} shards are configured, {found.highest} have been used; the next tick records the new count",
+            "check again in two minutes; if the problem continues, check the log of the tick function",
             where,
         )
-    more = "" if found.highest == now else f"; {found.highest} were used once and all of them are ticked"
+    more = "" if found.highest == now else f"; {found.highest} were used earlier, and all of them still receive ticks"
     return fine("shards", f"{now} configured{more}")
 
 
@@ -93,16 +93,16 @@ def watermarks(found: Watermarks) -> Check:
         return Check(
             "watermarks",
             verdict,
-            f"{len(late)} of {len(found.behind)} shards are behind ({worst}): old entries of the index cannot be "
-            "worked off, and every round reads through them",
-            "look at what the rounds of that shard log (actions dispatched, round_stopped, claims_refused)",
+            f"{len(late)} of {len(found.behind)} shards are behind ({worst}): old entries of the index "
+            "remain, and every round reads them again",
+            "check the log lines of that shard's rounds (actions dispatched, round_stopped, claims_refused)",
             where,
         )
     if silent and found.stack_age > FRESH:
         return warning(
             "watermarks",
             f"no round has ended yet in {len(silent)} of {len(found.behind)} shards (first: {silent[0]})",
-            "normal for minutes after the count was raised; otherwise look at the dispatcher's log",
+            "normal for minutes after the count was raised; otherwise check the log of the dispatch function",
             where,
         )
     return fine("watermarks", f"none of {len(found.behind)} shards is behind")
@@ -111,22 +111,23 @@ def watermarks(found: Watermarks) -> Check:
 def lane(found: Queue) -> Check:
     """Whether the workers of a lane keep up."""
     name = f"lane {found.name}"
-    said = f"{found.visible} wait, {found.delayed} are held until their second, {found.in_flight} are being worked on"
+    said = f"{found.visible} visible, {found.delayed} delayed until they are due, {found.in_flight} in flight"
     where = runbook("oldestmessage")
     if found.in_flight > IN_FLIGHT_SHARE * IN_FLIGHT_QUOTA:
-        why = f"{said}: SQS hands out {IN_FLIGHT_QUOTA} at once and no more"
-        return bad(name, why, "spread the jobs over other lanes", where)
+        why = f"{said}: SQS allows at most {IN_FLIGHT_QUOTA} in flight"
+        return bad(name, why, "move some jobs to other lanes", where)
     allowed = HELD_SECONDS + PATIENCE.get(found.name, 300.0)
     if found.visible and found.oldest is not None and found.oldest > allowed:
         return Check(
             name,
             CheckStatus.BAD if found.oldest > 2 * allowed else CheckStatus.WARNING,
             f"{said}; the oldest was sent {span(found.oldest)} ago: runs of this lane start late",
-            "are its workers throttled, failing, or at their maximum concurrency? Are its targets slow?",
+            "check whether its workers are throttled, fail or are at their maximum concurrency, and whether its "
+            "targets are slow",
             where,
         )
     if found.visible > CROWD and found.oldest is None:
-        return warning(name, said, "look again in a minute: does the number fall?", where)
+        return warning(name, said, "check again in a minute whether the number decreases", where)
     return fine(name, said)
 
 
@@ -136,16 +137,16 @@ def alarms(found: Alarms) -> Check:
         return Check(
             "alarms",
             CheckStatus.UNKNOWN,
-            "no alarm of this stage was found: nobody learns of it when it stands still",
-            "look at the alarms in CloudWatch; deploy the stage again if they are gone",
+            "no alarms of this stage were found, so its failures are not reported",
+            "check the alarms in CloudWatch; deploy the stage again if they are missing",
             "docs/operations.md#alarms-and-notices",
         )
     if not found.ringing:
-        return fine("alarms", f"none of {found.all} rings")
+        return fine("alarms", f"none of {found.all} alarms is active")
     named = " | ".join(f"{each.name}: {each.description}" for each in found.ringing)
     return bad(
         "alarms",
-        f"{len(found.ringing)} of {found.all} ring: {named}",
-        "each has a section in the runbooks",
+        f"{len(found.ringing)} of {found.all} alarms are active: {named}",
+        "see the section of each alarm in the runbooks",
         ", ".join(sorted({each.runbook for each in found.ringing})),
     )

@@ -50,12 +50,15 @@ class Account:
 def check(name: str, tenant: str, scopes: Sequence[str]) -> None:
     """Raises UsageError that names what is wrong."""
     if NAME.fullmatch(name) is None:
-        raise UsageError(f"NAME must have 1 to 40 small letters, digits or -: {name}")
+        raise UsageError(f"NAME must have 1 to 40 lowercase letters, digits or -: {name}")
     if TENANT.fullmatch(tenant) is None:
         raise UsageError(f"--tenant must have 1 to 64 letters (a-z), digits, - or _: {tenant}")
     for scope in scopes:
         if SCOPE.fullmatch(scope) is None:
-            choice = "jobs:read, jobs:write or ops, the first two also narrowed to a tag, as in jobs:read:tag=billing"
+            choice = (
+                "jobs:read, jobs:write or ops; jobs:read and jobs:write can be limited to a tag, such as "
+                "jobs:read:tag=billing"
+            )
             raise UsageError(f"--scope must be {choice}: {scope}")
 
 
@@ -77,10 +80,10 @@ class Accounts:
         pool = stage.outputs.get("UserPoolId")
         if pool is None:
             raise UsageError(
-                f"{stage.stack} has no user pool of its own. With an issuer of yours (auth jwt) make it there: a "
-                "client with a secret that may use client credentials, whose tokens have the stage's audience, the "
+                f"{stage.stack} has no user pool. With your own issuer (auth jwt), create the account there: a "
+                "client with a secret and the client credentials grant; its tokens need the stage's audience, the "
                 "tenant's claim and the scopes (docs/api.md, service accounts). With auth iam the account is an IAM "
-                "role that may execute-api:Invoke"
+                "role with permission for execute-api:Invoke"
             )
         return cls(stage, pool)
 
@@ -103,7 +106,7 @@ class Accounts:
                 **pool, Username=address, UserAttributes=attributes, TemporaryPassword=secret, MessageAction="SUPPRESS"
             )
         except cognito.exceptions.UsernameExistsException:
-            raise CliError(f"there is an account {name}: choose another name, or delete it first") from None
+            raise CliError(f"the account {name} already exists; choose another name, or delete it first") from None
         user = {**pool, "Username": made["User"]["Username"]}
         try:
             for scope in dict.fromkeys(scopes):
@@ -147,7 +150,9 @@ class Accounts:
         """No further token is issued. Raises CliError where there is no such account."""
         found = self._cognito.list_users(UserPoolId=self.pool, Filter=f'email = "{name}{ENDING}"')["Users"]
         if not found:
-            raise CliError(f"there is no account {name}: duecourse accounts list --stage {self.stage.name}")
+            raise CliError(
+                f"there is no account {name}; list the accounts with duecourse accounts list --stage {self.stage.name}"
+            )
         for user in found:
             self._cognito.admin_delete_user(UserPoolId=self.pool, Username=user["Username"])
 

@@ -110,9 +110,7 @@ def _count(case: dict[str, Any]) -> int:
 
 def _unknown(name: str) -> str:
     near = get_close_matches(name[:64], FIELDS, n=1)
-    return (
-        f"is not known here; did you mean {near[0]}?" if near else f"is not known; the fields are {', '.join(FIELDS)}"
-    )
+    return f"is not known; did you mean {near[0]}?" if near else f"is not known; the fields are {', '.join(FIELDS)}"
 
 
 def _error(text: str) -> bytes:

@@ -11,32 +11,36 @@ from duecourse.cli.terminal import Group
 
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "accounts": ("duecourse.cli.commands.accounts", "accounts", "Create, list and delete service accounts."),
-    "apply": ("duecourse.cli.commands.apply", "apply", "Create, change and remove jobs as files say."),
+    "apply": ("duecourse.cli.commands.apply", "apply", "Create, change and remove jobs from files."),
     "completion": ("duecourse.cli.commands.completion", "completion", "Print the completion script for a shell."),
     "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
-    "demo": ("duecourse.cli.commands.local", "demo", "Show the whole system at work on this machine, two minutes."),
-    "doctor": ("duecourse.cli.commands.doctor", "doctor", "Check a stage: do its jobs fire, does it keep up?"),
-    "explain": ("duecourse.cli.commands.explain", "explain", "Say why a job ran at some time, or did not."),
-    "health": ("duecourse.cli.commands.stage", "health", "Say whether the stage answers and its ticks arrive."),
+    "demo": ("duecourse.cli.commands.local", "demo", "Run a two-minute demonstration on this machine."),
+    "doctor": ("duecourse.cli.commands.doctor", "doctor", "Check the health of a stage in detail."),
+    "explain": ("duecourse.cli.commands.explain", "explain", "Explain why a job ran or did not run at a time."),
+    "health": ("duecourse.cli.commands.stage", "health", "Show whether the stage responds and its ticks run."),
     "import": (
         "duecourse.cli.commands.import_",
         "import_",
-        "Make jobs of a crontab, or of another scheduler's schedules.",
+        "Import jobs from a crontab or another scheduler.",
     ),
     "jobs": ("duecourse.cli.commands.jobs", "jobs", "Create, show, list, run, pause and delete jobs."),
-    "local": ("duecourse.cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
+    "local": ("duecourse.cli.commands.local", "local", "Run the complete system on this machine until Ctrl-C."),
     "login": ("duecourse.cli.commands.login", "login", "Log in at the issuer of a profile."),
-    "logout": ("duecourse.cli.commands.login", "logout", "Forget the token of a profile."),
-    "next": ("duecourse.cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),
+    "logout": ("duecourse.cli.commands.login", "logout", "Delete the token of a profile."),
+    "next": (
+        "duecourse.cli.commands.next",
+        "next_command",
+        "Show the next occurrences of a schedule; does not use AWS.",
+    ),
     "profile": ("duecourse.cli.commands.profile", "profile", "List, add, choose and remove profiles."),
     "restore-table": (
         "duecourse.cli.commands.restore_table",
         "restore_table",
-        "Copy a restored table over the stage's own.",
+        "Copy a restored table to the table of a stage.",
     ),
     "runs": ("duecourse.cli.commands.runs", "runs", "List, show, follow, cancel and redrive runs."),
-    "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits, and how busy the stage is."),
-    "upcoming": ("duecourse.cli.commands.upcoming", "upcoming", "Show how many runs come due, hour by hour."),
+    "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits and load of the stage."),
+    "upcoming": ("duecourse.cli.commands.upcoming", "upcoming", "Show the number of upcoming runs per hour."),
     "work": ("duecourse.cli.commands.work", "work", "Run the commands of runs on this machine."),
     "workflows": ("duecourse.cli.commands.workflows", "workflows", "Put, show, watch and delete workflows."),
 }
@@ -68,4 +72,4 @@ class LazyGroup(Group):
 @click.group(cls=LazyGroup, example="duecourse demo", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="duecourse", message="duecourse %(version)s")
 def main() -> None:
-    """Duecourse: a job scheduler made of AWS serverless parts."""
+    """Duecourse: a job scheduler on AWS serverless services."""

@@ -46,7 +46,9 @@ def read_allowed(text: str) -> frozenset[str]:
             try:
                 found.add(str(json.loads(line)))
             except ValueError as error:
-                raise ValueError(f"line {number} begins with a double quote and is no JSON string: {error}") from error
+                raise ValueError(
+                    f"line {number} starts with a double quote and is not a JSON string: {error}"
+                ) from error
         elif line.strip() and not line.startswith("#"):
             found.add(line)
     return frozenset(found)
@@ -73,7 +75,9 @@ class Shell:
         """The end of the output of the run's command. Raises Failed for its failure, DoNotRetry for what is not run."""
         command = _command(run)
         if self.allowed is not None and command not in self.allowed:
-            raise DoNotRetry(f"not in the file of allowed commands: {command[:200]}", code="shell.not_allowed")
+            raise DoNotRetry(
+                f"the command is not in the file of allowed commands: {command[:200]}", code="shell.not_allowed"
+            )
         with self._started(command, run) as process:
             tail = _Tail(cast("IO[bytes]", process.stdout))
             ended = self._awaited(process, run)
@@ -157,7 +161,7 @@ class _Tail:
 def _command(run: WorkerRun) -> str:
     command = run.payload.get("command") if isinstance(run.payload, dict) else None
     if not isinstance(command, str) or not command.strip() or "\0" in command:
-        raise DoNotRetry('the payload is no {"command": "..."}', code="shell.bad_payload")
+        raise DoNotRetry('the payload is not {"command": "..."}', code="shell.bad_payload")
     return command
 
 

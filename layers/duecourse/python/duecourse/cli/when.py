@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-FORMS = "today, yesterday, 15m, 3h, 2d (so long ago), 02:30, 2026-11-21, 2026-11-21 02:30, or ISO-8601 with an offset"
+FORMS = "today, yesterday, 15m, 3h, 2d (ago), 02:30, 2026-11-21, 2026-11-21 02:30, or ISO-8601 with an offset"
 NIGHT_BEGINS, NIGHT_ENDS = time(18), time(8)
 
 
@@ -29,7 +29,7 @@ def instant_of(text: str, zone: tzinfo, now: datetime) -> datetime:
             return found if found <= now else datetime.combine(here.date() - timedelta(days=1), at, zone)
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no time: write {FORMS}") from None
+        raise ValueError(f"{text!r} is not a time; write {FORMS}") from None
     return found if found.tzinfo else found.replace(tzinfo=zone)
 
 

@@ -85,17 +85,19 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
     if wanted is None and environment.get(API):
         said = {field: found for field in FIELDS if (found := environment.get(f"DUECOURSE_{field.upper()}"))}
         if "issuer" in said and SECRET not in environment:
-            raise ValueError(f"DUECOURSE_ISSUER is for service accounts: set {SECRET}, too, or write a profile")
+            raise ValueError(
+                f"DUECOURSE_ISSUER is set without {SECRET}; set both for a service account, or write a profile"
+            )
         return _access(said.pop("api"), said, None, environment, environment.get(SECRET))
     known = profiles(environment)
     name = wanted or known.get("default")
     if name is None:
-        raise ValueError(f"no API address: set {API}, or write a profile to {profiles_file(environment)}")
+        raise ValueError(f"no API address is configured; set {API}, or write a profile to {profiles_file(environment)}")
     match known.get(str(name)):
         case {"api": str(api), **more}:
             return _access(api, more, str(name), environment, _secret_of(str(name), more, environment))
         case _:
-            raise ValueError(f"no profile {name} with an api in {profiles_file(environment)}")
+            raise ValueError(f"there is no profile {name} with an api in {profiles_file(environment)}")
 
 
 def _access(
@@ -117,11 +119,11 @@ def _secret_of(name: str, profile: Mapping[Any, object], environment: Mapping[st
         return None
     if secret is not None and own is None:
         remedy = f"set DUECOURSE_ISSUER to {issuer} if it belongs to the profile {name}, or unset {SECRET}"
-        raise ValueError(f"{SECRET} is set without its issuer: {remedy}")
+        raise ValueError(f"{SECRET} is set without its issuer; {remedy}")
     named = [(profile.get(field), environment.get(f"DUECOURSE_{field.upper()}")) for field in ("client_id", "account")]
     if secret is not None and own == issuer and all(given in (None, wanted) for wanted, given in named):
         return secret
     if "account" in profile:
         remedy = f"set {SECRET}, and DUECOURSE_ISSUER to {issuer}"
-        raise ValueError(f"the profile {name} is of the service account {profile['account']}: {remedy}")
+        raise ValueError(f"the profile {name} is of the service account {profile['account']}; {remedy}")
     return None

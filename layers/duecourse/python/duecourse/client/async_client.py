@@ -104,7 +104,7 @@ class AsyncClient(AsyncMethods):
             async with asyncio.timeout(self._timeout):
                 return understood(await self._http.send(request, auth=auth))
         except TimeoutError as error:
-            raise unreachable(self.api, httpx.ReadTimeout("the answer took too long")) from error
+            raise unreachable(self.api, httpx.ReadTimeout("the response took too long")) from error
         except (httpx.RequestError, httpx.InvalidURL) as error:
             raise unreachable(self.api, error) from error
 

@@ -64,23 +64,23 @@ class AsyncMethods(ABC):
     ) -> Awaitable[AsyncPage[Run]]:
         """List dead runs.
 
-        Those that died last first: of one job (`job_id`), that died from `since` on and before `until`, of jobs
-        that have the `tag` now, whose `error` contains the text. With the last two a page may be short or empty and
-        still have a next one.
+        The newest deaths are first. The parameters select runs of one job (`job_id`), that died at `since` or later
+        and before `until`, of jobs that currently have the `tag`, and with an `error` that contains the text. With
+        `tag` or `error` a page may be short or empty and still have a next page.
 
-        `job_id`: only those of this job.
+        `job_id`: only runs of this job.
 
-        `since`: only runs that came into their state then or later.
+        `since`: only runs that entered their state at this time or later.
 
-        `until`: only runs that came into their state before.
+        `until`: only runs that entered their state before this time.
 
-        `tag`: only runs of jobs that have this tag now.
+        `tag`: only runs of jobs that currently have this tag.
 
-        `error`: only runs whose error contains this text, in capitals or not.
+        `error`: only runs with an error that contains this text (not case-sensitive).
 
-        `limit`: how many items a page has at most.
+        `limit`: the maximum number of items of a page.
 
-        `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
+        `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
         """
         return self._page(
             Call(
@@ -111,17 +111,17 @@ class AsyncMethods(ABC):
         cursor: str | None = None,
         dry_run: bool | None = None,
     ) -> Awaitable[Redriven]:
-        """Send dead runs again.
+        """Redrive dead runs.
 
-        Of one job or all, by when they died, by their job's tags and by their error: up to `limit`, and no more
-        than there is time for. `next_cursor` goes on where this answer ended. With `dry_run` nothing is sent, and
-        `redriven` says how many of these runs would be.
+        Redrives the dead runs of one job or of all jobs, filtered by the time of death, the tags of the job and the
+        error: at most `limit` runs, or fewer if the time is not sufficient. Pass `next_cursor` to continue. With
+        `dry_run` no run is redriven, and `redriven` is the number of runs that would be.
 
-        `since`: ISO-8601 with an offset, best UTC with Z.
+        `since`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `until`: ISO-8601 with an offset, best UTC with Z.
+        `until`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `dry_run`: send nothing; say how many would be sent.
+        `dry_run`: redrive nothing; return the number of runs that would be redriven.
         """
         return self._send(
             Call(
@@ -142,20 +142,22 @@ class AsyncMethods(ABC):
         )
 
     def get_health(self) -> Awaitable[Health]:
-        """Ask whether the clock ticks.
+        """Check whether ticks run.
 
-        Says no more than that to a stranger. Late (503) is a last tick more than three minutes ago.
+        The status is 503 if the last tick ran more than three minutes ago. Callers without the scope `ops` see no
+        details.
         """
         return self._send(Call("GET", "health"), Health)
 
     def create_job(self, job: JobRequest, *, idempotency_key: str | None = None) -> Awaitable[Job]:
         """Create a job.
 
-        Without an `id` one is made up. All that is wrong is named at once, and nothing is created then. With an
-        `Idempotency-Key` the same request can be sent again for a day without creating a second job: the job that
-        it has created is shown then (200).
+        If `id` is missing, it is generated. If the job is not valid, all errors are returned together and no job is
+        created. With an `Idempotency-Key` the same request can be repeated for one day without creating a second
+        job: it returns the job of the first request (200).
 
-        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
+        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
+        key has no further effect.
         """
         return self._send(Call("POST", "jobs", idempotency_key=idempotency_key, body=job), Job)
 
@@ -172,21 +174,22 @@ class AsyncMethods(ABC):
     ) -> Awaitable[AsyncPage[Job]]:
         """List jobs.
 
-        The tenant's jobs, ordered by id. With `name`, `state` or `owner` a page may be short and yet have a next.
+        Lists the jobs of the tenant, ordered by id. With `name`, `state` or `owner` a page may be short and still
+        have a next page.
 
-        `prefix`: only jobs whose ids begin so.
+        `prefix`: only jobs with an id that starts with this text.
 
-        `name`: only jobs whose name contains this text, in capitals or not.
+        `name`: only jobs with a name that contains this text (not case-sensitive).
 
         `tag`: only jobs with this tag.
 
         `state`: only jobs in this state.
 
-        `owner`: only jobs of exactly this owner.
+        `owner`: only jobs of this owner (exact match).
 
-        `limit`: how many items a page has at most.
+        `limit`: the maximum number of items of a page.
 
-        `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
+        `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
         """
         return self._page(
             Call(
@@ -208,9 +211,9 @@ class AsyncMethods(ABC):
     def get_job(self, job_id: str) -> Awaitable[Job]:
         """Read a job.
 
-        The job as it is kept, with its next occurrence.
+        Returns the stored job with its next occurrence.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
         """
         return self._send(Call("GET", Call.at("jobs/{job_id}", job_id=job_id)), Job)
 
@@ -225,18 +228,18 @@ class AsyncMethods(ABC):
     ) -> Awaitable[Job]:
         """Create or replace a job.
 
-        The job is then as the body says, whatever it was. The same body twice changes nothing the second time. A
-        change that leaves the schedule alone loses no run that is enqueued. What GET answers can be put back as it
-        is. With `dry_run=true` nothing is written: the answer is the job as it would be (with the ETag of what it
-        would replace).
+        The body replaces the job completely. Repeating the request with the same body changes nothing. If the
+        schedule does not change, enqueued runs are kept. The response of GET is a valid body. With `dry_run=true`
+        nothing is written: the response is the job that would be stored (with the ETag of the version that it would
+        replace).
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `dry_run`: write nothing; say what would be.
+        `dry_run`: write nothing; return the result that the request would have.
 
-        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `if_none_match`: with `*` only if there is no such job yet.
+        `if_none_match`: with `*`: only if the job does not exist yet.
         """
         return self._send(
             Call(
@@ -252,13 +255,13 @@ class AsyncMethods(ABC):
     def patch_job(self, job_id: str, changes: JobPatch, *, if_match: str | None = None) -> Awaitable[Job]:
         """Change a job.
 
-        A JSON merge patch (RFC 7396): what it names is replaced, null brings back the default (of `schedule` it
-        takes the schedule away). The whole is then judged as if it had been posted. A rate goes on counting from
-        the job's `anchor` unless that is named, too.
+        A JSON merge patch (RFC 7396): its fields are replaced, and null restores the default of a field (null for
+        `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the job's `anchor`
+        unless the patch sets it.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
         """
         return self._send(
             Call("PATCH", Call.at("jobs/{job_id}", job_id=job_id), body=changes, headers={"If-Match": if_match}), Job
@@ -267,13 +270,14 @@ class AsyncMethods(ABC):
     def delete_job(self, job_id: str, *, if_match: str | None = None) -> Awaitable[Answer]:
         """Delete a job.
 
-        No run of it starts any more; what is being worked on ends. Its runs can still be read. With a workflow its
-        runs that have not ended are cancelled; its jobs stay, and 20 of them count as a request. After an error the
-        same request cancels those that are left, also where it answers that there is no such job any more.
+        No new runs start; running attempts continue to their end. The records of its runs can still be read. If the
+        job is a workflow, its active runs are cancelled and its steps are kept; 20 steps count as one request.
+        After an error, repeat the request to cancel the remaining runs, even if the response is that the job does
+        not exist.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
         """
         return self._send(
             Call("DELETE", Call.at("jobs/{job_id}", job_id=job_id), headers={"If-Match": if_match}), Answer
@@ -291,20 +295,21 @@ class AsyncMethods(ABC):
         newest_first: bool | None = None,
         dry_run: bool | None = None,
     ) -> Awaitable[Backfill]:
-        """Run occurrences of the past.
+        """Run past occurrences.
 
-        Those of the present schedule in a range, one each `pace_seconds`. Unless `dry_run` is false, the answer
-        only says what would be, and what it would cost (200; 202 once it is under way).
+        Runs the occurrences of the current schedule in a range, one every `pace_seconds`. Unless `dry_run` is
+        false, the response only has the plan and its estimated cost (200). A started backfill returns 202.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
+        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
+        key has no further effect.
 
-        `from_`: ISO-8601 with an offset, best UTC with Z.
+        `from_`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `to`: ISO-8601 with an offset, best UTC with Z.
+        `to`: ISO-8601 with an offset, preferably UTC with Z.
         """
         return self._send(
             Call(
@@ -324,32 +329,33 @@ class AsyncMethods(ABC):
         )
 
     def explain_job(self, job_id: str, *, at: datetime | str | None = None) -> Awaitable[Explained]:
-        """Ask why a job ran at an instant, or did not.
+        """Explain why a job ran or did not run at an instant.
 
-        From the records where there are any, else from the schedule: skipped and why, paused by whom, a gap in the
-        zone's clock, excluded, before it existed, still queued. Of a workflow's run: how many of its jobs have
-        ended, and which it waits for. Of a job of a workflow, at the instant of the workflow: its record, the jobs
-        that it waits for, or why the workflow did not run.
+        The explanation is based on the records if there are any, otherwise on the schedule. Examples are a skipped
+        run and its reason, a pause and its caller, a gap in the local time, an exclusion, a time before the
+        creation of the job, or a run that is still queued. For a run of a workflow it has the number of ended steps
+        and the steps that the run waits for. For a step, at the occurrence of its workflow, it has the record of
+        the step, the upstream steps that it waits for, or the reason why the workflow did not run.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `at`: the instant to look at, ISO-8601 with an offset.
+        `at`: the instant to explain, ISO-8601 with an offset.
         """
         return self._send(Call("GET", Call.at("jobs/{job_id}/explain", job_id=job_id), query={"at": at}), Explained)
 
     def get_job_history(
         self, job_id: str, *, limit: int | None = None, cursor: str | None = None
     ) -> Awaitable[AsyncPage[Change]]:
-        """Read who changed a job, and what.
+        """Read the change history of a job.
 
-        Newest first, kept for 400 days, beyond the deletion of the job and its being created anew. Requests about
-        its runs stand there, too.
+        The newest changes are first. Changes are kept for 400 days, even after the job is deleted or created again.
+        Requests about the runs of the job are included.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `limit`: how many items a page has at most.
+        `limit`: the maximum number of items of a page.
 
-        `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
+        `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
         """
         return self._page(
             Call("GET", Call.at("jobs/{job_id}/history", job_id=job_id), query={"limit": limit, "cursor": cursor}),
@@ -359,12 +365,12 @@ class AsyncMethods(ABC):
     def pause_job(self, job_id: str, *, if_match: str | None = None, note: str | None = None) -> Awaitable[Job]:
         """Pause a job.
 
-        What comes due during the pause is not run. A job that is paused already stays so. The runs of a workflow's
-        job wait until it is resumed, those that are redriven too.
+        Occurrences that are due during the pause do not run. A paused job stays paused. If the job is a step of a
+        workflow, its runs, including redriven runs, wait until it is resumed.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
         """
         return self._send(
             Call(
@@ -379,12 +385,12 @@ class AsyncMethods(ABC):
     def resume_job(self, job_id: str, *, if_match: str | None = None, catch_up: bool | None = None) -> Awaitable[Job]:
         """Resume a job.
 
-        With `catch_up` what the pause covered is missed, by the job's own policy, instead of skipped. The runs of a
-        workflow's job that waited start within a second.
+        With `catch_up` the occurrences of the pause are treated as missed, according to the job's policy; otherwise
+        they are skipped. If the job is a step of a workflow, its waiting runs start within a second.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
         """
         return self._send(
             Call(
@@ -406,15 +412,16 @@ class AsyncMethods(ABC):
     ) -> Awaitable[Run]:
         """Run a job now.
 
-        Whatever its state and schedule; `overlap` and `start_deadline_seconds` hold. A paused job that belongs to a
-        workflow is the exception: its run waits for the job's resumption. With an `Idempotency-Key` the same
-        request is the same run.
+        Starts a run independently of the state and the schedule of the job; `overlap` and `start_deadline_seconds`
+        apply. Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed. A
+        repeated request with the same `Idempotency-Key` returns the same run.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
+        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
+        key has no further effect.
         """
         return self._send(
             Call(
@@ -441,22 +448,22 @@ class AsyncMethods(ABC):
     ) -> Awaitable[AsyncPage[Run]]:
         """List the runs of a job.
 
-        Newest first, with those that are enqueued (`QUEUED`). `from` and `to` choose occurrences, from the first
-        instant on and before the second; with one of them, or with `state`, queued runs are shown only if `state`
-        names `QUEUED`. A page may then be short or empty and still have a next one. Runs of a deleted job are kept
-        a while.
+        The newest runs are first, including enqueued runs (`QUEUED`). `from` and `to` select occurrences from the
+        first instant (inclusive) to the second (exclusive). With one of them, or with `state`, queued runs are
+        included only if `state` contains `QUEUED`, and a page may be short or empty and still have a next page. The
+        runs of a deleted job are kept until they expire.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `state`: only runs in these states.
+        `state`: only runs in these states; separate them by commas, or repeat the parameter.
 
-        `from_`: only what comes at this instant or later.
+        `from_`: only items at this instant or later.
 
-        `to`: only what comes before this instant.
+        `to`: only items before this instant.
 
-        `limit`: how many items a page has at most.
+        `limit`: the maximum number of items of a page.
 
-        `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
+        `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
         """
         return self._page(
             Call(
@@ -470,16 +477,17 @@ class AsyncMethods(ABC):
     def skip_next(
         self, job_id: str, *, if_match: str | None = None, idempotency_key: str | None = None, count: int | None = None
     ) -> Awaitable[Skipped]:
-        """Skip what comes next.
+        """Skip the next occurrences.
 
-        The next occurrences that are still to come and have no record will not run. With an `Idempotency-Key` the
-        same request skips nothing further.
+        The next future occurrences without a record will not run. A repeated request with the same `Idempotency-
+        Key` skips no further occurrences.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
+        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
+        key has no further effect.
         """
         return self._send(
             Call(
@@ -495,10 +503,11 @@ class AsyncMethods(ABC):
     def create_jobs(self, jobs: Sequence[JobRequest], *, idempotency_key: str | None = None) -> Awaitable[Batch]:
         """Create many jobs.
 
-        Up to 100, each with an answer of its own: one that is refused costs no other. With an `Idempotency-Key`
-        each place in the list has its own.
+        Creates up to 100 jobs. Each job has its own result, and an error in one job does not affect the other jobs.
+        An `Idempotency-Key` applies to each position of the list separately.
 
-        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
+        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
+        key has no further effect.
         """
         return self._send(Call("POST", "jobs/batch", idempotency_key=idempotency_key, fields={"jobs": jobs}), Batch)
 
@@ -507,8 +516,8 @@ class AsyncMethods(ABC):
     ) -> Awaitable[ChangedJobs]:
         """Pause many jobs.
 
-        Those with a tag, or `"all": true`; a hundred a call, each of which counts as a request. `next_cursor` goes
-        on where it ended.
+        Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job
+        counts as a request. Pass `next_cursor` to continue.
         """
         return self._send(
             Call("POST", "jobs/pause", fields={"tag": tag, "all": all, "cursor": cursor, "note": note}), ChangedJobs
@@ -524,8 +533,8 @@ class AsyncMethods(ABC):
     ) -> Awaitable[ChangedJobs]:
         """Resume many jobs.
 
-        Those with a tag, or `"all": true`; a hundred a call, each of which counts as a request. `next_cursor` goes
-        on where it ended.
+        Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job
+        counts as a request. Pass `next_cursor` to continue.
         """
         return self._send(
             Call("POST", "jobs/resume", fields={"tag": tag, "all": all, "cursor": cursor, "catch_up": catch_up}),
@@ -546,29 +555,29 @@ class AsyncMethods(ABC):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Awaitable[AsyncPage[Run]]:
-        """Find runs across jobs that did not go well.
+        """Find unsuccessful runs across jobs.
 
-        Those in `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in those states that `state` names; those that
-        came into their state last first. `since` and `until` choose by that time: when the run ended, or its last
-        attempt did; for a run that never began, when it was due. `tag`: of jobs that have the tag now. `error`:
-        whose error contains the text. With `job`, the runs of one job in any state, newest occurrence first. A page
-        may be short or empty and still have a next one.
+        Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run
+        that entered its state last is first. `since` and `until` filter by this time: the end of the run or of its
+        last attempt, or the due time of a run that never started. `tag` selects runs of jobs that currently have
+        the tag, and `error` runs with an error that contains the text. With `job`, the list has the runs of one job
+        in any state, newest occurrence first. A page may be short or empty and still have a next page.
 
-        `state`: only runs in these states.
+        `state`: only runs in these states; separate them by commas, or repeat the parameter.
 
-        `tag`: only runs of jobs that have this tag now.
+        `tag`: only runs of jobs that currently have this tag.
 
         `job`: only runs of this job.
 
-        `since`: only runs that came into their state then or later.
+        `since`: only runs that entered their state at this time or later.
 
-        `until`: only runs that came into their state before.
+        `until`: only runs that entered their state before this time.
 
-        `error`: only runs whose error contains this text, in capitals or not.
+        `error`: only runs with an error that contains this text (not case-sensitive).
 
-        `limit`: how many items a page has at most.
+        `limit`: the maximum number of items of a page.
 
-        `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
+        `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
         """
         return self._page(
             Call(
@@ -591,28 +600,29 @@ class AsyncMethods(ABC):
     def get_run(self, run_id: str) -> Awaitable[SingleRun]:
         """Read a run.
 
-        With its last 20 attempts. A result above 2 KB is shown by its size and an address (`result_url`) that works
-        for a while.
+        Returns the run with its last 20 attempts. For a result above 2 KB the response has its size and a temporary
+        address (`result_url`).
 
-        `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
         return self._send(Call("GET", Call.at("runs/{run_id}", run_id=run_id)), SingleRun)
 
     def cancel_run(self, run_id: str) -> Awaitable[Accepted]:
         """Cancel a run.
 
-        One that has not started never will. One that is being worked on learns it with its next heartbeat.
+        A run that has not started will not start. The worker of a running attempt receives the cancellation with
+        its next heartbeat.
 
-        `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
         return self._send(Call("POST", Call.at("runs/{run_id}/cancel", run_id=run_id)), Accepted)
 
     def complete_run(self, run_id: str, token: str, *, result: Any | None = None) -> Awaitable[Accepted]:
-        """Say that a run is done.
+        """Complete a run.
 
-        Can be asked again with the same token: 200 once it is done.
+        Can be repeated with the same token: the status is 200 after the run has ended.
 
-        `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
         `token`: the attempt's callback token.
         """
@@ -631,12 +641,12 @@ class AsyncMethods(ABC):
         retryable: bool | None = None,
         retry_after: float | None = None,
     ) -> Awaitable[Accepted]:
-        """Say that a run has failed.
+        """Report the failure of a run.
 
-        The job's retry policy decides what follows; `retryable: false` forbids another attempt. The body may have
-        32 KB.
+        The retry policy of the job applies; `retryable: false` prevents another attempt. The body can have up to 32
+        KB.
 
-        `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
         `token`: the attempt's callback token.
         """
@@ -653,19 +663,19 @@ class AsyncMethods(ABC):
     def heartbeat_run(
         self, run_id: str, token: str, *, progress: float | None = None, note: str | None = None
     ) -> Awaitable[Heartbeat]:
-        """Say that a run is being worked on.
+        """Send a heartbeat.
 
-        Moves its deadline by `heartbeat_seconds`, and keeps what it says of the work, which the run shows; of one
-        run's heartbeats one in five seconds is written. The body may have 4 KB. Stop working when
+        Extends the deadline by `heartbeat_seconds` and stores the reported progress with the run. At most one
+        heartbeat per run is stored in five seconds. The body can have up to 4 KB. Stop working if
         `cancel_requested` is true, and on every 401 and 409.
 
-        `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
         `token`: the attempt's callback token.
 
         `progress`: from 0 to 1.
 
-        `note`: for people; empty: none any more.
+        `note`: A note for people; an empty text removes it.
         """
         return self._send(
             Call(
@@ -678,40 +688,40 @@ class AsyncMethods(ABC):
         )
 
     def get_run_payload(self, run_id: str) -> Awaitable[RunPayload]:
-        """Read what a run sends.
+        """Read the payload of a run.
 
-        The payload of its last attempt, or of the first one to come. It is not kept, but computed again from the
-        run and the present definition of its job. A run that ended before its first attempt sent nothing (`problem`
-        says so). Of a workflow's run it is what its steps take of it.
+        Returns the payload of the last attempt, or of the first attempt if none has started. The payload is not
+        stored, but computed from the run and the current definition of its job. A run that ended before its first
+        attempt has no payload (see `problem`). For a run of a workflow it is the payload that its steps can use.
 
-        `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
         return self._send(Call("GET", Call.at("runs/{run_id}/payload", run_id=run_id)), RunPayload)
 
     def redrive_run(self, run_id: str) -> Awaitable[Accepted]:
-        """Send a dead run again.
+        """Redrive a dead run.
 
-        It gets a fresh allowance of attempts. Only dead runs can be redriven. A workflow continues as if the
-        failure had not happened: the redrive of its run also redrives its dead jobs; after that of a job's run the
-        skipped jobs after it are decided again. A paused job of a workflow starts once it is resumed.
+        The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure
+        had not happened: a redrive of its run also redrives its dead steps; a redrive of a step's run decides again
+        about the skipped steps after it. If a step is paused, it starts after it is resumed.
 
-        `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
         return self._send(Call("POST", Call.at("runs/{run_id}/redrive", run_id=run_id)), Accepted)
 
     def rerun(
         self, run_id: str, from_: list[str] | tuple[str, ...], *, idempotency_key: str | None = None
     ) -> Awaitable[Run]:
-        """Run a part of a workflow's run again.
+        """Rerun a part of a workflow's run.
 
-        A new run of the same occurrence with the same graph: the jobs in `from` start at once, all that come after
-        them follow. The others count as they ended, for all rules and for the outcome, and give their results: one
-        that is dead makes the new run dead, unless it may fail. With an `Idempotency-Key` the same request is the
-        same run.
+        Starts a new run of the same occurrence with the same graph. The steps in `from` start immediately, and all
+        steps after them follow. The other steps keep their outcomes and results: a dead step makes the new run
+        dead, unless it may fail. A repeated request with the same `Idempotency-Key` returns the same run.
 
-        `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
-        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
+        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
+        key has no further effect.
         """
         return self._send(
             Call(
@@ -736,22 +746,23 @@ class AsyncMethods(ABC):
         after: datetime | str | None = None,
         count: int | None = None,
     ) -> Awaitable[Preview]:
-        """See what a schedule means.
+        """Preview a schedule.
 
-        In words, and its next occurrences with what daylight saving does to them. Nothing is kept.
+        Returns the schedule in words and its next occurrences with the effects of daylight saving. Nothing is
+        stored.
 
         `schedule`: cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes);
         at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period.
 
         `timezone`: an IANA zone.
 
-        `anchor`: ISO-8601 with an offset, best UTC with Z.
+        `anchor`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `start`: ISO-8601 with an offset, best UTC with Z.
+        `start`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `end`: ISO-8601 with an offset, best UTC with Z.
+        `end`: ISO-8601 with an offset, preferably UTC with Z.
 
-        `after`: ISO-8601 with an offset, best UTC with Z.
+        `after`: ISO-8601 with an offset, preferably UTC with Z.
         """
         return self._send(
             Call(
@@ -773,27 +784,27 @@ class AsyncMethods(ABC):
         )
 
     def get_stage(self) -> Awaitable[Stage]:
-        """Look at the stage.
+        """Read the state of the stage.
 
-        Its release and settings; whether its clock ticks, its rounds end and its lanes are worked off, and which of
-        its alarms ring, each with its runbook. `duecourse doctor` looks at more, with an operator's rights. What
-        cannot be read is a check with the verdict `unknown`.
+        Returns the release and settings of the stage, checks of its ticks, rounds and lanes, and its active alarms,
+        each with its runbook. `duecourse doctor` checks more with the permissions of an operator. A check has the
+        verdict `unknown` if its data cannot be read.
         """
         return self._send(Call("GET", "stage"), Stage)
 
     def get_stage_metrics(self) -> Awaitable[StageMetrics]:
-        """Read what CloudWatch keeps of the stage.
+        """Read the stage's CloudWatch metrics.
 
-        Lateness and outcomes of the last 24 hours by the half hour, and the age of each lane's oldest message, of
-        all tenants together, at most a minute old. CloudWatch has a value some minutes later, and none where
-        nothing happened.
+        Returns lateness and outcomes of the last 24 hours in intervals of 30 minutes, and the age of the oldest
+        message of each lane, for all tenants together. The response is at most one minute old. CloudWatch metrics
+        are delayed by some minutes, and intervals without events have no value.
         """
         return self._send(Call("GET", "stage/metrics"), StageMetrics)
 
     def get_stats(self) -> Awaitable[Stats]:
-        """See figures and limits.
+        """Read counts and limits.
 
-        How many jobs and dead runs there are, what the limits leave, how full the lanes are.
+        Returns the number of jobs and dead runs, the remaining limits, and the depth of the lanes.
         """
         return self._send(Call("GET", "stats"), Stats)
 
@@ -805,22 +816,22 @@ class AsyncMethods(ABC):
         step: int | None = None,
         cursor: str | None = None,
     ) -> Awaitable[Upcoming]:
-        """Count the runs that come due.
+        """Count the upcoming runs.
 
-        From `from` on (left out: now) and before `to` (left out: 48 hours later, the most there may be), in steps
-        of so many seconds (left out: 3600). A page looks at some jobs and counts theirs alone: follow
-        `next_cursor`, with `from` and `to` as the first page says them, and add up what the pages say. With a step
-        of a minute the largest buckets are the hot minutes. Counted is what the present schedules name from now on,
-        without runs on request, backfills and the runs of a workflow's jobs. Told, too, is how many of the jobs are
-        paused, are late at this moment, or do not fire.
+        Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in
+        intervals of `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with
+        `from` and `to` of the first page, and add up the pages. With a step of one minute the largest buckets are
+        the busiest minutes. The counts have the occurrences of the current schedules. They do not include runs on
+        request, backfills and the runs of steps. A page also has the number of jobs that are paused, are late now,
+        or do not fire.
 
-        `from_`: only what comes at this instant or later.
+        `from_`: only items at this instant or later.
 
-        `to`: only what comes before this instant.
+        `to`: only items before this instant.
 
-        `step`: seconds of a bucket.
+        `step`: the length of an interval in seconds.
 
-        `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
+        `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
         """
         return self._send(
             Call("GET", "upcoming", query={"from": from_, "to": to, "step": step, "cursor": cursor}), Upcoming
@@ -839,21 +850,22 @@ class AsyncMethods(ABC):
     ) -> Awaitable[AsyncPage[WorkflowSummary]]:
         """List workflows.
 
-        The tenant's workflows without their jobs, ordered by id. A page may be short and yet have a next.
+        Lists the workflows of the tenant without their steps, ordered by id. A page may be short and still have a
+        next page.
 
-        `prefix`: only jobs whose ids begin so.
+        `prefix`: only jobs with an id that starts with this text.
 
-        `name`: only jobs whose name contains this text, in capitals or not.
+        `name`: only jobs with a name that contains this text (not case-sensitive).
 
         `tag`: only jobs with this tag.
 
         `state`: only jobs in this state.
 
-        `owner`: only jobs of exactly this owner.
+        `owner`: only jobs of this owner (exact match).
 
-        `limit`: how many items a page has at most.
+        `limit`: the maximum number of items of a page.
 
-        `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
+        `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
         """
         return self._page(
             Call(
@@ -883,23 +895,24 @@ class AsyncMethods(ABC):
     ) -> Awaitable[WorkflowPut]:
         """Create or replace a workflow.
 
-        A workflow is a job that runs other jobs, each after those that it names. With `job` a job is created or
-        replaced together with it. All that is wrong is named at once, and nothing is written then. With
-        `dry_run=true` nothing is written at all: the answer is as it would be (with the ETag of what it would
-        replace). Jobs are written first, the workflow last: after an error the same request goes on where it ended.
-        With `If-Match` or `If-None-Match` the workflow is reserved before the first write, so that 412 has changed
-        nothing; other changes of it wait. The same body twice changes nothing the second time; runs under way keep
-        the jobs that they began with. What GET answers can be put back as it is. Each job that is defined here
-        counts as a request, and so do 20 that are only named or let go, and each named one with a payload above 4
-        KB counts as two; `dry_run` costs the same.
+        A workflow is a job that runs other jobs, its steps, each after its upstream steps. With `job` the job of a
+        step is created or replaced together with the workflow. If the workflow is not valid, all errors are
+        returned together and nothing is written. With `dry_run=true` nothing is written: the response has the
+        result that the request would have (with the ETag of the version that it would replace). Jobs are written
+        first, the workflow last: after an error, repeat the request to continue. With `If-Match` or `If-None-Match`
+        the workflow is reserved before the first write, so 412 means that nothing was changed; other changes of the
+        workflow wait. Repeating the request with the same body changes nothing; active runs keep the graph that
+        they started with. The response of GET is a valid body. For the request rate, each job that is defined here
+        counts as one request, 20 jobs that are only named or removed count as one request, and each named job with
+        a payload above 4 KB counts as two; `dry_run` counts the same.
 
-        `workflow_id`: the workflow's id.
+        `workflow_id`: the id of the workflow.
 
-        `dry_run`: write nothing; say what would be.
+        `dry_run`: write nothing; return the result that the request would have.
 
-        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `if_none_match`: with `*` only if there is no such job yet.
+        `if_none_match`: with `*`: only if the job does not exist yet.
         """
         return self._send(
             Call(
@@ -915,20 +928,21 @@ class AsyncMethods(ABC):
     def get_workflow(self, workflow_id: str) -> Awaitable[Workflow]:
         """Read a workflow.
 
-        The workflow as it is kept, with its next occurrence.
+        Returns the stored workflow with its next occurrence.
 
-        `workflow_id`: the workflow's id.
+        `workflow_id`: the id of the workflow.
         """
         return self._send(Call("GET", Call.at("workflows/{workflow_id}", workflow_id=workflow_id)), Workflow)
 
     def get_workflow_run(self, workflow_id: str, instant: str) -> Awaitable[WorkflowRun]:
         """Read a run of a workflow.
 
-        Its jobs with their states, each read at a moment of its own. The runs themselves are at /v1/runs/<id>.
+        Returns the steps with their states, each read at a different moment. The runs themselves are at
+        /v1/runs/<id>.
 
-        `workflow_id`: the workflow's id.
+        `workflow_id`: the id of the workflow.
 
-        `instant`: what the run's id has behind the workflow's: its occurrence (UTC) and, for runs made by hand, a
+        `instant`: the part of the run id after the id of the workflow: occurrence (UTC) and, for manual runs, a
         suffix.
         """
         return self._send(

@@ -89,7 +89,7 @@ class JobPatch(TypedDict):
 
 
 class JobRequest(TypedDict):
-    """A job as posted. `task` is short for a target of that type, and is written out before this model sees it."""
+    """A job as posted. `task` is an abbreviation for a target of that type, and is expanded before validation."""
 
     schedule: str | None
     timezone: NotRequired[str]
@@ -146,7 +146,7 @@ class LambdaTarget(TypedDict):
 
 
 class Missed(TypedDict):
-    """What becomes of occurrences that nobody enqueued in time."""
+    """The policy for occurrences that were not enqueued in time."""
 
     policy: NotRequired[Literal["skip", "run_once", "run_all"]]
     grace_seconds: NotRequired[int]
@@ -154,13 +154,13 @@ class Missed(TypedDict):
 
 
 class Queue(TypedDict):
-    """Runs wait in the wait queue, up to so many."""
+    """Runs wait in the wait queue, up to this number."""
 
     queue: int
 
 
 class Retry(TypedDict):
-    """How often, how long to wait in between, and which failures are worth it."""
+    """The number of attempts, the wait between them, and the failures that are retried."""
 
     max_attempts: NotRequired[int]
     backoff: NotRequired[Literal["exponential", "linear", "fixed"]]
@@ -172,7 +172,7 @@ class Retry(TypedDict):
 
 
 class Sign(TypedDict):
-    """With which secret of the tenant's calls are signed."""
+    """The secret of the tenant that signs the calls."""
 
     secret: str
 
@@ -195,7 +195,7 @@ class SqsTarget(TypedDict):
 
 
 class Step(TypedDict):
-    """A job of a workflow, and when it starts."""
+    """A step of a workflow, and the conditions of its start."""
 
     job: NotRequired[Mapping[str, Any] | None]
     after: NotRequired[list[str] | tuple[str, ...]]
@@ -220,7 +220,7 @@ class TaskTarget(TypedDict):
 
 
 class WorkflowRequest(TypedDict):
-    """A workflow as posted: when it runs, and the jobs that it runs."""
+    """A workflow as posted: its schedule and its steps."""
 
     schedule: str | None
     timezone: NotRequired[str]

@@ -97,7 +97,7 @@ def understood(response: httpx.Response) -> ApiAnswer:
 
 def unreachable(api: str, error: Exception) -> ApiUnreachableError:
     """What a failed connection means."""
-    return ApiUnreachableError(f"nothing answers at {api} ({str(error) or type(error).__name__})")
+    return ApiUnreachableError(f"there is no response from {api} ({str(error) or type(error).__name__})")
 
 
 Failure = ApiError | ApiUnreachableError
@@ -160,7 +160,7 @@ def _plain(value: object) -> object:
 def _instant(value: datetime) -> str:
     """Raises ValueError for a naive datetime: nobody knows which instant it means."""
     if value.tzinfo is None:
-        raise ValueError(f"{value!r} has no time zone: give an aware datetime, such as datetime.now(UTC)")
+        raise ValueError(f"{value!r} has no time zone; pass an aware datetime, such as datetime.now(UTC)")
     return value.astimezone(UTC).isoformat()
 
 

@@ -42,7 +42,7 @@ class Deadline:
 
     def _check(self) -> None:
         if self._clock() > self._until:
-            raise httpx.ReadTimeout("the answer took too long")
+            raise httpx.ReadTimeout("the response took too long")
 
 
 class _Body(httpx.SyncByteStream):

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-NOT_OURS = "this is no answer of Duecourse's; is it the API's address?"
+NOT_OURS = "the response is not from Duecourse; check the address of the API"
 
 
 class ApiUnreachableError(Exception):

@@ -184,7 +184,7 @@ class IssuedAuth(httpx.Auth):
         issuer, secret = self._issuer, self._issuer.secret
         refresh = tokens.refresh_token if tokens and secret is None else None  # a secret outlives what renews a token
         if secret is None and refresh is None:
-            raise _logged_out("nobody is logged in")
+            raise _logged_out("there is no login")
         if issuer.is_cognito:
             if secret is None:
                 answer = yield cognito_request(issuer, "REFRESH_TOKEN_AUTH", {"REFRESH_TOKEN": refresh or ""})
@@ -225,7 +225,7 @@ def _read(answer: httpx.Response, read: Callable[[], T]) -> T:
     try:
         return read()
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise _logged_out("the issuer's answer is not understood") from None
+        raise _logged_out("the issuer's response is not valid") from None
 
 
 def _logged_out(why: str) -> UnauthorizedError:

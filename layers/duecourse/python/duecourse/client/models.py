@@ -12,7 +12,7 @@ from duecourse.client.reading import Answer, HeartbeatExtras, RunExtras
 
 @dataclass(frozen=True, kw_only=True)
 class Accepted(Answer):
-    """The worker will decide; the run is shown as it is now."""
+    """The request was accepted and is processed later; the response is the current state of the run."""
 
     run: Run
     accepted: Literal["complete", "fail", "cancel", "redrive"]
@@ -20,19 +20,19 @@ class Accepted(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Alarm(Answer):
-    """An alarm that rings."""
+    """An active alarm."""
 
     name: str
     since: datetime | None
-    """When it began to ring."""
+    """When the alarm became active."""
     description: str
     runbook: str | None
-    """The page of the documentation, with its section."""
+    """The page and section of the documentation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alarms(Answer):
-    """The stage's alarms: how many there are, how many have no data to judge, and those that ring."""
+    """The alarms of the stage: their number, the number of alarms without data, and the active alarms."""
 
     count: int
     without_data: int
@@ -47,9 +47,9 @@ class Attempt(Answer):
     started_at: datetime | None
     """UTC, to the millisecond."""
     ended_at: datetime | None
-    """Null while it lasts, and if nobody saw its end."""
+    """Null while it runs, and if its end was not recorded."""
     outcome: Literal["succeeded", "failed", "lost", "cancelled"] | None
-    """Null while it lasts."""
+    """Null while it runs."""
     error: str | None
     """Its first 200 characters."""
     code: str | None
@@ -64,42 +64,42 @@ class AwsTargetShown(Answer):
     action: str
     parameters: Mapping[str, Any]
     role: str
-    """The name of a role in this account and region: 1 to 64 letters, digits and _ + = , . @ -, no ARN; one that the
-    stage allows.
+    """The name of a role in this account and region: 1 to 64 letters, digits and _ + = , . @ -, not an ARN; the stage
+    must allow it.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Backfill(Answer):
-    """What a backfill is, or would be."""
+    """A backfill that was started, or would be started."""
 
     dry_run: bool
     count: int
     first: datetime | None
-    """The oldest occurrence."""
+    """The oldest occurrence of the backfill."""
     last: datetime | None
-    """The newest occurrence."""
+    """The newest occurrence of the backfill."""
     newest_first: bool
     pace_seconds: int
     starts_at: datetime
-    """UTC, to the second where it has no fraction."""
+    """UTC, with a fraction only if it is not a whole second."""
     ends_at: datetime | None
-    """When the last one starts."""
+    """The start time of the last run."""
     estimated_cost_usd: float
     suffix: str | None
-    """What the ids of its runs end in; null where none were started."""
+    """The suffix of the ids of its runs; null if no runs were started."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch(Answer):
-    """What became of each, in their order."""
+    """The results, in the order of the jobs."""
 
     items: tuple[BatchItem, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchItem(Answer):
-    """What became of one job: `job` and `etag`, or `problem`."""
+    """The result for one job: `job` and `etag`, or `problem`."""
 
     status: int
     job: Job | None
@@ -109,34 +109,34 @@ class BatchItem(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Bucket(Answer):
-    """The runs that come due in a step."""
+    """The runs that are due in an interval."""
 
     at: datetime
-    """When the step begins."""
+    """The start of the interval."""
     runs: int
     jobs: tuple[UpcomingJob, ...]
-    """Those with the most runs in it."""
+    """The jobs with the most runs in the interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change(Answer):
-    """Who did what to a job."""
+    """A change of a job and its caller."""
 
     at: datetime
     """UTC, to the millisecond."""
     principal: str
-    """The token's subject, an IAM ARN, `local`; `duecourse`: nobody asked."""
+    """The subject of the token, an IAM ARN or `local`; `duecourse` for changes by Duecourse itself."""
     action: str
     revision: int | None
-    """The job's after it; null for what is asked of single runs."""
+    """The version of the job after the change; null for actions on single runs."""
     changes: tuple[ChangedField, ...]
     facts: Mapping[str, Any]
-    """What was asked of its runs: how many, which."""
+    """The details of an action on its runs, such as their number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedField(Answer):
-    """A field that changed: without values where they are long or not shown (payload, headers, parameters)."""
+    """A changed field. The values are omitted if they are long or not shown (payload, headers, parameters)."""
 
     field: str
     before: Any
@@ -145,30 +145,30 @@ class ChangedField(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedJobs(Answer):
-    """What became of many jobs; `next_cursor` goes on."""
+    """The results for many jobs; pass `next_cursor` to continue."""
 
     changed: int
     failed: tuple[str, ...]
-    """Those that others changed at the same moment, again and again."""
+    """The jobs that could not be changed because of repeated concurrent changes."""
     next_cursor: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check(Answer):
-    """What a look at one thing came to. `do` is the first step where there is one."""
+    """The result of a check. `do` is the first remedy, if there is one."""
 
     name: str
     verdict: Literal["ok", "warning", "bad", "unknown"]
     says: str
     do: str | None
     runbook: str | None
-    """The page of the documentation, with its section."""
+    """The page and section of the documentation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts(Answer):
-    """How many of its jobs succeeded, failed, did not run since one before them failed or the run was over (`cut`),
-    had nothing to do (`skipped`); are due or at work, wait, or will not run any more.
+    """The number of steps that succeeded, failed, did not run because an upstream step failed or the run had ended
+    (`aborted`), were not needed (`skipped`), are due or running, wait, or will not run (`left`).
     """
 
     succeeded: int
@@ -182,7 +182,7 @@ class Counts(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class DeadCount(Answer):
-    """How many dead runs there are, or at least."""
+    """The number of dead runs, or a lower bound."""
 
     count: int
     at_least: bool
@@ -190,7 +190,7 @@ class DeadCount(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Dispatch(Answer):
-    """How far the shards are: by how many seconds each watermark is behind where it could stand."""
+    """The progress of the shards: the delay of each watermark in seconds."""
 
     shards: int
     watermarks_behind_seconds: Mapping[str, int | None]
@@ -202,12 +202,12 @@ class EcsTargetShown(Answer):
 
     type: Literal["ecs"]
     cluster: str
-    """The name of a cluster in this account and region: 1 to 255 letters, digits, - and _, no ARN; one that the stage
-    allows.
+    """The name of a cluster in this account and region: 1 to 255 letters, digits, - and _, not an ARN; the stage must
+    allow it.
     """
     task_definition: str
     """The name of a task definition in this account and region: 1 to 255 letters, digits, - and _, with :<revision>
-    after it for one other than the latest, no ARN; one that the stage allows.
+    after it for one other than the latest, not an ARN; the stage must allow it.
     """
     container: str
     subnets: tuple[str, ...]
@@ -217,7 +217,7 @@ class EcsTargetShown(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Error(Answer):
-    """One thing that is wrong: a pointer (RFC 6901) into the body, or the name of a query parameter or header."""
+    """One error: a pointer (RFC 6901) into the body, or the name of a query parameter or header."""
 
     detail: str
     pointer: str | None
@@ -231,8 +231,8 @@ class EventBridgeTargetShown(Answer):
 
     type: Literal["eventbridge"]
     bus: str
-    """The name of an event bus in this account and region: 1 to 256 letters, digits, . _ / and -, no ARN; one that the
-    stage allows.
+    """The name of an event bus in this account and region: 1 to 256 letters, digits, . _ / and -, not an ARN; the
+    stage must allow it.
     """
     source: str
     detail_type: str
@@ -240,10 +240,10 @@ class EventBridgeTargetShown(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Explained(Answer):
-    """Why a job ran at an instant, or did not."""
+    """The explanation why a job ran or did not run at an instant."""
 
     at: datetime
-    """UTC, to the second where it has no fraction."""
+    """UTC, with a fraction only if it is not a whole second."""
     verdict: Literal[
         "fired",
         "running",
@@ -271,28 +271,28 @@ class Explained(Answer):
     ]
     sentence: str
     facts: Mapping[str, Any]
-    """What the sentence is made of."""
+    """The facts in the sentence."""
     run: Run | None
-    """The record that says so."""
+    """The record that the explanation is based on."""
     nearest: Nearest
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figures(Answer):
-    """Figures of all tenants together, oldest first. Steps without a value are left out."""
+    """Metrics of all tenants together, oldest first. Intervals without a value are omitted."""
 
     since: datetime
-    """When the first step began."""
+    """The start of the first interval."""
     step_seconds: int
     lateness: tuple[Lateness, ...]
     outcomes: tuple[Outcomes, ...]
     oldest_message_seconds: Mapping[str, float | None]
-    """By lane, the age of its oldest message; null where SQS has told none in ten minutes."""
+    """The age of the oldest message by lane; null if SQS has reported no age for ten minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Health(Answer):
-    """Whether the clock ticks. `tick` and `dispatch` are for callers with the scope ops."""
+    """Whether ticks run. `tick` and `dispatch` require the scope ops."""
 
     status: Literal["ok", "late"]
     tick: Tick | None
@@ -308,17 +308,17 @@ class HttpTargetShown(Answer):
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
     headers: Mapping[str, str]
     expect: tuple[str, ...]
-    """Statuses (404) or classes of them (2xx) that are a success."""
+    """Statuses (404) or classes of statuses (2xx) that count as success."""
     sign: Sign | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job(Answer):
-    """A job as it is kept: what was posted with the defaults filled in, and what became of it."""
+    """A stored job: the posted fields with their defaults, and the state of the job."""
 
     schedule: str | None
     """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
-    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only when it is asked to.
+    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
     """
     timezone: str
     """An IANA zone."""
@@ -332,24 +332,24 @@ class Job(Answer):
     """UTC."""
     name: str
     owner: str
-    """Who answers for it: a team, a person."""
+    """The team or person responsible for it."""
     description: str
-    """What it is for, in a line."""
+    """The purpose of the job, in one line."""
     runbook_url: str | None
-    """What to do when it fails."""
+    """The address of the instructions for failures."""
     exclude: tuple[str, ...]
     """Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs."""
     jitter_seconds: int
     max_runs: int | None
     payload: Any
-    """Any JSON up to 200 KB that the target gets; its strings are templates ({{due_at}})."""
+    """Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}})."""
     priority: Literal["high", "normal", "low"]
     start_deadline_seconds: int | None
     pause_on_failure: int | None
     missed: MissedShown
     overlap: Literal["skip", "queue", "newest", "replace", "allow"] | Mapping[str, Any]
     events: tuple[Literal["deaths", "failures", "late", "all"], ...]
-    """Which outcomes go to the event bus."""
+    """The outcomes that are sent to the event bus."""
     tags: tuple[str, ...]
     id: str
     target: Mapping[str, Any]
@@ -368,26 +368,26 @@ class Job(Answer):
     understood_as: str | None
     """The schedule in words."""
     schedule_canonical: str | None
-    """One spelling for each meaning."""
+    """The schedule in a normalized form."""
     next_occurrence: datetime | None
-    """The next one to come due, whoever has enqueued it."""
+    """The next occurrence that becomes due, whether or not it is already enqueued."""
     paused_by: str | None
-    """Who paused it; null where Duecourse did it by itself."""
+    """The caller who paused it; null if Duecourse paused it."""
     paused_because: str | None
-    """Why it is paused: the note, or what Duecourse found."""
+    """The reason of the pause: the caller's note, or Duecourse's reason."""
     created_at: datetime
     """UTC, to the millisecond."""
     updated_at: datetime
     """UTC, to the millisecond."""
     error: str | None
-    """Why it does not run, where its schedule is understood no more."""
+    """The error, if its schedule is no longer valid; the job does not run."""
     workflow: str | None
-    """The workflow that it was put into."""
+    """The workflow that has it as a step."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobCount(Answer):
-    """How many jobs there are and may be."""
+    """The number of jobs and the quota."""
 
     count: int
     quota: int
@@ -400,15 +400,15 @@ class LambdaTargetShown(Answer):
 
     type: Literal["lambda"]
     function: str
-    """The name of a function in this account and region: 1 to 64 letters, digits, - and _, no ARN; one that the stage
-    allows.
+    """The name of a function in this account and region: 1 to 64 letters, digits, - and _, not an ARN; the stage must
+    allow it.
     """
     mode: Literal["sync", "async"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LaneDepth(Answer):
-    """How full a lane is, all tenants together (SQS counts approximately)."""
+    """The depth of a lane for all tenants together (SQS counts are approximate)."""
 
     waiting: int
     in_flight: int
@@ -417,19 +417,19 @@ class LaneDepth(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Lateness(Answer):
-    """How late the runs of a step began."""
+    """The lateness of the runs in an interval."""
 
     at: datetime
-    """When the step began."""
+    """The start of the interval."""
     median_seconds: float
-    """Half of the runs began within this time."""
+    """The median: half of the runs started within this time."""
     p99_seconds: float
-    """99 of 100 began within this time."""
+    """The 99th percentile: 99 of 100 runs started within this time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Answer):
-    """What else is limited."""
+    """The other limits."""
 
     smallest_interval_seconds: int
     backfill: int
@@ -437,7 +437,7 @@ class Limits(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class MissedShown(Answer):
-    """What becomes of occurrences that nobody enqueued in time."""
+    """The policy for occurrences that were not enqueued in time."""
 
     policy: Literal["skip", "run_once", "run_all"]
     grace_seconds: int
@@ -446,54 +446,54 @@ class MissedShown(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Nearest(Answer):
-    """The occurrences next to an instant, by the job's present schedule."""
+    """The occurrences nearest to an instant, according to the job's current schedule."""
 
     before: datetime | None
-    """UTC, to the second where it has no fraction."""
+    """UTC, with a fraction only if it is not a whole second."""
     after: datetime | None
-    """UTC, to the second where it has no fraction."""
+    """UTC, with a fraction only if it is not a whole second."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Occurrence(Answer):
-    """One occurrence, or the times of one gap that were dropped (`at` is null then)."""
+    """One occurrence, or the dropped times of one gap (`at` is then null)."""
 
     at: datetime | None
-    """UTC, to the second where it has no fraction."""
+    """UTC, with a fraction only if it is not a whole second."""
     wall: str
-    """What the zone's clock shows then, with its offset."""
+    """The local time of the zone at this instant, with its offset."""
     mark: Literal["moved", "dropped", "repeated"] | None
     named: str | None
-    """The time in the gap that the schedule names; only when moved."""
+    """The local time of the schedule that falls into the gap; only if the occurrence was moved."""
     count: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes(Answer):
-    """What became of the runs of a step."""
+    """The outcomes of the runs in an interval."""
 
     at: datetime
-    """When the step began."""
+    """The start of the interval."""
     succeeded: int
     retried: int
-    """Failed attempts that were followed by another one."""
+    """Failed attempts that were followed by another attempt."""
     dead: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preview(Answer):
-    """What a schedule means and what comes next."""
+    """A schedule in words, and its next occurrences."""
 
     understood_as: str
     canonical: str
     occurrences: tuple[Occurrence, ...]
     tzdata: str
-    """The version of the time zones it was computed with."""
+    """The version of the time zone data."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem(Answer):
-    """A refusal (RFC 9457). Compare the last part of `type`, show `detail`."""
+    """An error (RFC 9457). Compare the last part of `type`, show `detail`."""
 
     type: str
     title: str
@@ -505,14 +505,14 @@ class Problem(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Answer):
-    """Runs wait in the wait queue, up to so many."""
+    """Runs wait in the wait queue, up to this number."""
 
     queue: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Redriven(Answer):
-    """How many dead runs were sent again, or would be (`dry_run`), and where to go on."""
+    """The number of dead runs that were redriven, or would be (`dry_run`), and the cursor to continue."""
 
     dry_run: bool
     redriven: int
@@ -523,7 +523,7 @@ class Redriven(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class RequestRate(Answer):
-    """How often the tenant may ask."""
+    """The request rates of the tenant."""
 
     per_second: int
     burst: int
@@ -532,44 +532,44 @@ class RequestRate(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class RetryShown(Answer):
-    """How often, how long to wait in between, and which failures are worth it."""
+    """The number of attempts, the wait between them, and the failures that are retried."""
 
     max_attempts: int
     backoff: Literal["exponential", "linear", "fixed"]
     min_seconds: float
     max_seconds: float
     on: tuple[str, ...] | None
-    """Statuses (503), classes of them (5xx), codes (timeout) or patterns (Throttling*)."""
+    """Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*)."""
     never: tuple[str, ...]
-    """Statuses (503), classes of them (5xx), codes (timeout) or patterns (Throttling*)."""
+    """Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*)."""
     max_age_seconds: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunPayload(Answer):
-    """What a run sends to its target."""
+    """The payload that a run sends to its target."""
 
     payload: Any
-    """With its templates filled in, but for `callback_token`."""
+    """The payload with its templates filled in, except for `callback_token`."""
     idempotency_key: str | None
     own: bool
-    """Whether it was given when the run was asked for; else it is the job's."""
+    """Whether the payload was set when the run was requested; otherwise it is the payload of the job."""
     changed: bool
-    """Whether the job was changed after the attempt began, which may have sent another one."""
+    """Whether the job was changed after the attempt started; the attempt may have sent another payload."""
     problem: str | None
-    """Why it cannot be told; then there is no payload."""
+    """The reason why the payload is unknown, if it is; `payload` is then null."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sign(Answer):
-    """With which secret of the tenant's calls are signed."""
+    """The secret of the tenant that signs the calls."""
 
     secret: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Skipped(Answer):
-    """What will not run."""
+    """The occurrences that will not run."""
 
     items: tuple[Run, ...]
 
@@ -580,8 +580,8 @@ class SnsTargetShown(Answer):
 
     type: Literal["sns"]
     topic: str
-    """The name of a topic in this account and region: 1 to 256 letters, digits, - and _ (.fifo at its end), no ARN;
-    one that the stage allows.
+    """The name of a topic in this account and region: 1 to 256 letters, digits, - and _ (.fifo at its end), not an
+    ARN; the stage must allow it.
     """
     subject: str | None
     group: str | None
@@ -593,42 +593,42 @@ class SqsTargetShown(Answer):
 
     type: Literal["sqs"]
     queue: str
-    """The name of a queue in this account and region: 1 to 80 letters, digits, - and _ (.fifo at its end), no ARN; one
-    that the stage allows.
+    """The name of a queue in this account and region: 1 to 80 letters, digits, - and _ (.fifo at its end), not an ARN;
+    the stage must allow it.
     """
     group: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage(Answer):
-    """What the stage is, and the first look at it."""
+    """The settings of the stage, and the results of its checks."""
 
     stage: str
     version: str
     region: str
     auth: Literal["none", "iam", "jwt"]
-    """How callers are known."""
+    """The authentication of callers."""
     default_precision: Literal["second", "exact"]
     shards: int
     checks: tuple[Check, ...]
-    """In the order in which a run is made."""
+    """In the order of the steps of a run."""
     alarms: Alarms | None
-    """Null where they cannot be read: a check says why."""
+    """Null if they cannot be read; a check contains the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageMetrics(Answer):
-    """What CloudWatch keeps of the stage."""
+    """The CloudWatch metrics of the stage."""
 
     figures: Figures | None
-    """Null where they cannot be read."""
+    """Null if they cannot be read."""
     error: str | None
-    """Why they cannot be read."""
+    """The reason why they cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stats(Answer):
-    """What the tenant has and may still do, and how busy the stage is. `dispatch` is for callers with the scope ops."""
+    """The counts and limits of the tenant, and the load of the stage. `dispatch` requires the scope ops."""
 
     jobs: JobCount
     dead_runs: DeadCount
@@ -646,39 +646,39 @@ class StepFunctionsTarget(Answer):
 
     type: Literal["stepfunctions"]
     machine: str
-    """The name of a state machine in this account and region: 1 to 80 letters, digits, - and _, no ARN; one that the
-    stage allows.
+    """The name of a state machine in this account and region: 1 to 80 letters, digits, - and _, not an ARN; the stage
+    must allow it.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepRun(Answer):
-    """A job in a run of its workflow."""
+    """A step in a run of its workflow."""
 
     id: str
     state: (
         Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
         | Literal["WAITS", "DUE", "LEFT"]
     )
-    """The state of its run. Without a record: WAITS, DUE, LEFT if the workflow's run is over, or how it counts if a
-    rerun carried it over.
+    """The state of its run. Without a record: WAITS, DUE, LEFT if the run of the workflow has ended, or the outcome
+    that a rerun carried over.
     """
     reason: str | None
     run: str | None
     """Null if it has no record, or if its record has changed since it was carried over."""
     carried_over: bool
-    """A rerun did not run it again: its outcome is that of `run`."""
+    """The rerun did not run it again: its outcome is the outcome of `run`."""
     after: tuple[str, ...]
     when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
     waits_for: tuple[str, ...]
-    """Those before it that have not ended, while it waits."""
+    """The upstream steps that have not ended, while it waits."""
     attempts: int
     started_at: datetime | None
     """UTC, to the millisecond."""
     finished_at: datetime | None
     """UTC, to the millisecond."""
     code: str | None
-    """The kind of its last failure, such as http.503 or timeout."""
+    """The code of its last failure, such as http.503 or timeout."""
     error: str | None
 
 
@@ -695,41 +695,41 @@ class Tick(Answer):
     """The last tick of the clock; null before the first."""
 
     last: datetime | None
-    """UTC, to the second where it has no fraction."""
+    """UTC, with a fraction only if it is not a whole second."""
     age_seconds: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Upcoming(Answer):
-    """The coming runs of some jobs. Add up the pages for those of all."""
+    """The upcoming runs of some jobs. Add the pages up to get the upcoming runs of all jobs."""
 
     from_: datetime
-    """UTC, to the second where it has no fraction."""
+    """UTC, with a fraction only if it is not a whole second."""
     to: datetime
-    """UTC, to the second where it has no fraction."""
+    """UTC, with a fraction only if it is not a whole second."""
     step: int
     """Seconds."""
     buckets: tuple[Bucket, ...]
-    """Those with runs, in order of time."""
+    """The intervals with runs, in order of time."""
     runs: int
     jobs: int
-    """How many jobs were looked at."""
+    """The number of jobs that were examined."""
     paused: int
-    """How many of them are paused: they have no runs to come."""
+    """The number of paused jobs, which have no upcoming runs."""
     late: int
-    """How many have a run that was due 60 s ago and is in no lane yet."""
+    """The number of jobs with a run that was due 60 s ago and is not enqueued yet."""
     late_jobs: tuple[str, ...]
-    """The first of them."""
+    """The first of these jobs."""
     uncounted: int
-    """How many do not fire: their place in the schedule cannot be read."""
+    """The number of jobs that do not fire, because their cursor cannot be read."""
     uncounted_jobs: tuple[str, ...]
-    """The first of them."""
+    """The first of these jobs."""
     next_cursor: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class UpcomingJob(Answer):
-    """A job, and how many of its runs come due."""
+    """A job, and the number of its upcoming runs."""
 
     id: str
     runs: int
@@ -737,7 +737,7 @@ class UpcomingJob(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowJob(Answer):
-    """A job of a workflow, and when it starts."""
+    """A step of a workflow, and the conditions of its start."""
 
     after: tuple[str, ...]
     when: Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]
@@ -748,11 +748,11 @@ class WorkflowJob(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowSummary(Answer):
-    """A workflow without its jobs."""
+    """A workflow without its steps."""
 
     schedule: str | None
     """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
-    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only when it is asked to.
+    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only on request.
     """
     timezone: str
     """An IANA zone."""
@@ -766,24 +766,24 @@ class WorkflowSummary(Answer):
     """UTC."""
     name: str
     owner: str
-    """Who answers for it: a team, a person."""
+    """The team or person responsible for it."""
     description: str
-    """What it is for, in a line."""
+    """The purpose of the job, in one line."""
     runbook_url: str | None
-    """What to do when it fails."""
+    """The address of the instructions for failures."""
     exclude: tuple[str, ...]
     """Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs."""
     jitter_seconds: int
     max_runs: int | None
     payload: Any
-    """Any JSON up to 200 KB that the target gets; its strings are templates ({{due_at}})."""
+    """Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}})."""
     priority: Literal["high", "normal", "low"]
     start_deadline_seconds: int | None
     pause_on_failure: int | None
     missed: MissedShown
     overlap: Literal["skip", "queue", "newest", "replace", "allow"] | Mapping[str, Any]
     events: tuple[Literal["deaths", "failures", "late", "all"], ...]
-    """Which outcomes go to the event bus."""
+    """The outcomes that are sent to the event bus."""
     tags: tuple[str, ...]
     id: str
     tenant: str
@@ -791,25 +791,25 @@ class WorkflowSummary(Answer):
     understood_as: str | None
     """The schedule in words."""
     schedule_canonical: str | None
-    """One spelling for each meaning."""
+    """The schedule in a normalized form."""
     next_occurrence: datetime | None
-    """The next one to come due, whoever has enqueued it."""
+    """The next occurrence that becomes due, whether or not it is already enqueued."""
     paused_by: str | None
-    """Who paused it; null where Duecourse did it by itself."""
+    """The caller who paused it; null if Duecourse paused it."""
     paused_because: str | None
-    """Why it is paused: the note, or what Duecourse found."""
+    """The reason of the pause: the caller's note, or Duecourse's reason."""
     created_at: datetime
     """UTC, to the millisecond."""
     updated_at: datetime
     """UTC, to the millisecond."""
     error: str | None
-    """Why it does not run, where its schedule is understood no more."""
+    """The error, if its schedule is no longer valid; the job does not run."""
     deadline_seconds: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowTarget(Answer):
-    """The jobs of a workflow, which PUT /v1/workflows writes: `graph` names them."""
+    """The target of a workflow: `graph` refers to its steps, which PUT /v1/workflows writes."""
 
     type: Literal["workflow"]
     graph: str
@@ -817,7 +817,7 @@ class WorkflowTarget(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Heartbeat(HeartbeatExtras, Answer):
-    """How the run stands, and whether to stop working on it."""
+    """The state of the run, and whether to stop working on it."""
 
     state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
     cancel_requested: bool
@@ -836,78 +836,78 @@ class Run(RunExtras, Answer):
     job_id: str
     state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
     reason: str | None
-    """Why it is in this state, where that is not plain."""
+    """The reason for this state, if it is not obvious."""
     occurrence: datetime
-    """The instant that the schedule names."""
+    """The instant that the schedule gives, before jitter."""
     due: datetime
-    """The occurrence and its jitter."""
+    """The occurrence plus its jitter."""
     started_at: datetime | None
     """When its first attempt started."""
     finished_at: datetime | None
     """UTC, to the millisecond."""
     lateness_seconds: float | None
-    """From the due second to the first start."""
+    """The time from the due second to the first start."""
     attempts: int
-    """How many have begun."""
+    """The number of attempts that have started."""
     max_attempts: int
     waiting_for: Literal["overlap"] | None
-    """Why it waits in the wait queue."""
+    """What it waits for in the wait queue."""
     waiting_since: datetime | None
-    """When it began to wait in the wait queue; kept after the wait."""
+    """When it entered the wait queue; kept after the wait."""
     waiting_until: datetime | None
-    """By when its callback must come."""
+    """The time by which its callback must arrive."""
     heartbeat_until: datetime | None
-    """By when the next sign of life must come."""
+    """The time by which the next heartbeat must arrive."""
     heartbeat_at: datetime | None
-    """When its last attempt was last heard of."""
+    """The last heartbeat of its last attempt."""
     progress: float | None
-    """How far its last attempt said to be."""
+    """The progress that its last attempt reported."""
     note: str | None
-    """What its last attempt said of its work."""
+    """The note that its last attempt reported."""
     cancel_requested: str | None
-    """Why it is to end, once its worker hears of it."""
+    """The reason of a requested end that its worker has not received yet."""
     result: Any
-    """What its target answered; null where it lies elsewhere (result_url)."""
+    """The response of its target; null if it is stored elsewhere (result_url)."""
     result_bytes: int | None
     error: str | None
     code: str | None
-    """The kind of its last failure, such as http.503 or timeout."""
+    """The code of its last failure, such as http.503 or timeout."""
     count: int
-    """How many occurrences it stands for."""
+    """The number of occurrences that this record covers."""
     requested_by: str | None
-    """Who asked for it, or for its being skipped, by hand."""
+    """The caller who requested it, or requested to skip it."""
     correlation_id: str | None
-    """What its log lines and its target's calls bear, too."""
+    """The correlation id in its log lines and in the calls of its target."""
     workflow: str | None
-    """The workflow that ran it, or whose run it is."""
+    """The workflow that ran it, or the workflow of this run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workflow(WorkflowSummary):
-    """A workflow as it is kept; each of its jobs is at /v1/jobs/<id>."""
+    """A stored workflow; the job of each step is at /v1/jobs/<id>."""
 
     jobs: Mapping[str, WorkflowJob]
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowRun(RunExtras, Answer):
-    """A run of a workflow with the state of each job, each read at a moment of its own."""
+    """A run of a workflow with the states of its steps, each read at a different moment."""
 
     run: str
     state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
     reason: str | None
     occurrence: datetime
-    """UTC, to the second where it has no fraction."""
+    """UTC, with a fraction only if it is not a whole second."""
     started_at: datetime | None
     """UTC, to the millisecond."""
     finished_at: datetime | None
     """UTC, to the millisecond."""
     deadline: datetime | None
-    """By when all its jobs must have ended."""
+    """The time by which all its steps must have ended."""
     rerun_of: str | None
-    """The run of which this one runs a part again."""
+    """The run of which this run is a partial rerun."""
     rerun_from: tuple[str, ...]
-    """The jobs that it began with then."""
+    """The steps that the rerun started with."""
     code: str | None
     error: str | None
     counts: Counts
@@ -916,20 +916,20 @@ class WorkflowRun(RunExtras, Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class SingleRun(Run):
-    """A run with its attempts, and where its large result can be read for a while."""
+    """A run with its attempts, and a temporary address of a large result."""
 
     attempt_list: tuple[Attempt, ...]
-    """The last attempts, oldest first, as far as its record has them."""
+    """The last attempts that its record has, oldest first."""
     result_url: str | None
     result_url_seconds: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowPut(Workflow):
-    """A workflow as it is now, or would be (`dry_run`)."""
+    """The workflow after the change, or after a change that was not made (`dry_run`)."""
 
     dry_run: bool
     created: tuple[str, ...]
-    """Jobs that are new, the workflow's own among them."""
+    """The jobs that were created, including the job of the workflow."""
     changed: tuple[str, ...]
-    """Jobs that are otherwise than before."""
+    """The jobs that were changed."""

@@ -32,7 +32,7 @@ class Bearer(httpx.Auth):
     def __init__(self, token: str) -> None:
         """`token` as the issuer gave it. Raises ValueError for what no header can carry."""
         if not token.isascii() or not token.isprintable() or not token or " " in token:
-            raise ValueError("the token is none: one word of letters, digits and punctuation is wanted")
+            raise ValueError("the token is not valid; use one word of letters, digits and punctuation")
         self._token = token
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
@@ -59,14 +59,14 @@ class SigV4(httpx.Auth):
         try:
             credentials = session.get_credentials()
         except BotoCoreError as error:
-            raise ValueError(f"no AWS credentials to sign with: {error}") from error
+            raise ValueError(f"AWS credentials for signing could not be loaded: {error}") from error
         found = region or region_of(api) or session.get_config_variable("region")
         if credentials is None:
             raise ValueError(
-                "no AWS credentials were found to sign with; give --token, or set AWS_PROFILE or AWS_ACCESS_KEY_ID"
+                "no AWS credentials were found for signing; use --token, or set AWS_PROFILE or AWS_ACCESS_KEY_ID"
             )
         if not found:
-            raise ValueError("no region was found to sign for; set AWS_REGION")
+            raise ValueError("no AWS region is configured for signing; set AWS_REGION")
         return cls(credentials, found)
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:

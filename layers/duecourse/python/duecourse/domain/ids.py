@@ -38,7 +38,7 @@ def parse_run_id(text: str) -> RunName:
     """`nightly.20261121T064700Z` as a name. Raises ValueError for another form."""
     match = _RUN.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no run id; one looks like nightly.20261121T064700Z")
+        raise ValueError(f"{text!r} is not a run id; write one such as nightly.20261121T064700Z")
     return RunName(match["job"], from_basic(match["at"]), match["suffix"])
 
 

@@ -24,7 +24,7 @@ def from_iso(text: str) -> float:
     """The inverse of :func:`to_iso`. Raises ValueError for text that is not an instant with a zone."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
-        raise ValueError(f"{text!r} has no zone; write it as UTC with a trailing Z")
+        raise ValueError(f"{text!r} has no time zone; write it as UTC with a trailing Z")
     return moment.timestamp()
 
 
@@ -40,5 +40,5 @@ def from_basic(text: str) -> int:
     """The inverse of :func:`to_basic`. Raises ValueError for another form."""
     seconds = int(datetime.strptime(text, _BASIC).replace(tzinfo=UTC).timestamp())
     if to_basic(seconds) != text:  # strptime also accepts single digits
-        raise ValueError(f"{text!r} is no instant like 20261121T064700Z")
+        raise ValueError(f"{text!r} is not an instant such as 20261121T064700Z")
     return seconds

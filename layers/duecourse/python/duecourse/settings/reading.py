@@ -26,7 +26,7 @@ class SettingsError(ValueError):
 def _integer(low: int, high: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
-            raise ValueError(f"wants a whole number from {low} to {high}")
+            raise ValueError(f"must be a whole number from {low} to {high}")
         return int(text)
 
     return read
@@ -35,7 +35,7 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
 def _one_of(*words: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in words:
-            raise ValueError(f"wants one of {', '.join(words)}")
+            raise ValueError(f"must be one of {', '.join(words)}")
         return text
 
     return read
@@ -60,7 +60,7 @@ def _allowed(text: str) -> AllowedTargets:
         return AllowedTargets(public_ip=public_ip, **{name: tuple(patterns) for name, patterns in given.items()})
     except (ValueError, TypeError, AttributeError):
         known = ", ".join(field.name for field in fields(AllowedTargets) if field.name != "public_ip")
-        raise ValueError(f"wants a JSON object of lists named {known}") from None
+        raise ValueError(f"must be a JSON object of lists named {known}") from None
 
 
 _READERS: dict[str, Callable[[str], Any]] = {
@@ -111,7 +111,7 @@ class FromEnvironment:
             )
         if values.get("auth") == "none" and values.get("stage") != "local":
             # The stage's configuration refuses it too: an API without authentication should need two mistakes.
-            wrong.append(f"{PREFIX}AUTH='none': is for the local stage alone")
+            wrong.append(f"{PREFIX}AUTH='none': is allowed only for the stage local")
         if wrong:
             raise SettingsError(f"{cls.__name__}: " + "; ".join(wrong))
         return cls(**values)

@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
         from duecourse.testing import scheduler, targets
     except ModuleNotFoundError as missing:
         raise ModuleNotFoundError(
-            f'{missing.name} is missing, which duecourse.testing needs: pip install "duecourse[testing]"',
+            f'duecourse.testing needs the module {missing.name}; run pip install "duecourse[testing]"',
             name=missing.name,
         ) from missing
     return getattr(scheduler if name == "Scheduler" else targets, name)

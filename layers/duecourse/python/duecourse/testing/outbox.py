@@ -49,7 +49,7 @@ class StoredResults:
     def put(self, key: str, document: bytes) -> None:
         """See Results."""
         if self.refuses:
-            raise ConnectionError("the store is not there")
+            raise ConnectionError("the store is not available")
         self.documents[key] = document
 
     def link(self, key: str) -> str:

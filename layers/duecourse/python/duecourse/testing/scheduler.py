@@ -86,7 +86,7 @@ class Scheduler:
         """
         until = _instant(instant)
         if until < self._stage.clock.now():
-            raise ValueError(f"{instant} is over: it is {self.now.isoformat()}")
+            raise ValueError(f"{instant} is in the past; the current time is {self.now.isoformat()}")
         seen = len(self._targets.calls)
         self._stage.until(until)
         return self._targets.calls[seen:]
@@ -113,11 +113,11 @@ class Scheduler:
         jobs = {known: job for (_, known), job in self._tables.items.jobs.copy().items()}
         if (job := jobs.get(job_id)) is None:
             near = get_close_matches(job_id, jobs, n=1)
-            hint = f"did you mean {near[0]}?" if near else "create it before its answers"
+            hint = f"did you mean {near[0]}?" if near else "create the job before its responses"
             raise ValueError(f"there is no job {job_id}; {hint}")
         is_workflow = isinstance(job.target, WorkflowTarget)
         if is_workflow:
-            raise ValueError(f"{job_id} is a workflow, which calls nothing; give answers for its jobs")
+            raise ValueError(f"{job_id} is a workflow, which has no target; set the responses of its steps")
 
     def target(self, handler: Handler) -> Handler:
         """Let a function answer all calls that `answer` says nothing of; may be used as a decorator.
@@ -131,5 +131,5 @@ class Scheduler:
 def _instant(given: datetime | str) -> float:
     instant = datetime.fromisoformat(given) if isinstance(given, str) else given
     if instant.utcoffset() is None:
-        raise ValueError(f"{given!r} has no zone; write 2026-01-31T09:00:00Z, or give a datetime with tzinfo=UTC")
+        raise ValueError(f"{given!r} has no time zone; write 2026-01-31T09:00:00Z, or pass a datetime with tzinfo=UTC")
     return instant.timestamp()

@@ -92,7 +92,7 @@ class NoAlarms:
 
     def alarms(self) -> Alarms:
         """See StageAlarms."""
-        raise CloudWatchUnavailableError("a stage in memory has none")
+        raise CloudWatchUnavailableError("a stage in memory does not have it")
 
 
 @dataclass

@@ -169,7 +169,7 @@ class Seating:
             except SeatsChangedError:
                 continue
             return made if written else None
-        raise AssertionError("the last try takes no seat")
+        raise AssertionError("the last attempt to get a seat ran without one")
 
     def of_changed(
         self, job: Job, change: PauseChange, due: int | None, *, step: bool = False

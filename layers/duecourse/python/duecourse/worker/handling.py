@@ -52,7 +52,7 @@ class Handler:
             run = read_run(received.body)
         except TaskMessageError as error:
             # Left to the queue's own redrive policy: deleting what somebody else sent here is not ours to do.
-            log.error("a message is not from Duecourse and stays in the queue: it %s", error)  # noqa: TRY400
+            log.error("a message is not from Duecourse and remains in the queue: it %s", error)  # noqa: TRY400
             return
         keeper = Keeper(self.queue, received, run, self.client, hidden_seconds=self.hidden_seconds, clock=self.clock)
         run = replace(run, beat=keeper.beat)
@@ -90,7 +90,7 @@ class Handler:
         if report.retry_after is not None:
             wish = int(min(report.retry_after, MAX_RETRY_AFTER, MAX_HIDDEN_SECONDS - self.hidden_seconds))
             self.queue.hide(received, wish)
-        log.info("run %s: its message stays in the queue", run.run_id)
+        log.info("run %s: its message remains in the queue", run.run_id)
         return False
 
     def _report(self, run: WorkerRun, token: str, report: Report) -> bool:
@@ -98,7 +98,7 @@ class Handler:
         try:
             persistently(lambda: self._tell(run, token, report), self.pause)
         except ApiUnreachableError as error:
-            log.error("run %s: not reported, it will be worked on again: %s", run.run_id, error)  # noqa: TRY400
+            log.error("run %s: its result was not reported; it will be processed again: %s", run.run_id, error)  # noqa: TRY400
             return False
         except ApiError as error:
             return self._refused(run, token, report, error)
@@ -122,12 +122,12 @@ class Handler:
     def _refused(self, run: WorkerRun, token: str, report: Report, error: ApiError) -> bool:
         match verdict_of(error):
             case ReportOutcome.OVER:
-                log.info("run %s: its attempt %d is over, the work is abandoned: %s", run.run_id, run.attempt, error)
+                log.info("run %s: its attempt %d is over; the work is abandoned: %s", run.run_id, run.attempt, error)
                 return True
             case ReportOutcome.BAD_RESULT if isinstance(report, Completion):
                 return self._report(run, token, refused_result(error))
             case ReportOutcome.BAD_RESULT | ReportOutcome.REFUSED | ReportOutcome.LATER:
-                log.error("run %s: not reported, it will be worked on again: %s", run.run_id, error)
+                log.error("run %s: its result was not reported; it will be processed again: %s", run.run_id, error)
                 return False
 
 

@@ -84,7 +84,7 @@ class Keeper:
             else:
                 self._rhythm = self._rhythm.beaten(self._clock(), answer.seconds_left)
                 if answer.cancel_requested and not self._run.cancelled.is_set():
-                    log.info("run %s: it is to end (%s)", self._run.run_id, answer.reason or "cancelled")
+                    log.info("run %s: its end is requested (%s)", self._run.run_id, answer.reason or "cancelled")
                     self._run.cancelled.set()
 
     def _refused(self, error: ApiError) -> None:
@@ -106,5 +106,5 @@ class Keeper:
             return self.tick()
         except Exception:
             # Whatever it is, the message must stay hidden and the run alive for as long as the task works.
-            log.exception("run %s: keeping it alive failed", self._run.run_id)
+            log.exception("run %s: the heartbeats failed", self._run.run_id)
             return 1.0

@@ -65,14 +65,16 @@ class SqsTaskQueue:
                 QueueUrl=self._url, ReceiptHandle=received.receipt, VisibilityTimeout=seconds
             )
         except (BotoCoreError, ClientError) as error:
-            log.warning("a message could not be hidden for longer, others may see it: %s", error)
+            log.warning(
+                "the visibility timeout of a message could not be extended; other workers may receive it: %s", error
+            )
 
     def delete(self, received: TaskMessage) -> None:
         """Remove it; see TaskQueue."""
         try:
             self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=received.receipt)
         except (BotoCoreError, ClientError) as error:
-            log.warning("a message that is done with could not be deleted, it will come once more: %s", error)
+            log.warning("a processed message could not be deleted; it will be delivered again: %s", error)
 
 
 class TaskMessageError(ValueError):
@@ -109,14 +111,14 @@ def read_run(body: str) -> WorkerRun:
     try:
         event = json.loads(body)
     except ValueError as error:
-        raise TaskMessageError(f"is no JSON ({error})") from error
+        raise TaskMessageError(f"is not valid JSON ({error})") from error
     if not isinstance(event, dict):
-        raise TaskMessageError("is no JSON object")
+        raise TaskMessageError("is not a JSON object")
     callback = event.get("callback")
     token = callback.get("token") if isinstance(callback, dict) else None
     attempt = event.get("attempt")
     if not isinstance(attempt, int) or isinstance(attempt, bool):
-        raise TaskMessageError("has no whole number as attempt")
+        raise TaskMessageError("has no attempt that is a whole number")
     if callback is not None and not isinstance(token, str):
         raise TaskMessageError("has a callback without a token")
     return WorkerRun(

@@ -43,7 +43,7 @@ POLICY = Policy(total=12, backoff_factor=1.0, backoff_max=MAX_PAUSE_SECONDS, bac
 class DoNotRetry(Exception):
     """Raised by a task: it failed, and another attempt makes no sense."""
 
-    def __init__(self, error: str = "another attempt makes no sense", *, code: str | None = None) -> None:
+    def __init__(self, error: str = "the task does not allow a retry", *, code: str | None = None) -> None:
         """`code` is what the job's retry rules and events name."""
         super().__init__(error)
         self.code = code
@@ -53,7 +53,7 @@ class Retry(Exception):
     """Raised by a task: it failed, and another attempt makes sense, `after` seconds from now at the earliest."""
 
     def __init__(
-        self, error: str = "asked for another attempt", *, after: float | None = None, code: str | None = None
+        self, error: str = "the task requested a retry", *, after: float | None = None, code: str | None = None
     ) -> None:
         """`code` is what the job's retry rules and events name."""
         super().__init__(error)
@@ -94,9 +94,9 @@ class ReportOutcome(Enum):
     """What the API's refusal of a report or heartbeat means."""
 
     OVER = "the attempt is over"
-    LATER = "the API cannot take it now"
-    BAD_RESULT = "the API does not take that result"
-    REFUSED = "the API refuses it"
+    LATER = "the API is temporarily unavailable"
+    BAD_RESULT = "the API does not accept the result"
+    REFUSED = "the API rejects it"
 
 
 def report_of(returned: object) -> Report:
@@ -104,7 +104,7 @@ def report_of(returned: object) -> Report:
     try:
         json.dumps(returned, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        return Failure(_told(f"its result is no JSON: {error}"), BAD_RESULT, retryable=False)
+        return Failure(_told(f"its result cannot be written as JSON: {error}"), BAD_RESULT, retryable=False)
     return Completion(returned)
 
 

@@ -80,7 +80,7 @@ class Worker:
             raise ValueError(f"hidden_seconds must be from {MIN_HIDDEN_SECONDS} to {MAX_HIDDEN_SECONDS}")
         api = api or os.environ.get("DUECOURSE_API")
         if client is None and not api:
-            raise ValueError("no API address: give api= or set DUECOURSE_API")
+            raise ValueError("no API address is configured; pass api= or set DUECOURSE_API")
         # No retries: who reports asks again for longer than a client does, and until the worker is stopped.
         self._made = ExitStack()
         self._client = client or self._made.enter_context(Client(api or "", timeout=API_TIMEOUT_SECONDS, retries=0))
@@ -103,7 +103,7 @@ class Worker:
     def task(self, function: T) -> T:
         """Let this function work on the runs (a decorator). Raises ValueError when there is one already."""
         if self._task is not None:
-            raise ValueError("a worker has one task; start another worker for another queue")
+            raise ValueError("a worker can have only one task; start another worker for another queue")
         self._task = function
         return function
 
@@ -127,7 +127,9 @@ class Worker:
         for thread in threads:
             thread.join(max(end - self._clock(), 0.0))
         if left := sum(thread.is_alive() for thread in threads):
-            log.warning("%d of the worker's threads did not end within %g s and are left", left, self._grace_seconds)
+            log.warning(
+                "%d of the worker's threads did not end within %g s and are still running", left, self._grace_seconds
+            )
 
     def stop(self) -> None:
         """Let `run` end; from any thread. Nothing more is begun once this has returned."""
@@ -162,7 +164,7 @@ class Worker:
             try:
                 received = self._queue.receive(hidden_seconds=self._hidden_seconds, wait_seconds=POLL_SECONDS)
             except (BotoCoreError, ClientError) as error:
-                log.warning("the queue does not answer: %s", error)
+                log.warning("the queue cannot be reached: %s", error)
                 self._stopping.wait(BETWEEN_FAILED_POLLS_SECONDS)
                 continue
             if received is None:
@@ -208,7 +210,7 @@ def _handle(handler: Handler, received: TaskMessage) -> None:
         handler.handle(received)
     except Exception:
         # A fault of ours: the message comes back, and the others must not wait for it.
-        log.exception("a message could not be handled and stays in the queue")
+        log.exception("a message could not be processed and remains in the queue")
 
 
 def _sqs() -> Any:

@@ -122,7 +122,7 @@ class SecretsManagerSecrets:
 def _checked(name: str) -> str:
     """The name, if it is one; no others, and nobody else's, can be reached by it. Raises SecretUnknownError."""
     if _NAME.fullmatch(name) is None:
-        raise SecretUnknownError("a secret's name is 1 to 64 letters, digits, _ . and -")
+        raise SecretUnknownError("the name of a secret must be 1 to 64 letters, digits, _ . and -")
     return name
 
 

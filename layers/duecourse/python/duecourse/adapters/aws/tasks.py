@@ -101,7 +101,7 @@ def task_of(text: str) -> RegisteredTask:
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise TaskError(f"{type(problem).__name__}: {problem}") from problem
     if isinstance(target, TaskTarget | WorkflowTarget):
-        raise TaskError("a task cannot be another task, or a workflow")
+        raise TaskError("a task cannot refer to another task or a workflow")
     if not isinstance(defaults, dict):
-        raise TaskError("its defaults are no object")
+        raise TaskError("its defaults are not an object")
     return RegisteredTask(target, defaults)

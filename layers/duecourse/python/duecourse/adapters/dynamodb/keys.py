@@ -37,7 +37,7 @@ def owner_of(partition: str) -> tuple[str, str]:
     """Tenant and job id of a job's partition key. Raises ValueError for another key."""
     kind, tenant, job_id = partition.split("#")
     if kind != "JOB":
-        raise ValueError(f"{partition!r} is no job's partition")
+        raise ValueError(f"{partition!r} is not the partition of a job")
     return tenant, job_id
 
 

@@ -59,7 +59,7 @@ class DynamoWorkflows:
     def _read_graph(self, tenant: str, ref: WorkflowRef) -> Graph:
         item = read_item(self._client, self._jobs_table, job_key(tenant, ref.workflow, GRAPH_PREFIX + ref.graph))
         if item is None:
-            raise GraphMissingError(f"graph {ref} of tenant {tenant} is not kept any more")
+            raise GraphMissingError(f"graph {ref} of tenant {tenant} no longer exists")
         return from_document(Graph, orjson.loads(gzip.decompress(b64decode(values.text(item, "graph")))))
 
     def put_graph(self, tenant: str, workflow: str, graph: Graph, *, expires_at: int | None = None) -> WorkflowRef:

@@ -22,7 +22,7 @@ class Targets:
         """Call the target and judge its answer; never raises for what the target does."""
         target = call.job.target
         if isinstance(target, WorkflowTarget):
-            raise TypeError("a workflow is begun by its worker; nothing is called")
+            raise TypeError("a workflow has no target to call; its worker starts it")
         if not isinstance(target, TaskTarget):
             if problem := target_refusal(target, self._allowed):
                 return Failed(f"{type_of(target)} target: {problem}", retryable=False, code="target_not_allowed")
@@ -35,7 +35,7 @@ class Targets:
         try:
             registered = self._tasks.get(task.name)
         except TasksUnavailableError as problem:
-            return Failed(f"task {task.name} could not be looked up ({problem})", code="tasks_unavailable")
+            return Failed(f"task {task.name} could not be read ({problem})", code="tasks_unavailable")
         if registered is None:
-            return Failed(f"no task {task.name} is registered", retryable=False, code="task_unknown")
+            return Failed(f"the task {task.name} is not registered", retryable=False, code="task_unknown")
         return registered.target

@@ -53,7 +53,7 @@ class Callers:
     def _make(self, word: str) -> TargetCaller:
         kind = TARGETS[word]
         if kind.call is None:
-            raise TypeError(f"targets of type {word} are not called by themselves")
+            raise TypeError(f"targets of type {word} cannot be called directly")
         module, _, name = kind.call.partition(":")
         caller: type[TargetCaller] = getattr(import_module(module), name)
         return caller.made_of(self._means, partial(self._means.clients.calling, kind.service))

@@ -113,7 +113,7 @@ class ScheduleBody(Body):
 
     model_config = ConfigDict(defer_build=True)  # never validated itself
 
-    schedule: Annotated[Expression | None, Field(description=f"{_FORMS} Null: it runs only when it is asked to.")]
+    schedule: Annotated[Expression | None, Field(description=f"{_FORMS} Null: it runs only on request.")]
     timezone: Annotated[
         str,
         Field(min_length=1, max_length=MAX_ZONE_NAME, description="An IANA zone.", examples=["UTC", "Europe/Berlin"]),
@@ -175,7 +175,7 @@ MAX_ECS_CHARACTERS = 7000
 _TEMPLATED = {word: [name for name, field in kind.fields.items() if field.template] for word, kind in TARGETS.items()}
 """The fields of a target that are templates, beside headers and parameters."""
 
-_REMEDY = "store it elsewhere and pass its address"
+_REMEDY = "store the data elsewhere and pass its address"
 
 _MAX_ID = "x" * 64
 """Stands for an id that is yet to be made up."""
@@ -218,7 +218,7 @@ def _sizes(place: str, part: Any, target: Mapping[str, Any]) -> Iterator[FieldFa
     if (size := len(text.encode())) > limit:
         yield FieldFault(f"has {size} bytes as JSON; at most {limit} are allowed: {_REMEDY}", f"/{place}")
     elif place == "payload" and target.get("type") == "ecs" and (count := len(json.dumps(text))) > MAX_ECS_CHARACTERS:
-        limits = f"an ECS task's environment takes {MAX_ECS_CHARACTERS}"
+        limits = f"the environment of an ECS task allows {MAX_ECS_CHARACTERS}"
         yield FieldFault(f"has {count} characters as JSON inside JSON; {limits}: {_REMEDY}", f"/{place}")
 
 
@@ -247,7 +247,7 @@ def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
         values = longest_values(job.tenant, job.id or _MAX_ID, job.name, key, callback=callback)
     if faults:
         return faults
-    with _noted(faults, "/payload", "name less in it, or store it elsewhere and pass its address"):
+    with _noted(faults, "/payload", "use fewer placeholders, or store the data elsewhere and pass its address"):
         check_document_size(job.payload, values)
     faults += _target_faults(job.target, values, tasks)
     return faults
@@ -257,14 +257,14 @@ def _target_faults(target: Target, values: Mapping[str, str], tasks: Tasks) -> l
     faults: list[FieldFault] = []
     match target:
         case HttpTarget(headers=headers):
-            with _noted(faults, "/target/headers", "shorten them, or put into the payload what is long"):
+            with _noted(faults, "/target/headers", "shorten them, or move long values to the payload"):
                 check_headers_size(headers, values, {})
         case AwsTarget(parameters=parameters):
-            with _noted(faults, "/target/parameters", "name less in them"):
+            with _noted(faults, "/target/parameters", "use fewer placeholders in them"):
                 check_document_size(parameters, values)
         case TaskTarget(name=name) if (task := tasks.get(name)) is not None:
             found = [fault.detail for fault in _target_faults(task.target, values, tasks)]
-            faults += [FieldFault(f"what the task sends {detail}", "/target/name") for detail in found]
+            faults += [FieldFault(f"the request of the task {detail}", "/target/name") for detail in found]
     return faults
 
 
@@ -285,7 +285,7 @@ Excluded = Annotated[str, Field(min_length=1, max_length=40)]
 
 def _runbook_url(text: str) -> str:
     if re.fullmatch(RUNBOOK_URL, text) is None:
-        raise refuse("must be an address that begins with https:// or http://, without blanks")
+        raise refuse("must be an address that starts with https:// or http:// and has no spaces")
     return text
 
 
@@ -298,7 +298,7 @@ RunbookUrl = Annotated[
 
 
 class MissedBody(Body):
-    """What becomes of occurrences that nobody enqueued in time."""
+    """The policy for occurrences that were not enqueued in time."""
 
     policy: Literal["skip", "run_once", "run_all"] = "run_once"
     grace_seconds: Annotated[Whole, Field(ge=MIN_GRACE_SECONDS, le=MAX_GRACE_SECONDS)] = 60
@@ -306,7 +306,7 @@ class MissedBody(Body):
 
 
 class QueueBody(Body):
-    """Runs wait in the wait queue, up to so many."""
+    """Runs wait in the wait queue, up to this number."""
 
     queue: Annotated[Whole, Field(ge=1, le=MAX_QUEUE_LIMIT)]
 
@@ -334,15 +334,15 @@ class DefinitionBody(ScheduleBody):
     name: Line = ""
     owner: Annotated[
         str,
-        Field(max_length=MAX_OWNER, description="Who answers for it: a team, a person.", json_schema_extra=LINE),
+        Field(max_length=MAX_OWNER, description="The team or person responsible for it.", json_schema_extra=LINE),
         AfterValidator(no_controls),
     ] = ""
     description: Annotated[
         str,
-        Field(max_length=MAX_DESCRIPTION, description="What it is for, in a line.", json_schema_extra=LINE),
+        Field(max_length=MAX_DESCRIPTION, description="The purpose of the job, in one line.", json_schema_extra=LINE),
         AfterValidator(no_controls),
     ] = ""
-    runbook_url: Annotated[RunbookUrl | None, Field(description="What to do when it fails.")] = None
+    runbook_url: Annotated[RunbookUrl | None, Field(description="The address of the instructions for failures.")] = None
     exclude: Annotated[
         list[Excluded],
         Field(
@@ -354,7 +354,7 @@ class DefinitionBody(ScheduleBody):
     max_runs: Annotated[Whole | None, Field(ge=1, le=MAX_RUNS)] = None
     payload: Annotated[
         Any,
-        Field(description="Any JSON up to 200 KB that the target gets; its strings are templates ({{due_at}})."),
+        Field(description="Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}})."),
     ] = None
     priority: Literal["high", "normal", "low"] = "normal"
     start_deadline_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_START_DEADLINE_SECONDS)] = None
@@ -363,7 +363,11 @@ class DefinitionBody(ScheduleBody):
     overlap: OverlapBody = "skip"
     events: Annotated[
         list[Literal["deaths", "failures", "late", "all"]],
-        Field(max_length=len(EventKind), description="Which outcomes go to the event bus.", json_schema_extra=UNIQUE),
+        Field(
+            max_length=len(EventKind),
+            description="The outcomes that are sent to the event bus.",
+            json_schema_extra=UNIQUE,
+        ),
         AfterValidator(each_once),
     ] = Field(default_factory=list)
     tags: Annotated[list[Tag], Field(max_length=MAX_TAGS, json_schema_extra=UNIQUE), AfterValidator(each_once)] = Field(
@@ -375,7 +379,7 @@ class DefinitionBody(ScheduleBody):
     def _of_schedule(cls, value: object, info: ValidationInfo) -> object:
         default = cls.model_fields[str(info.field_name)].get_default(call_default_factory=True)
         if info.data.get("schedule", "") is None and value != default:
-            raise refuse("belongs to a schedule; name a schedule, or leave it out")
+            raise refuse("requires a schedule; set schedule, or remove this field")
         return value
 
 
@@ -401,7 +405,7 @@ RetryWords = Annotated[
     list[RetryWord],
     Field(
         max_length=MAX_RETRY_WORDS,
-        description="Statuses (503), classes of them (5xx), codes (timeout) or patterns (Throttling*).",
+        description="Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*).",
         json_schema_extra=UNIQUE,
     ),
     AfterValidator(each_once),
@@ -414,7 +418,7 @@ IdempotencyKey = Annotated[
 
 
 class RetryBody(Body):
-    """How often, how long to wait in between, and which failures are worth it."""
+    """The number of attempts, the wait between them, and the failures that are retried."""
 
     max_attempts: Annotated[Whole, Field(ge=1, le=MAX_ATTEMPTS)] = 4
     backoff: Literal["exponential", "linear", "fixed"] = "exponential"
@@ -439,13 +443,13 @@ def _target_or_task(schema: dict[str, Any]) -> None:
 
 
 class JobBody(DefinitionBody):
-    """A job as posted. `task` is short for a target of that type, and is written out before this model sees it."""
+    """A job as posted. `task` is an abbreviation for a target of that type, and is expanded before validation."""
 
     model_config = ConfigDict(defer_build=False, json_schema_extra=_target_or_task)
 
     id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")] | None = None
     target: TargetBody
-    task: Annotated[str | None, Field(description="Short for a target of type task.")] = None
+    task: Annotated[str | None, Field(description="An abbreviation for a target of type task.")] = None
     timeout_seconds: Annotated[Whole, Field(ge=1, le=LONG_TIMEOUT_SECONDS)] = 30
     estimated_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_ESTIMATED_SECONDS)] = None
     completion: Literal["response", "callback"] = "response"
@@ -464,11 +468,13 @@ class JobBody(DefinitionBody):
         if value is None:
             return None
         if info.data.get("completion") == "response":
-            raise refuse("holds only for jobs that wait for a callback; add completion: callback, or leave it out")
+            raise refuse(
+                "applies only to jobs that wait for a callback; add completion: callback, or remove this field"
+            )
         timeout = info.data.get("timeout_seconds")
         if info.field_name == "completion_seconds" and timeout is not None and value < timeout:
             default = f"the default is {COMPLETION_SECONDS}"
-            raise refuse(f"must not be less than timeout_seconds ({timeout}), which the call alone may take; {default}")
+            raise refuse(f"must not be less than timeout_seconds ({timeout}), the limit of the call alone; {default}")
         return value
 
     @field_validator("idempotency_key")
@@ -477,7 +483,7 @@ class JobBody(DefinitionBody):
         if key is None:
             return None
         if not (key.isascii() and key.isprintable()):
-            raise refuse("must be printable ASCII: it is sent as a header")
+            raise refuse("must be printable ASCII, because it is sent as a header")
         if problems := check_template(key, IDEMPOTENCY_NAMES):
             raise refuse("; ".join(problems[:5]))
         return key
@@ -496,49 +502,67 @@ JobName = Annotated[str, AfterValidator(_job_id), Field(json_schema_extra={"patt
 
 
 class StepBody(Body):
-    """A job of a workflow, and when it starts."""
+    """A step of a workflow, and the conditions of its start."""
 
     job: Annotated[
         dict[str, Any] | None,
         Field(
-            description="Creates or replaces the job: as POST /v1/jobs takes it, but for its id and the fields of its "
-            "schedule; `overlap` is `allow` unless it is said. Without it the job must exist, without a schedule."
+            description="Creates or replaces the job. The fields are those of POST /v1/jobs without the id and "
+            "the fields "
+            "of the schedule; the default of `overlap` is `allow`. If this field is missing, the job must exist "
+            "and have no schedule."
         ),
     ] = None
     after: Annotated[
         list[JobName],
-        Field(max_length=MAX_DIRECT, description="The jobs that it comes directly after.", json_schema_extra=UNIQUE),
+        Field(
+            max_length=MAX_DIRECT,
+            description="The upstream steps: the step starts after they have ended.",
+            json_schema_extra=UNIQUE,
+        ),
     ] = Field(default_factory=list)
     when: Annotated[
         Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"],
-        Field(description="By which ends of those it starts."),
+        Field(description="The outcomes of the upstream steps with which it starts."),
     ] = "all_success"
-    may_fail: Annotated[bool, Field(description="The workflow succeeds though it fails.")] = False
+    may_fail: Annotated[bool, Field(description="Whether the workflow can succeed if this step fails.")] = False
     not_before: Annotated[
         Expression | None,
-        Field(description="It starts at this expression's first instant at or after the occurrence, or later."),
+        Field(
+            description=(
+                "The earliest start: the first instant of this expression at or after the workflow's occurrence."
+            )
+        ),
     ] = None
-    only: Annotated[Expression | None, Field(description="It takes part in occurrences that this names alone.")] = None
+    only: Annotated[
+        Expression | None,
+        Field(description="An expression: the step takes part only in occurrences of the workflow that match it."),
+    ] = None
 
 
 class WorkflowBody(DefinitionBody):
-    """A workflow as posted: when it runs, and the jobs that it runs."""
+    """A workflow as posted: its schedule and its steps."""
 
     model_config = ConfigDict(defer_build=False)
 
     payload: Annotated[
         Any,
-        Field(description="Any JSON up to 200 KB, no template: its jobs take from it ({{workflow.payload.PATH}})."),
+        Field(
+            description=(
+                "Any JSON up to 200 KB, not a template. The payloads of its steps can use it "
+                "({{workflow.payload.PATH}})."
+            )
+        ),
     ] = None
     deadline_seconds: Annotated[
         Whole,
         Field(
             ge=MIN_DEADLINE_SECONDS,
             le=MAX_COMPLETION_SECONDS,
-            description="How long after its start a run may take until all its jobs have ended.",
+            description="The maximum time from the start of a run to the end of all its steps.",
         ),
     ] = DEADLINE_SECONDS
     jobs: Annotated[
         dict[JobName, StepBody],
-        Field(min_length=1, max_length=MAX_STEPS, description="Its jobs by their ids."),
+        Field(min_length=1, max_length=MAX_STEPS, description="The steps, by the ids of their jobs."),
     ]

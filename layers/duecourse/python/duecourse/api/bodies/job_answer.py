@@ -31,17 +31,23 @@ class KeptBody(Body):
     tenant: JobId
     state: JobState
     understood_as: Annotated[str | None, Field(description="The schedule in words.")]
-    schedule_canonical: Annotated[str | None, Field(description="One spelling for each meaning.")]
-    next_occurrence: Annotated[Second | None, Field(description="The next one to come due, whoever has enqueued it.")]
-    paused_by: Annotated[str | None, Field(description="Who paused it; null where Duecourse did it by itself.")]
-    paused_because: Annotated[str | None, Field(description="Why it is paused: the note, or what Duecourse found.")]
+    schedule_canonical: Annotated[str | None, Field(description="The schedule in a normalized form.")]
+    next_occurrence: Annotated[
+        Second | None, Field(description="The next occurrence that becomes due, whether or not it is already enqueued.")
+    ]
+    paused_by: Annotated[str | None, Field(description="The caller who paused it; null if Duecourse paused it.")]
+    paused_because: Annotated[
+        str | None, Field(description="The reason of the pause: the caller's note, or Duecourse's reason.")
+    ]
     created_at: Millisecond
     updated_at: Millisecond
-    error: Annotated[str | None, Field(description="Why it does not run, where its schedule is understood no more.")]
+    error: Annotated[
+        str | None, Field(description="The error, if its schedule is no longer valid; the job does not run.")
+    ]
 
 
 class WorkflowTargetBody(Body):
-    """The jobs of a workflow, which PUT /v1/workflows writes: `graph` names them."""
+    """The target of a workflow: `graph` refers to its steps, which PUT /v1/workflows writes."""
 
     type: Literal["workflow"]
     graph: str
@@ -51,14 +57,14 @@ ShownTarget = Annotated[TargetBody | WorkflowTargetBody, Field(discriminator="ty
 
 
 class JobAnswer(KeptBody, JobBody):
-    """A job as it is kept: what was posted with the defaults filled in, and what became of it."""
+    """A stored job: the posted fields with their defaults, and the state of the job."""
 
     model_config = ConfigDict(defer_build=True, json_schema_extra=_without_task)
 
     id: JobId
     target: ShownTarget  # type: ignore[assignment]  # more is shown than can be posted
     precision: Literal["second", "exact"]
-    workflow: Annotated[JobId | None, Field(description="The workflow that it was put into.")]
+    workflow: Annotated[JobId | None, Field(description="The workflow that has it as a step.")]
 
 
 class JobPatch(JobBody):

@@ -79,23 +79,23 @@ def unfit(value: Any) -> Iterator[FieldFault]:
 def _complaint(value: object, path: tuple[str | int, ...]) -> str | None:
     match value:
         case str() if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-            return "is not Unicode text: it holds half of a surrogate pair; leave it out or send the whole character"
+            return "is not Unicode text: it holds half of a surrogate pair; remove it or send the complete character"
         case str() if "\0" in value and path and path[0] not in HANDED_ON:
-            return "must not hold NUL, nor other control characters; leave it out"
+            return "must not contain NUL or other control characters; remove them"
         case int() if not -(2**63) <= value < 2**64:
-            return "is a whole number beyond 64 bits; send it as text"
+            return "is a whole number that does not fit in 64 bits; send it as text"
         case float() if not isfinite(value):
-            return "is larger than any number can be; send it as text"
+            return "is larger than the largest allowed number; send it as text"
     return None
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise malformed(f"The body is not JSON: {name} is no number; leave the value out or send null.")
+    raise malformed(f"The body is not JSON: {name} is not a number; remove the value or send null.")
 
 
 def _whole(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise malformed(f"The body holds a number of {len(digits)} digits; send it as text.")
+        raise malformed(f"The body contains a number of {len(digits)} digits; send it as text.")
     return int(digits)
 
 
@@ -104,7 +104,7 @@ def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise malformed(f"The body names {write_json(twice[:100])} twice in one object; keep one of them.")
+        raise malformed(f"The body contains the name {write_json(twice[:100])} twice in one object; keep one of them.")
     return members
 
 
@@ -126,7 +126,8 @@ Instant = Annotated[
     int,
     BeforeValidator(_instant),
     WithJsonSchema(
-        {"type": "string", "maxLength": 64, "description": "ISO-8601 with an offset, best UTC with Z."}, "validation"
+        {"type": "string", "maxLength": 64, "description": "ISO-8601 with an offset, preferably UTC with Z."},
+        "validation",
     ),
     WithJsonSchema({"type": "string", "format": "date-time", "description": "UTC."}, "serialization"),
 ]
@@ -170,7 +171,7 @@ LINE: JsonDict = {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$"}
 def no_controls(text: str) -> str:
     """The text, if it is one line without control characters."""
     if any(ord(character) < 32 or 127 <= ord(character) < 160 for character in text):
-        raise refuse("must not hold control characters or line breaks")
+        raise refuse("must not contain control characters or line breaks; remove them")
     return text
 
 
@@ -181,7 +182,7 @@ UNIQUE: JsonDict = {"uniqueItems": True}
 def each_once(entries: list[str]) -> list[str]:
     """The entries, if none of them stands there twice. Their list wants a `max_length` before this."""
     if twice := sorted(entry for entry, count in Counter(entries).items() if count > 1):
-        raise refuse(f"names {', '.join(twice)} more than once; keep one of each")
+        raise refuse(f"contains {', '.join(twice)} more than once; keep one of each")
     return entries
 
 

@@ -45,7 +45,7 @@ def validate_draft(value: Any, job_id: str | None, job: Job | None, kind: str, r
         return read(value)
     faults = _changed(value, job)
     if job_id is not None and value.get("id") not in (None, job_id):
-        faults.append(FieldFault("is another id than the path's; an id cannot be changed", "/id"))
+        faults.append(FieldFault("is not the id in the path; an id cannot be changed", "/id"))
     try:
         found = read({name: each for name, each in value.items() if name not in (*KEPT, *DERIVED)})
     except Problem as problem:
@@ -77,8 +77,8 @@ def _same(name: str, said: object, stands: object) -> bool:
 
 
 def _told(stands: object, job: Job | None) -> str:
-    what = "a new job has none yet" if job is None else f"it is {json.dumps(stands, ensure_ascii=False)}"
-    return f"read-only: {what}; leave it out"
+    what = "a new job does not have it yet" if job is None else f"it is {json.dumps(stands, ensure_ascii=False)}"
+    return f"is read-only: {what}; remove it"
 
 
 DEFAULT_FIELDS = JobBody.model_fields.keys() - {
@@ -110,8 +110,8 @@ class WrittenOut:
             return FieldFault(fault.detail, "/task")
         if any(place == default or place.startswith(f"{default}/") for default in self.defaulted):
             return FieldFault(
-                f"{fault.detail}; this is a default of the task {self.task}: write a value of your own, "
-                "or have the operator mend the task",
+                f"{fault.detail}; this is a default of the task {self.task}; set your own "
+                "value, or ask the operator to correct the task",
                 fault.pointer,
             )
         return fault
@@ -126,7 +126,7 @@ def write_out(value: Any, tasks: Tasks) -> WrittenOut:
     written, short = dict(value), value.get("task") is not None
     if short and value.get("target") is not None:
         del written["task"]
-        return WrittenOut(written, faults=(FieldFault("stands beside target; keep one of the two", "/task"),))
+        return WrittenOut(written, faults=(FieldFault("cannot be combined with target; keep one of the two", "/task"),))
     if short:
         written["target"] = {"type": "task", "name": written.pop("task")}
     name = _task_of(written.get("target"))
@@ -136,7 +136,10 @@ def write_out(value: Any, tasks: Tasks) -> WrittenOut:
     defaulted = _fill(written, task.defaults)
     foreign = sorted(set(task.defaults) - DEFAULT_FIELDS)
     place = "/task" if short else "/target/name"
-    wrong = f"cannot be used: its defaults hold {', '.join(foreign)}, which no task may have; have the operator mend it"
+    wrong = (
+        f"cannot be used: its defaults contain {', '.join(foreign)}, which tasks must not have; ask the "
+        "operator to correct the task"
+    )
     return WrittenOut(written, name, short, defaulted, (FieldFault(wrong, place),) if foreign else ())
 
 

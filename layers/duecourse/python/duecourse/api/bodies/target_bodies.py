@@ -46,9 +46,9 @@ _FORBIDDEN = re.compile(r"[\\^`{|}\"<>]")
 def url_problem(url: str, *, private_allowed: bool) -> str | None:
     """What is wrong with the URL of an HTTP target, and what to write instead; None when nothing is."""
     if _ALLOWED.fullmatch(url) is None:
-        return "may hold printable ASCII without blanks only; percent-encode the path and write the host as punycode"
+        return "must be printable ASCII without spaces; percent-encode the path and write the host as punycode"
     if found := _FORBIDDEN.search(url):
-        return f"holds {found[0]}, which must be percent-encoded"
+        return f"contains {found[0]}, which must be percent-encoded"
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -60,9 +60,9 @@ def url_problem(url: str, *, private_allowed: bool) -> str | None:
     if "@" in parts.netloc:
         return "must not hold credentials; send them in a header"
     if "#" in url:
-        return "must not have a fragment (#...); leave it out"
+        return "must not have a fragment (#...); remove it"
     if port == 0 or parts.netloc.endswith(":"):
-        return "has no valid port; write one from 1 to 65535 or leave it out"
+        return "has no valid port; write one from 1 to 65535 or remove it"
     return _host_problem(parts, private_allowed=private_allowed)
 
 
@@ -81,8 +81,8 @@ def task_problem(name: str, tasks: Tasks) -> str | None:
         return "must be the name of a registered task: 1 to 64 letters, digits, - and _"
     if tasks.get(name) is None:
         return (
-            f"names no task of this stage: {name} is not registered; mend the name, "
-            "have the operator add it to the stage's setting tasks, or write the target out"
+            f"names no task of this stage: {name} is not registered; correct the "
+            "name, ask the operator to add it to the stage's setting tasks, or write the complete target"
         )
     return None
 
@@ -95,11 +95,13 @@ def header_problems(headers: Mapping[str, str]) -> list[str]:
         if problem := header_problem(name, value):
             problems.append(problem)
         elif is_reserved_header(name):
-            problems.append(f"header {name[:40]} is set by Duecourse itself; leave it out")
+            problems.append(f"header {name[:40]} is set by Duecourse; remove it")
         elif len(value) > MAX_HEADER_VALUE:
             problems.append(f"header {name[:40]} has {len(value)} characters; at most {MAX_HEADER_VALUE} are allowed")
         elif name.lower() in seen:
-            problems.append(f"header {name[:40]} is given twice; capitals do not matter in names")
+            problems.append(
+                f"header {name[:40]} is set twice; header names are not case-sensitive, so keep one of them"
+            )
         seen.add(name.lower())
     return problems
 
@@ -113,7 +115,7 @@ def _host_problem(parts: SplitResult, *, private_allowed: bool) -> str | None:
             return "has no valid host name"
         if _reads_as_number(labels[-1]):
             return "has a host that is neither a name nor an IP address; write four numbers, such as 203.0.113.7"
-        private = "a name of this machine" if labels[-1].lower() == "localhost" else None
+        private = "a name of the local machine" if labels[-1].lower() == "localhost" else None
     else:
         private = not_public(address)
     if private is not None and not private_allowed:
@@ -145,7 +147,7 @@ def _status(value: object) -> str:
     """`2xx` as it is, 404 and "404" alike."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or _STATUS.fullmatch(text) is None:
-        raise refuse("must be a status from 200 to 599, or a class of them such as 2xx")
+        raise refuse("must be a status from 200 to 599, or a class of statuses such as 2xx")
     return text
 
 
@@ -165,7 +167,7 @@ Status = Annotated[
 
 
 class SignBody(Body):
-    """With which secret of the tenant's calls are signed."""
+    """The secret of the tenant that signs the calls."""
 
     secret: Annotated[str, Field(pattern=f"^{SECRET_NAME}$")]
 
@@ -190,7 +192,7 @@ class HttpTargetBody(Body):
         Field(
             min_length=1,
             max_length=MAX_EXPECTED,
-            description="Statuses (404) or classes of them (2xx) that are a success.",
+            description="Statuses (404) or classes of statuses (2xx) that count as success.",
             json_schema_extra=UNIQUE,
         ),
         AfterValidator(each_once),
@@ -217,7 +219,7 @@ class HttpTargetBody(Body):
     def _sign(cls, sign: SignBody | None, info: ValidationInfo) -> SignBody | None:
         own = [name for name in info.data.get("headers", ()) if name.lower().startswith(HEADERS_PREFIX)]
         if sign is not None and own:
-            raise refuse(f"sets the header {own[0][:40]} itself; leave it out of headers")
+            raise refuse(f"sets the header {own[0][:40]} itself; remove it from headers")
         return sign
 
 
@@ -243,7 +245,7 @@ class Named:
         length = _LENGTH.match(form)
         return handler(schema) | {
             "pattern": f"^{_LENGTH.sub('', form)}$",
-            "description": f"{wants[0].upper()}{wants[1:]}; one that the stage allows.",
+            "description": f"{wants[0].upper()}{wants[1:]}; the stage must allow it.",
             **({} if length is None else {"maxLength": int(length[1])}),
         }
 
@@ -265,7 +267,7 @@ def _fifo(group: str | None, info: ValidationInfo, holder: str) -> str | None:
     """A message group belongs to FIFO queues and topics alone."""
     name = info.data.get(holder)
     if group is not None and name is not None and not name.endswith(".fifo"):
-        raise refuse(f"is for FIFO {holder}s only; leave it out, or name a {holder} that ends in .fifo")
+        raise refuse(f"is allowed only for FIFO {holder}s; remove it, or use a {holder} with a name that ends in .fifo")
     return group
 
 
@@ -304,7 +306,7 @@ class SnsTargetBody(Body):
     @classmethod
     def _subject(cls, subject: str | None) -> str | None:
         if subject is not None and not (subject.isascii() and subject[0] != " "):
-            raise refuse("must be ASCII text that does not begin with a blank (SNS takes no other)")
+            raise refuse("must be ASCII text that does not start with a space, because SNS requires it")
         return subject
 
 
@@ -322,10 +324,11 @@ class EventBridgeTargetBody(Body):
     @classmethod
     def _source(cls, source: str) -> str:
         if source.lower().startswith("aws."):
-            raise refuse("must not begin with aws. (EventBridge reserves it for AWS services)")
+            raise refuse("must not start with aws., which EventBridge reserves for AWS services")
         if source.lower() == EVENTS_SOURCE:
             raise refuse(
-                f"must not be {EVENTS_SOURCE} (Duecourse's own events have it); use duecourse.jobs, or another"
+                f"must not be {EVENTS_SOURCE}, which is reserved for Duecourse's own events; use duecourse.jobs "
+                "or another source"
             )
         return source
 

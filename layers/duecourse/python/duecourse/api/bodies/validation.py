@@ -44,15 +44,15 @@ _MODELS: Mapping[str, type[BaseModel]] = {"retry": RetryBody, "missed": MissedBo
 _UNIONS = ("target", "overlap")
 """The fields whose errors have the variant's tag in their place, which is no part of the document."""
 
-_WORKFLOW = "cannot be written by itself: create the workflow with its jobs by PUT /v1/workflows/<id>"
+_WORKFLOW = "cannot be used here; create the workflow with its jobs by PUT /v1/workflows/<id>"
 _TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
 _KINDS = ", ".join(TARGET_BODIES)
 
 _REQUIRED = {
-    "WorkflowBody/jobs": "is required: name its jobs by their ids, such as "
+    "WorkflowBody/jobs": "is required: list the steps by the ids of their jobs, such as "
     '{"extract": {}, "load": {"after": ["extract"]}}',
     "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00), "
-    "or null for a job that runs only when it is asked to",
+    "or null for a job that runs only on request",
     "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered one',
     **{
         f"/target/{name}": f"is required: write {each.wanted}"
@@ -150,7 +150,7 @@ def _fault(error: ErrorDetails, root: type[BaseModel], *, hinted: bool) -> Field
         path.pop()
     place = pointer(path)
     if error["type"] == "extra_forbidden":
-        return FieldFault(_unknown_field(error["loc"], root) if hinted else "is not known here", place)
+        return FieldFault(_unknown_field(error["loc"], root) if hinted else "is not a known field", place)
     return FieldFault(_sentence(error, place, error["loc"], root), place)
 
 
@@ -202,7 +202,7 @@ def _unknown_field(location: tuple[int | str, ...], root: type[BaseModel]) -> st
     known = sorted(field.alias or name for name, field in model.model_fields.items()) if model is not None else []
     near = get_close_matches(str(location[-1])[:64], known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
-    return f"is not known here; {hint}"
+    return f"is not a known field; {hint}"
 
 
 def _range(location: tuple[int | str, ...], root: type[BaseModel]) -> str | None:
@@ -292,9 +292,9 @@ def _defined(value: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]
 
 def _read_inline(job: Mapping[str, Any], name: str, zone: str, tenant: str, rules: Rules) -> Draft:
     """The draft of a job of the document, which has no schedule of its own. Raises Problem."""
-    foreign = [FieldFault("is given by the name under jobs; leave it out", "/id")] if "id" in job else []
+    foreign = [FieldFault("is the name under jobs; remove it", "/id")] if "id" in job else []
     foreign += [
-        FieldFault("belongs to the workflow, which says when its jobs run; leave it out", f"/{field}")
+        FieldFault("is a field of the workflow, which starts its steps; remove it here", f"/{field}")
         for field in _OF_THE_WORKFLOW
         if field in job
     ]

@@ -20,7 +20,7 @@ from duecourse.usecases.jobs.view import JobView
 
 
 class WorkflowJobAnswer(TypedDict):
-    """A job of a workflow, and when it starts."""
+    """A step of a workflow, and the conditions of its start."""
 
     after: list[JobId]
     when: Rule
@@ -30,7 +30,7 @@ class WorkflowJobAnswer(TypedDict):
 
 
 class WorkflowSummaryAnswer(KeptBody, DefinitionBody):
-    """A workflow without its jobs."""
+    """A workflow without its steps."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -38,7 +38,7 @@ class WorkflowSummaryAnswer(KeptBody, DefinitionBody):
 
 
 class WorkflowAnswer(WorkflowSummaryAnswer):
-    """A workflow as it is kept; each of its jobs is at /v1/jobs/<id>."""
+    """A stored workflow; the job of each step is at /v1/jobs/<id>."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -46,18 +46,18 @@ class WorkflowAnswer(WorkflowSummaryAnswer):
 
 
 class WorkflowPutAnswer(WorkflowAnswer):
-    """A workflow as it is now, or would be (`dry_run`)."""
+    """The workflow after the change, or after a change that was not made (`dry_run`)."""
 
     model_config = ConfigDict(defer_build=True)
 
     dry_run: bool
-    created: Annotated[list[JobId], Field(description="Jobs that are new, the workflow's own among them.")]
-    changed: Annotated[list[JobId], Field(description="Jobs that are otherwise than before.")]
+    created: Annotated[list[JobId], Field(description="The jobs that were created, including the job of the workflow.")]
+    changed: Annotated[list[JobId], Field(description="The jobs that were changed.")]
 
 
 class CountsAnswer(TypedDict):
-    """How many of its jobs succeeded, failed, did not run since one before them failed or the run was over (`cut`), had
-    nothing to do (`skipped`); are due or at work, wait, or will not run any more.
+    """The number of steps that succeeded, failed, did not run because an upstream step failed or the run had ended
+    (`aborted`), were not needed (`skipped`), are due or running, wait, or will not run (`left`).
     """
 
     succeeded: Count
@@ -70,14 +70,15 @@ class CountsAnswer(TypedDict):
 
 
 class StepRunAnswer(TypedDict):
-    """A job in a run of its workflow."""
+    """A step in a run of its workflow."""
 
     id: JobId
     state: Annotated[
         RunState | Literal["WAITS", "DUE", "LEFT"],
         Field(
-            description="The state of its run. Without a record: WAITS, DUE, LEFT if the workflow's run is over, or "
-            "how it counts if a rerun carried it over."
+            description="The state of its run. Without a record: WAITS, DUE, LEFT if the run of the workflow "
+            "has ended, "
+            "or the outcome that a rerun carried over."
         ),
     ]
     reason: str | None
@@ -85,19 +86,21 @@ class StepRunAnswer(TypedDict):
         RunId | None,
         Field(description="Null if it has no record, or if its record has changed since it was carried over."),
     ]
-    carried_over: Annotated[bool, Field(description="A rerun did not run it again: its outcome is that of `run`.")]
+    carried_over: Annotated[
+        bool, Field(description="The rerun did not run it again: its outcome is the outcome of `run`.")
+    ]
     after: list[JobId]
     when: Rule
-    waits_for: Annotated[list[JobId], Field(description="Those before it that have not ended, while it waits.")]
+    waits_for: Annotated[list[JobId], Field(description="The upstream steps that have not ended, while it waits.")]
     attempts: Count
     started_at: Millisecond | None
     finished_at: Millisecond | None
-    code: Annotated[str | None, Field(description="The kind of its last failure, such as http.503 or timeout.")]
+    code: Annotated[str | None, Field(description="The code of its last failure, such as http.503 or timeout.")]
     error: str | None
 
 
 class WorkflowRunAnswer(TypedDict):
-    """A run of a workflow with the state of each job, each read at a moment of its own."""
+    """A run of a workflow with the states of its steps, each read at a different moment."""
 
     run: RunId
     state: RunState
@@ -105,9 +108,9 @@ class WorkflowRunAnswer(TypedDict):
     occurrence: Second
     started_at: Millisecond | None
     finished_at: Millisecond | None
-    deadline: Annotated[Millisecond | None, Field(description="By when all its jobs must have ended.")]
-    rerun_of: Annotated[RunId | None, Field(description="The run of which this one runs a part again.")]
-    rerun_from: Annotated[list[JobId], Field(description="The jobs that it began with then.")]
+    deadline: Annotated[Millisecond | None, Field(description="The time by which all its steps must have ended.")]
+    rerun_of: Annotated[RunId | None, Field(description="The run of which this run is a partial rerun.")]
+    rerun_from: Annotated[list[JobId], Field(description="The steps that the rerun started with.")]
     code: str | None
     error: str | None
     counts: CountsAnswer

@@ -69,7 +69,9 @@ def schemas(*, closed: bool = False) -> Schema:
                 schema["additionalProperties"] = False
     tidy["JobPatch"] = _patch_of(tidy["JobRequest"])
     tidy["BatchRequest"]["properties"]["jobs"]["items"] = {
-        "description": "A job as POST /v1/jobs takes it; anything else gets a problem of its own.",
+        "description": (
+            "A job in the format of POST /v1/jobs; a job that is not valid is reported with its own problem."
+        ),
         "anyOf": [{"$ref": PREFIX + "JobRequest"}, {}],
     }
     return dict(sorted(tidy.items()))
@@ -138,7 +140,10 @@ def _patch_of(job: Schema) -> Schema:
     for name, schema in job["properties"].items():
         without = {key: value for key, value in schema.items() if key != "default"}
         if name in _MERGED:
-            properties[name] = {"type": ["object", "null"], "description": "Merged into the one that the job has."}
+            properties[name] = {
+                "type": ["object", "null"],
+                "description": "The fields that change; they are merged into the job's definition.",
+            }
         elif isinstance(kind := schema.get("type"), str):
             words = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
             properties[name] = without | {"type": [kind, "null"]} | words
@@ -153,29 +158,30 @@ def _patch_of(job: Schema) -> Schema:
 
 
 TAGS: Mapping[str, str] = {
-    "jobs": "Definitions: a schedule, a target, a payload, policies.",
-    "by hand": "Stepping in: pause, run now, backfill, skip.",
-    "runs": "What became of occurrences.",
-    "callbacks": "Called by who works on a run, with the run's token.",
-    "dead letters": "Runs that used up their attempts.",
-    "workflows": "Jobs that run other jobs, each after those that it names.",
-    "schedules": "What schedules mean.",
-    "service": "The service itself.",
+    "jobs": "Job definitions: schedule, target, payload and policies.",
+    "manual actions": "Manual actions: pause, run now, backfill, skip.",
+    "runs": "The runs of occurrences and their outcomes.",
+    "callbacks": "Calls of the worker of a run, with the token of the run.",
+    "dead letters": "Runs without attempts left.",
+    "workflows": "Jobs that run a graph of other jobs, their steps.",
+    "schedules": "Validation and previews of schedules.",
+    "service": "The state of the service.",
 }
 """What the operations are grouped by."""
 
 DESCRIPTION = """\
-Duecourse runs jobs in due course: schedules of any kind, on AWS serverless parts.
+Duecourse is a distributed job scheduler on AWS serverless services. It supports one-off, cron and rate schedules.
 
-**Access.** A bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4 signature) names the tenant,
-whose jobs alone it can see, and holds scopes: `jobs:read`, `jobs:write`, `ops`. Health and this document are for
-everybody; `heartbeat`, `complete` and `fail` are called by targets with the token of the run.
+**Access.** A bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4 signature) names the tenant
+and gives access only to the jobs of that tenant. It contains scopes: `jobs:read`, `jobs:write`, `ops`. Health and this
+document need no authentication; targets call `heartbeat`, `complete` and `fail` with the callback token of the run.
 
-**Answers.** All refusals are problem documents (RFC 9457) that name every wrong field at once; compare the last part of
-`type`, which is stable, and show `detail`. Each answer names its request in `x-request-id`, and in
-`x-correlation-id` what it is part of, if you said so. Expect further fields in answers: they may be added at any time.
+**Responses.** All errors are problem documents (RFC 9457) that list every invalid field; compare the last part of
+`type`, which is stable, and show `detail`. Each response has the id of its request in `x-request-id`, and in
+`x-correlation-id` the correlation id that you sent. Fields may be added to responses at any time.
 
-**Pages.** Lists answer `items` and `next_cursor`; pass it as `cursor` for the next page, until it is null.
+**Pages.** Lists return `items` and `next_cursor`; pass `next_cursor` as `cursor` to get the next page, until it is
+null.
 """
 
 SECURITY: dict[str, Any] = {
@@ -183,7 +189,7 @@ SECURITY: dict[str, Any] = {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "JWT",
-        "description": "Stages with a pool or an issuer of their own: a token with the scopes that each route names.",
+        "description": "Stages with their own user pool or issuer: a token with the scopes that the route requires.",
     },
     "signature": {
         "type": "apiKey",
@@ -195,7 +201,9 @@ SECURITY: dict[str, Any] = {
     "run": {
         "type": "http",
         "scheme": "bearer",
-        "description": "The token of a run's present attempt, which its target was given (X-Duecourse-Token).",
+        "description": (
+            "The callback token of the current attempt of a run, which its target received (X-Duecourse-Token)."
+        ),
     },
 }
 
@@ -215,40 +223,41 @@ def _path(name: str, description: str, pattern: str, example: str) -> dict[str, 
 
 
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "JobId": _path("job_id", "The job's id.", f"^{ID_PATTERN}$", "nightly"),
+    "JobId": _path("job_id", "The id of the job.", f"^{ID_PATTERN}$", "nightly"),
     "RunId": _path(
         "run_id",
-        "The run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.",
+        "The id of the run: job, occurrence (UTC) and, for manual runs, a suffix.",
         RUN_ID,
         "nightly.20261121T030000Z",
     ),
-    "WorkflowId": _path("workflow_id", "The workflow's id.", f"^{ID_PATTERN}$", "nightly"),
+    "WorkflowId": _path("workflow_id", "The id of the workflow.", f"^{ID_PATTERN}$", "nightly"),
     "Instant": _path(
         "instant",
-        "What the run's id has behind the workflow's: its occurrence (UTC) and, for runs made by hand, a suffix.",
+        "The part of the run id after the id of the workflow: occurrence (UTC) and, for manual runs, a suffix.",
         f"^{LOCAL}",
         "20261121T030000Z",
     ),
     "IfMatch": _header(
         "If-Match",
-        "Only if the job is still at this ETag (412 otherwise), or at any with `*`.",
+        "Change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.",
         {"type": "string", "pattern": r'^(\*|(W/)?"[!#-~]*"(, (W/)?"[!#-~]*")*)$'},
         '"1795262400000-1"',
     ),
     "IfNoneMatch": _header(
-        "If-None-Match", "With `*` only if there is no such job yet.", {"type": "string", "const": "*"}, "*"
+        "If-None-Match", "With `*`: only if the job does not exist yet.", {"type": "string", "const": "*"}, "*"
     ),
     "IdempotencyKey": _header(
         "Idempotency-Key",
-        "Your own name for this request (a UUID, say): sent again, it does nothing again.",
+        "Your own unique key for this request, such as a UUID. A repeated request with the same key has no "
+        "further effect.",
         {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
         "8e03978e-40d5-43e8-bc93-6894a57f9324",
     ),
     "CorrelationId": _header(
         "X-Correlation-Id",
-        "Your own name for what this request is part of: 1 to 128 letters (a-z), digits or _ . : -, anything else is "
-        "passed over. It comes back, and the runs that the request asks for bear it: their log lines and the calls of "
-        "their HTTP targets, too.",
+        "Your own correlation id: 1 to 128 letters (a-z), digits or _ . : -; other values are ignored. "
+        "The response returns it, and the runs that the request starts have it in their log lines and in the "
+        "calls of their HTTP targets.",
         {"type": "string"},
         "order-4711",
     ),
@@ -257,30 +266,30 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 
 HEADERS: dict[str, dict[str, Any]] = {
     "ETag": {
-        "description": "Names this version of the job, for If-Match.",
+        "description": "The version of the job, for If-Match.",
         "schema": {"type": "string", "pattern": '^"[0-9]+-[0-9]+"$'},
         "example": '"1795262400000-1"',
     },
     "RequestId": {
-        "description": "Names this request in the logs; the problem document has it, too.",
+        "description": "The id of this request in the logs; problem documents contain it too.",
         "schema": {"type": "string"},
     },
     "CorrelationId": {
-        "description": "The request's X-Correlation-Id, or its request id where it had none.",
+        "description": "The X-Correlation-Id of the request, or the request id if it had none.",
         "schema": {"type": "string"},
         "example": "order-4711",
     },
     "Location": {
-        "description": "Where what was made can be read.",
+        "description": "The path of the created resource.",
         "schema": {"type": "string", "format": "uri-reference"},
         "example": "/v1/jobs/nightly",
     },
     "RetryAfter": {
-        "description": "Whole seconds to wait before trying again.",
+        "description": "Whole seconds to wait before the next try.",
         "schema": {"type": "string", "pattern": "^[1-9][0-9]*$"},
         "example": "5",
     },
-    "WwwAuthenticate": {"description": "What is needed to get in.", "schema": {"type": "string"}},
+    "WwwAuthenticate": {"description": "The required authentication.", "schema": {"type": "string"}},
 }
 """Headers of answers, by component name."""
 

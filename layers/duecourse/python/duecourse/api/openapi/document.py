@@ -57,10 +57,10 @@ def assemble(*, closed: bool = False) -> Document:
         "info": {
             "title": "Duecourse",
             "version": VERSION,
-            "summary": "A distributed job scheduler made of AWS serverless parts only.",
+            "summary": "A distributed job scheduler that uses only AWS serverless services.",
             "description": DESCRIPTION,
         },
-        "servers": [{"url": "/", "description": "The stage that serves this document."}],
+        "servers": [{"url": "/", "description": "The stage that returns this document."}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": _paths(),
         "components": {
@@ -248,7 +248,7 @@ def _refusal(status: int, kinds: tuple[str, ...], by_gateway: bool) -> Document:
         content["application/problem+json"] = {"schema": {"allOf": [_ref(base), types]}}
     if by_gateway:
         content["application/json"] = {"schema": _ref("GatewayMessage")}
-    listed = ", ".join(f"`{kind}`" for kind in kinds) or "said by the gateway"
+    listed = ", ".join(f"`{kind}`" for kind in kinds) or "returned by the gateway"
     return {"description": f"{phrase(status)}: {listed}.", "headers": _headers(*names), "content": content}
 
 
@@ -283,4 +283,4 @@ def with_table(text: str) -> str:
 def _opened_by(route: Route) -> str:
     if route.run_token:
         return "the run's token"
-    return " or ".join(f"`{scope}`" for scope in sorted(route.scopes)) or "open to all"
+    return " or ".join(f"`{scope}`" for scope in sorted(route.scopes)) or "no authentication"

@@ -358,10 +358,10 @@ STATS: Document = {
 }
 
 REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
-    JobBody: {"nightly": NEW_JOB, "queue": NEW_QUEUE_JOB, "when asked": NEW_QUEUE_JOB | {"schedule": None}},
+    JobBody: {"nightly": NEW_JOB, "queue": NEW_QUEUE_JOB, "on request": NEW_QUEUE_JOB | {"schedule": None}},
     JobPatch: {"schedule": {"schedule": "30 3 * * *"}},
     BatchBody: {"two": {"jobs": [NEW_JOB, {"schedule": "61 * * * *"}]}},
-    PauseBody: {"note": {"note": "until the printer is mended"}},
+    PauseBody: {"note": {"note": "until the printer is repaired"}},
     PauseManyBody: {"a tag": {"tag": "billing", "note": "the ledger is being moved"}},
     ResumeBody: {"catch up": {"catch_up": True}},
     ResumeManyBody: {"a tag": {"tag": "billing", "catch_up": True}},

@@ -30,13 +30,13 @@ logger = logging.getLogger("duecourse.api")
 
 
 class BatchBody(Body):
-    """Jobs, each as POST /v1/jobs takes one."""
+    """Jobs, each in the format of POST /v1/jobs."""
 
     jobs: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH)]
 
 
 class BatchItemAnswer(TypedDict):
-    """What became of one job: `job` and `etag`, or `problem`."""
+    """The result for one job: `job` and `etag`, or `problem`."""
 
     status: int
     job: NotRequired[JobAnswer]
@@ -45,7 +45,7 @@ class BatchItemAnswer(TypedDict):
 
 
 class BatchAnswer(TypedDict):
-    """What became of each, in their order."""
+    """The results, in the order of the jobs."""
 
     items: list[BatchItemAnswer]
 
@@ -63,8 +63,8 @@ class BatchAnswer(TypedDict):
 def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Create many jobs.
 
-    Up to 100, each with an answer of its own: one that is refused costs no other. With an `Idempotency-Key` each place
-    in the list has its own.
+    Creates up to 100 jobs. Each job has its own result, and an error in one job does not affect the other jobs. An
+    `Idempotency-Key` applies to each position of the list separately.
     """
     key = read_key(request)
     items: list[Document] = []

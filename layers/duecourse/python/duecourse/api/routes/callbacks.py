@@ -41,7 +41,7 @@ MAX_RETRY_AFTER_SECONDS = 86_400
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _UNSENDABLE = re.compile("[\ufffe\uffff]")
 """Amazon SQS, SendMessage: characters that a message must not hold (JSON escapes the others itself)."""
-_UNSENDABLE_FAULT = "holds U+FFFE or U+FFFF, which are no characters; leave them out"
+_UNSENDABLE_FAULT = "contains U+FFFE or U+FFFF, which are not characters; remove them"
 
 
 class CallbackApi(Protocol):
@@ -59,23 +59,23 @@ def _code(code: str) -> str:
 
 
 class HeartbeatBody(Body):
-    """How far the work is. What is left out, or null, stays as it was said before."""
+    """The progress of the work. Missing and null fields keep their previous values."""
 
     progress: Annotated[float | None, Field(ge=0, le=1, description="From 0 to 1.")] = None
     note: Annotated[
         Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)] | None,
-        Field(description="For people; empty: none any more."),
+        Field(description="A note for people; an empty text removes it."),
     ] = None
 
 
 class CompleteBody(Body):
-    """What came of the work."""
+    """The result of the work."""
 
     result: Any = None
 
 
 class FailBody(Body):
-    """Why the work failed, and whether another attempt makes sense."""
+    """The error of the work, and whether a retry makes sense."""
 
     error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)]
     code: Annotated[str, Field(json_schema_extra={"pattern": f"^{_CODE.pattern}$"}), AfterValidator(_code)] = (
@@ -86,7 +86,7 @@ class FailBody(Body):
 
 
 class HeartbeatAnswer(TypedDict):
-    """How the run stands, and whether to stop working on it."""
+    """The state of the run, and whether to stop working on it."""
 
     state: RunState
     cancel_requested: bool
@@ -107,11 +107,11 @@ class HeartbeatAnswer(TypedDict):
     only_for=frozenset(),
 )
 def heartbeat_run(api: CallbackApi, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Say that a run is being worked on.
+    """Send a heartbeat.
 
-    Moves its deadline by `heartbeat_seconds`, and keeps what it says of the work, which the run shows; of one run's
-    heartbeats one in five seconds is written. The body may have 4 KB. Stop working when `cancel_requested` is true, and
-    on every 401 and 409.
+    Extends the deadline by `heartbeat_seconds` and stores the reported progress with the run. At most one heartbeat per
+    run is stored in five seconds. The body can have up to 4 KB. Stop working if `cancel_requested` is true, and on
+    every 401 and 409.
     """
     run_id, token = run_id_in(parameters), _token(request)
     run = api.callbacks.admitted(run_id, token)
@@ -141,9 +141,9 @@ def heartbeat_run(api: CallbackApi, request: Request, parameters: Mapping[str, s
     only_for=frozenset(),
 )
 def complete_run(api: CallbackApi, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Say that a run is done.
+    """Complete a run.
 
-    Can be asked again with the same token: 200 once it is done.
+    Can be repeated with the same token: the status is 200 after the run has ended.
     """
     run = api.callbacks.admitted(run_id_in(parameters), _token(request))
     result = read_body(request, CompleteBody, more=_result_faults).result
@@ -163,9 +163,9 @@ def complete_run(api: CallbackApi, request: Request, parameters: Mapping[str, st
     only_for=frozenset(),
 )
 def fail_run(api: CallbackApi, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Say that a run has failed.
+    """Report the failure of a run.
 
-    The job's retry policy decides what follows; `retryable: false` forbids another attempt. The body may have 32 KB.
+    The retry policy of the job applies; `retryable: false` prevents another attempt. The body can have up to 32 KB.
     """
     run = api.callbacks.admitted(run_id_in(parameters), _token(request))
     body = read_body(request, FailBody, more=_error_faults, most=MAX_FAIL_BYTES)
@@ -188,7 +188,7 @@ def _result_faults(value: Mapping[str, Any]) -> Iterator[FieldFault]:
     text = json.dumps(value.get("result"), ensure_ascii=False, separators=(",", ":"))
     size = len(text.encode())
     if size > MAX_RESULT_BYTES:
-        remedy = "store it elsewhere and give its address"
+        remedy = "store it elsewhere and send its address"
         yield FieldFault(f"has {size} bytes as JSON; at most {MAX_RESULT_BYTES} are allowed: {remedy}", "/result")
     elif _UNSENDABLE.search(text):
         yield FieldFault(_UNSENDABLE_FAULT, "/result")

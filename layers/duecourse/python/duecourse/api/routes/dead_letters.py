@@ -47,13 +47,13 @@ def _job_id(text: str) -> str:
 
 def _cursor(text: str) -> str:
     if open_dead_page_token(text) is None:
-        raise refuse("is not one of this list; take next_cursor of the answer before, or leave it out")
+        raise refuse("is not a cursor of this list; use next_cursor of the previous response, or remove it")
     return text
 
 
 class RedriveBody(Body):
-    """Which dead runs: of a job, by when they died (from `since` on, before `until`), of jobs that have a tag now, and
-    by a text that their error contains.
+    """A filter for dead runs: the job, the time of death (from `since`, before `until`), a tag that the job currently
+    has, and a text in the error.
     """
 
     job_id: Annotated[str, Field(json_schema_extra={"pattern": f"^{ID_PATTERN}$"}), AfterValidator(_job_id)] | None = (
@@ -65,11 +65,13 @@ class RedriveBody(Body):
     error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR_TEXT)] | None = None
     limit: Annotated[Whole, Field(ge=1, le=MAX_REDRIVEN)] = 100
     cursor: Annotated[str, AfterValidator(_cursor)] | None = None
-    dry_run: Annotated[bool, Field(description="Send nothing; say how many would be sent.")] = False
+    dry_run: Annotated[
+        bool, Field(description="Redrive nothing; return the number of runs that would be redriven.")
+    ] = False
 
 
 class RedrivenAnswer(TypedDict):
-    """How many dead runs were sent again, or would be (`dry_run`), and where to go on."""
+    """The number of dead runs that were redriven, or would be (`dry_run`), and the cursor to continue."""
 
     dry_run: bool
     redriven: Count
@@ -81,7 +83,7 @@ class RedrivenAnswer(TypedDict):
 class DeadRunsQuery(PageQuery):
     """Which dead runs to list."""
 
-    job_id: Annotated[str | None, job_parameter("OfJob", "Only those of this job.")] = None
+    job_id: Annotated[str | None, job_parameter("OfJob", "Only runs of this job.")] = None
     since: Annotated[int | None, SINCE] = None
     until: Annotated[int | None, UNTIL, after("since", "since")] = None
     tag: Annotated[str | None, RUN_TAG] = None
@@ -92,9 +94,9 @@ class DeadRunsQuery(PageQuery):
 def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List dead runs.
 
-    Those that died last first: of one job (`job_id`), that died from `since` on and before `until`, of jobs that have
-    the `tag` now, whose `error` contains the text. With the last two a page may be short or empty and still have a next
-    one.
+    The newest deaths are first. The parameters select runs of one job (`job_id`), that died at `since` or later and
+    before `until`, of jobs that currently have the `tag`, and with an `error` that contains the text. With `tag` or
+    `error` a page may be short or empty and still have a next page.
     """
     query = DeadRunsQuery.of(request)
     before, chosen = read_dead_page_token(query.cursor), listed_tag(request, query.tag)
@@ -118,11 +120,11 @@ def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -
     problems=("invalid-command", "lane-unavailable"),
 )
 def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Send dead runs again.
+    """Redrive dead runs.
 
-    Of one job or all, by when they died, by their job's tags and by their error: up to `limit`, and no more than there
-    is time for. `next_cursor` goes on where this answer ended. With `dry_run` nothing is sent, and `redriven` says how
-    many of these runs would be.
+    Redrives the dead runs of one job or of all jobs, filtered by the time of death, the tags of the job and the error:
+    at most `limit` runs, or fewer if the time is not sufficient. Pass `next_cursor` to continue. With `dry_run` no run
+    is redriven, and `redriven` is the number of runs that would be.
     """
     body = _read(request)
     choice = DeadRuns(body.job_id, body.since, body.until, body.tag, body.error)

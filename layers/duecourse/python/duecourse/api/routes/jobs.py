@@ -61,7 +61,7 @@ class DryRunQuery(Query):
         bool,
         Parameter(
             component="DryRun",
-            description="Write nothing; say what would be.",
+            description="Write nothing; return the result that the request would have.",
             schema={"type": "string", "enum": ["true", "false"]},
             example="true",
             read=_flag,
@@ -71,7 +71,7 @@ class DryRunQuery(Query):
 
 def _prefix(text: str) -> str:
     if re.fullmatch(ID_PATTERN, text) is None:
-        raise refuse("must be the beginning of an id: 1 to 64 letters (a-z), digits, - or _")
+        raise refuse("must be the start of an id: 1 to 64 letters (a-z), digits, - or _")
     return text
 
 
@@ -82,7 +82,7 @@ class JobsQuery(PageQuery):
         str | None,
         Parameter(
             component="Prefix",
-            description="Only jobs whose ids begin so.",
+            description="Only jobs with an id that starts with this text.",
             schema={"type": "string", "pattern": f"^{ID_PATTERN}$"},
             example="night",
             read=_prefix,
@@ -90,16 +90,18 @@ class JobsQuery(PageQuery):
     ] = None
     name: Annotated[
         str | None,
-        line_parameter("Name", "Only jobs whose name contains this text, in capitals or not.", MAX_NAME, "report"),
+        line_parameter(
+            "Name", "Only jobs with a name that contains this text (not case-sensitive).", MAX_NAME, "report"
+        ),
     ] = None
     tag: Annotated[str | None, tag_parameter("Tag", "Only jobs with this tag.")] = None
     state: Annotated[
         JobState | None,
         choice_parameter("State", "Only jobs in this state.", JobState, "PAUSED"),
     ] = None
-    owner: Annotated[str | None, line_parameter("Owner", "Only jobs of exactly this owner.", MAX_OWNER, "billing")] = (
-        None
-    )
+    owner: Annotated[
+        str | None, line_parameter("Owner", "Only jobs of this owner (exact match).", MAX_OWNER, "billing")
+    ] = None
 
 
 SEARCH = 4
@@ -114,7 +116,7 @@ def job_page(
     after, chosen = read_job_page_token(query.cursor), listed_tag(request, query.tag)
     where = JobFilter(query.prefix or "", query.name, chosen, query.state, query.owner, workflows)
     if after is not None and not after.startswith(where.prefix):
-        raise bad_parameter("cursor", "belongs to a list with another prefix; begin without a cursor")
+        raise bad_parameter("cursor", "belongs to a list with another prefix; start without a cursor")
     if where.sifts:
         request.budget.charge(SEARCH)
     page = api.jobs.page(request.tenant, limit=query.limit, after=after, where=where, budget=request.budget)
@@ -125,7 +127,7 @@ def job_page(
 
 
 class ChangedFieldAnswer(TypedDict):
-    """A field that changed: without values where they are long or not shown (payload, headers, parameters)."""
+    """A changed field. The values are omitted if they are long or not shown (payload, headers, parameters)."""
 
     field: str
     before: NotRequired[Any]
@@ -133,22 +135,29 @@ class ChangedFieldAnswer(TypedDict):
 
 
 class ChangeAnswer(TypedDict):
-    """Who did what to a job."""
+    """A change of a job and its caller."""
 
     at: Millisecond
-    principal: Annotated[str, Field(description="The token's subject, an IAM ARN, `local`; `duecourse`: nobody asked.")]
+    principal: Annotated[
+        str,
+        Field(
+            description="The subject of the token, an IAM ARN or `local`; `duecourse` for changes by Duecourse itself."
+        ),
+    ]
     action: Annotated[str, Field(examples=[action.value for action in ChangeAction])]
-    revision: Annotated[int | None, Field(description="The job's after it; null for what is asked of single runs.")]
+    revision: Annotated[
+        int | None, Field(description="The version of the job after the change; null for actions on single runs.")
+    ]
     changes: list[ChangedFieldAnswer]
-    facts: Annotated[dict[str, Any], Field(description="What was asked of its runs: how many, which.")]
+    facts: Annotated[dict[str, Any], Field(description="The details of an action on its runs, such as their number.")]
 
 
 @route("GET", "/v1/jobs/<job_id>/history", "jobs", {200: PageAnswer[ChangeAnswer]}, query=PageQuery)
 def get_job_history(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Read who changed a job, and what.
+    """Read the change history of a job.
 
-    Newest first, kept for 400 days, beyond the deletion of the job and its being created anew. Requests about its runs
-    stand there, too.
+    The newest changes are first. Changes are kept for 400 days, even after the job is deleted or created again.
+    Requests about the runs of the job are included.
     """
     job_id = job_id_in(parameters)
     query = PageQuery.of(request)
@@ -186,9 +195,9 @@ JOB_PROBLEMS = ("invalid-job", "tasks-unavailable", "job-changed", "busy")
 def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Create a job.
 
-    Without an `id` one is made up. All that is wrong is named at once, and nothing is created then. With an
-    `Idempotency-Key` the same request can be sent again for a day without creating a second job: the job that it has
-    created is shown then (200).
+    If `id` is missing, it is generated. If the job is not valid, all errors are returned together and no job is
+    created. With an `Idempotency-Key` the same request can be repeated for one day without creating a second job: it
+    returns the job of the first request (200).
     """
     value = request.json()
     return created_job(api, request, value, read_key(request))
@@ -213,7 +222,8 @@ def created_job(api: Api, request: Request, value: Any, key: str | None, place: 
 def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List jobs.
 
-    The tenant's jobs, ordered by id. With `name`, `state` or `owner` a page may be short and yet have a next.
+    Lists the jobs of the tenant, ordered by id. With `name`, `state` or `owner` a page may be short and still have a
+    next page.
     """
     return job_page(api, request, "jobs_listed", job_document)
 
@@ -222,7 +232,7 @@ def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
 def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Read a job.
 
-    The job as it is kept, with its next occurrence.
+    Returns the stored job with its next occurrence.
     """
     job_id = job_id_in(parameters)
     view = api.jobs.get(request.tenant, job_id)
@@ -243,9 +253,9 @@ def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Create or replace a job.
 
-    The job is then as the body says, whatever it was. The same body twice changes nothing the second time. A change
-    that leaves the schedule alone loses no run that is enqueued. What GET answers can be put back as it is. With
-    `dry_run=true` nothing is written: the answer is the job as it would be (with the ETag of what it would replace).
+    The body replaces the job completely. Repeating the request with the same body changes nothing. If the schedule does
+    not change, enqueued runs are kept. The response of GET is a valid body. With `dry_run=true` nothing is written: the
+    response is the job that would be stored (with the ETag of the version that it would replace).
     """
     dry, job_id, value = DryRunQuery.of(request).dry_run, job_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
@@ -272,9 +282,9 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Change a job.
 
-    A JSON merge patch (RFC 7396): what it names is replaced, null brings back the default (of `schedule` it takes the
-    schedule away). The whole is then judged as if it had been posted. A rate goes on counting from the job's `anchor`
-    unless that is named, too.
+    A JSON merge patch (RFC 7396): its fields are replaced, and null restores the default of a field (null for
+    `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the job's `anchor` unless
+    the patch sets it.
     """
     job_id, patch = job_id_in(parameters), request.json()
     if faults := list(unfit(patch)):
@@ -301,9 +311,9 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Delete a job.
 
-    No run of it starts any more; what is being worked on ends. Its runs can still be read. With a workflow its runs
-    that have not ended are cancelled; its jobs stay, and 20 of them count as a request. After an error the same request
-    cancels those that are left, also where it answers that there is no such job any more.
+    No new runs start; running attempts continue to their end. The records of its runs can still be read. If the job is
+    a workflow, its active runs are cancelled and its steps are kept; 20 steps count as one request. After an error,
+    repeat the request to cancel the remaining runs, even if the response is that the job does not exist.
     """
     job_id, charge = job_id_in(parameters), request.budget.charge
     try:

@@ -30,14 +30,14 @@ _PROBLEMS = ("job-changed", "idempotency-key-reused", "invalid-command", "invali
 
 
 class RunBody(Body):
-    """`payload`: to be used instead of the job's, for all attempts of this run; null is one, too."""
+    """`payload`: replaces the job's payload for all attempts of this run; null is a valid payload."""
 
     payload: Any = None
 
 
 class BackfillBody(Body):
-    """The occurrences from `from` on and before `to`, one each `pace_seconds`. Unless `dry_run` is false, the answer
-    only says what would be.
+    """The occurrences from `from` (inclusive) to `to` (exclusive), one every `pace_seconds`. Unless `dry_run` is false,
+    the response only has the plan.
     """
 
     start: Annotated[Instant, Field(alias="from")]
@@ -56,28 +56,28 @@ class BackfillBody(Body):
 
 
 class SkipBody(Body):
-    """How many occurrences will not run."""
+    """The number of occurrences that will not run."""
 
     count: Annotated[Whole, Field(ge=1, le=MAX_SKIPPED)] = 1
 
 
 class BackfillAnswer(TypedDict):
-    """What a backfill is, or would be."""
+    """A backfill that was started, or would be started."""
 
     dry_run: bool
     count: Count
-    first: Annotated[Second | None, Field(description="The oldest occurrence.")]
-    last: Annotated[Second | None, Field(description="The newest occurrence.")]
+    first: Annotated[Second | None, Field(description="The oldest occurrence of the backfill.")]
+    last: Annotated[Second | None, Field(description="The newest occurrence of the backfill.")]
     newest_first: bool
     pace_seconds: Annotated[int, Field(ge=1)]
     starts_at: Second
-    ends_at: Annotated[Second | None, Field(description="When the last one starts.")]
+    ends_at: Annotated[Second | None, Field(description="The start time of the last run.")]
     estimated_cost_usd: Annotated[float, Field(ge=0)]
-    suffix: Annotated[str | None, Field(description="What the ids of its runs end in; null where none were started.")]
+    suffix: Annotated[str | None, Field(description="The suffix of the ids of its runs; null if no runs were started.")]
 
 
 class SkippedAnswer(TypedDict):
-    """What will not run."""
+    """The occurrences that will not run."""
 
     items: list[RunAnswer]
 
@@ -85,7 +85,7 @@ class SkippedAnswer(TypedDict):
 @route(
     "POST",
     "/v1/jobs/<job_id>/run",
-    "by hand",
+    "manual actions",
     {202: RunAnswer},
     body=RunBody,
     body_optional=True,
@@ -95,9 +95,9 @@ class SkippedAnswer(TypedDict):
 def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Run a job now.
 
-    Whatever its state and schedule; `overlap` and `start_deadline_seconds` hold. A paused job that belongs to a
-    workflow is the exception: its run waits for the job's resumption. With an `Idempotency-Key` the same
-    request is the same run.
+    Starts a run independently of the state and the schedule of the job; `overlap` and `start_deadline_seconds` apply.
+    Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed. A repeated request
+    with the same `Idempotency-Key` returns the same run.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
@@ -114,17 +114,17 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 @route(
     "POST",
     "/v1/jobs/<job_id>/backfill",
-    "by hand",
+    "manual actions",
     {200: BackfillAnswer, 202: BackfillAnswer},
     body=BackfillBody,
     headers=("If-Match", "Idempotency-Key"),
     problems=(*_PROBLEMS, "backfill-too-large"),
 )
 def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Run occurrences of the past.
+    """Run past occurrences.
 
-    Those of the present schedule in a range, one each `pace_seconds`. Unless `dry_run` is false, the answer only says
-    what would be, and what it would cost (200; 202 once it is under way).
+    Runs the occurrences of the current schedule in a range, one every `pace_seconds`. Unless `dry_run` is false, the
+    response only has the plan and its estimated cost (200). A started backfill returns 202.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
@@ -150,7 +150,7 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 @route(
     "POST",
     "/v1/jobs/<job_id>/skip-next",
-    "by hand",
+    "manual actions",
     {200: SkippedAnswer},
     body=SkipBody,
     body_optional=True,
@@ -158,10 +158,10 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     problems=(*_PROBLEMS, "job-unreadable", "nothing-to-skip"),
 )
 def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Skip what comes next.
+    """Skip the next occurrences.
 
-    The next occurrences that are still to come and have no record will not run. With an `Idempotency-Key` the same
-    request skips nothing further.
+    The next future occurrences without a record will not run. A repeated request with the same `Idempotency-Key` skips
+    no further occurrences.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)

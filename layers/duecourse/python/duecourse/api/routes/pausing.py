@@ -31,18 +31,20 @@ def _cursor(text: str) -> str:
     try:
         read_job_page_token(text)
     except Problem:
-        raise refuse("is not one of this list; take next_cursor of the answer before, or leave it out") from None
+        raise refuse("is not a cursor of this list; use next_cursor of the previous response, or remove it") from None
     return text
 
 
 class PauseBody(Body):
-    """`note`: why, for people; it is shown as `paused_because`."""
+    """`note`: the reason, for people; it is returned as `paused_because`."""
 
     note: Note | None = None
 
 
 class ResumeBody(Body):
-    """`catch_up`: treat what the pause covered as missed, by the job's policy, instead of skipping it."""
+    """`catch_up`: treat the occurrences of the pause as missed, according to the job's policy, instead of skipping
+    them.
+    """
 
     catch_up: bool = False
 
@@ -58,34 +60,36 @@ class ManyBody(Body):
     @classmethod
     def _one_choice(cls, everything: bool, info: ValidationInfo) -> bool:
         if everything and info.data.get("tag") is not None:
-            raise refuse("cannot stand beside tag; leave one of them out")
+            raise refuse("cannot be combined with tag; remove one of them")
         return everything
 
 
 class PauseManyBody(ManyBody):
-    """Which jobs to pause, and why."""
+    """The jobs to pause, and the reason."""
 
     note: Note | None = None
 
 
 class ResumeManyBody(ManyBody):
-    """Which jobs to resume, and what becomes of what their pauses covered."""
+    """The jobs to resume, and the policy for the occurrences of their pauses."""
 
     catch_up: bool = False
 
 
 class ChangedJobsAnswer(TypedDict):
-    """What became of many jobs; `next_cursor` goes on."""
+    """The results for many jobs; pass `next_cursor` to continue."""
 
     changed: Count
-    failed: Annotated[list[JobId], Field(description="Those that others changed at the same moment, again and again.")]
+    failed: Annotated[
+        list[JobId], Field(description="The jobs that could not be changed because of repeated concurrent changes.")
+    ]
     next_cursor: str | None
 
 
 @route(
     "POST",
     "/v1/jobs/<job_id>/pause",
-    "by hand",
+    "manual actions",
     {200: JobAnswer},
     body=PauseBody,
     body_optional=True,
@@ -95,8 +99,8 @@ class ChangedJobsAnswer(TypedDict):
 def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Pause a job.
 
-    What comes due during the pause is not run. A job that is paused already stays so. The runs of a workflow's job wait
-    until it is resumed, those that are redriven too.
+    Occurrences that are due during the pause do not run. A paused job stays paused. If the job is a step of a workflow,
+    its runs, including redriven runs, wait until it is resumed.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     note = read_body(request, PauseBody, optional=True).note
@@ -107,7 +111,7 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 @route(
     "POST",
     "/v1/jobs/<job_id>/resume",
-    "by hand",
+    "manual actions",
     {200: JobAnswer},
     body=ResumeBody,
     body_optional=True,
@@ -117,8 +121,8 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Resume a job.
 
-    With `catch_up` what the pause covered is missed, by the job's own policy, instead of skipped. The runs of a
-    workflow's job that waited start within a second.
+    With `catch_up` the occurrences of the pause are treated as missed, according to the job's policy; otherwise they
+    are skipped. If the job is a step of a workflow, its waiting runs start within a second.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     catch_up = read_body(request, ResumeBody, optional=True, kind="invalid-resume").catch_up
@@ -136,7 +140,7 @@ def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
 @route(
     "POST",
     "/v1/jobs/pause",
-    "by hand",
+    "manual actions",
     {200: ChangedJobsAnswer},
     body=PauseManyBody,
     only_for=frozenset({OPS}),
@@ -145,8 +149,8 @@ def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
 def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Pause many jobs.
 
-    Those with a tag, or `"all": true`; a hundred a call, each of which counts as a request. `next_cursor` goes on
-    where it ended.
+    Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job counts as
+    a request. Pass `next_cursor` to continue.
     """
     body = read_body(request, PauseManyBody)
     choice, after = _chosen(body)
@@ -159,7 +163,7 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
 @route(
     "POST",
     "/v1/jobs/resume",
-    "by hand",
+    "manual actions",
     {200: ChangedJobsAnswer},
     body=ResumeManyBody,
     only_for=frozenset({OPS}),
@@ -168,8 +172,8 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
 def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Resume many jobs.
 
-    Those with a tag, or `"all": true`; a hundred a call, each of which counts as a request. `next_cursor` goes on
-    where it ended.
+    Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job counts as
+    a request. Pass `next_cursor` to continue.
     """
     body = read_body(request, ResumeManyBody)
     choice, after = _chosen(body)
@@ -188,7 +192,7 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
 def _chosen(body: ManyBody) -> tuple[JobSelection, str | None]:
     """Which jobs are meant, and the id after which to go on. Raises Problem where nobody says so."""
     if body.tag is None and not body.all:
-        fault = FieldFault('is required: name a tag, or write "all": true to mean every job', "/tag")
+        fault = FieldFault('is required: set a tag, or write "all": true to select every job', "/tag")
         raise invalid([fault], "invalid-command")
     after = read_job_page_token(body.cursor)
     return JobSelection(body.tag), after

@@ -66,9 +66,10 @@ class RunsOfJobQuery(PageQuery):
 def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """List the runs of a job.
 
-    Newest first, with those that are enqueued (`QUEUED`). `from` and `to` choose occurrences, from the first instant on
-    and before the second; with one of them, or with `state`, queued runs are shown only if `state` names `QUEUED`. A
-    page may then be short or empty and still have a next one. Runs of a deleted job are kept a while.
+    The newest runs are first, including enqueued runs (`QUEUED`). `from` and `to` select occurrences from the first
+    instant (inclusive) to the second (exclusive). With one of them, or with `state`, queued runs are included only if
+    `state` contains `QUEUED`, and a page may be short or empty and still have a next page. The runs of a deleted job
+    are kept until they expire.
     """
     job_id, query = job_id_in(parameters), RunsOfJobQuery.of(request)
     before = read_run_page_token(query.cursor, job_id)
@@ -106,13 +107,13 @@ class RunsQuery(PageQuery):
     checks_tags=True,
 )
 def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Find runs across jobs that did not go well.
+    """Find unsuccessful runs across jobs.
 
-    Those in `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in those states that `state` names; those that came into
-    their state last first. `since` and `until` choose by that time: when the run ended, or its last attempt did; for a
-    run that never began, when it was due. `tag`: of jobs that have the tag now. `error`: whose error contains the text.
-    With `job`, the runs of one job in any state, newest occurrence first. A page may be short or empty and still have a
-    next one.
+    Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run that
+    entered its state last is first. `since` and `until` filter by this time: the end of the run or of its last attempt,
+    or the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and `error`
+    runs with an error that contains the text. With `job`, the list has the runs of one job in any state, newest
+    occurrence first. A page may be short or empty and still have a next page.
     """
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)
@@ -145,9 +146,9 @@ def _by_state(page: StatePage) -> Answer:
 def _job_needed(states: Sequence[RunState]) -> Problem:
     """Runs that go well are in no index across jobs: it would cost each of them a write."""
     named = ", ".join(states)
-    remedy = "name a job as well (job=ID), or ask for DEAD, RETRYING, CANCELLED or SKIPPED"
+    remedy = "add a job (job=ID), or use DEAD, RETRYING, CANCELLED or SKIPPED"
     detail = f"Runs in {named} are listed for one job at a time; {remedy}."
-    fault = FieldFault(f"holds {named}, for which a job is needed: {remedy}", parameter="state")
+    fault = FieldFault(f"contains {named}, which requires a job; {remedy}", parameter="state")
     return Problem("job-needed", detail, faults=[fault])
 
 
@@ -158,8 +159,8 @@ Command = Literal["complete", "fail", "cancel", "redrive"]
 def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Read a run.
 
-    With its last 20 attempts. A result above 2 KB is shown by its size and an address (`result_url`) that works for a
-    while.
+    Returns the run with its last 20 attempts. For a result above 2 KB the response has its size and a temporary address
+    (`result_url`).
     """
     run_id = run_id_in(parameters)
     run = api.runs.get(request.tenant, run_id)
@@ -171,24 +172,38 @@ def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 
 
 class RunPayloadAnswer(TypedDict):
-    """What a run sends to its target."""
+    """The payload that a run sends to its target."""
 
-    payload: Annotated[Any, Field(description="With its templates filled in, but for `callback_token`.")]
+    payload: Annotated[Any, Field(description="The payload with its templates filled in, except for `callback_token`.")]
     idempotency_key: str | None
-    own: Annotated[bool, Field(description="Whether it was given when the run was asked for; else it is the job's.")]
-    changed: Annotated[
-        bool, Field(description="Whether the job was changed after the attempt began, which may have sent another one.")
+    own: Annotated[
+        bool,
+        Field(
+            description=(
+                "Whether the payload was set when the run was requested; otherwise it is the payload of the job."
+            )
+        ),
     ]
-    problem: Annotated[str | None, Field(description="Why it cannot be told; then there is no payload.")]
+    changed: Annotated[
+        bool,
+        Field(
+            description=(
+                "Whether the job was changed after the attempt started; the attempt may have sent another payload."
+            )
+        ),
+    ]
+    problem: Annotated[
+        str | None, Field(description="The reason why the payload is unknown, if it is; `payload` is then null.")
+    ]
 
 
 @route("GET", "/v1/runs/<run_id>/payload", "runs", {200: RunPayloadAnswer}, problems=("job-deleted",))
 def get_run_payload(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Read what a run sends.
+    """Read the payload of a run.
 
-    The payload of its last attempt, or of the first one to come. It is not kept, but computed again from the run and
-    the present definition of its job. A run that ended before its first attempt sent nothing (`problem` says so). Of a
-    workflow's run it is what its steps take of it.
+    Returns the payload of the last attempt, or of the first attempt if none has started. The payload is not stored, but
+    computed from the run and the current definition of its job. A run that ended before its first attempt has no
+    payload (see `problem`). For a run of a workflow it is the payload that its steps can use.
     """
     run_id = run_id_in(parameters)
     sent = api.run_payloads.of(request.tenant, run_id)
@@ -206,7 +221,8 @@ def get_run_payload(api: Api, request: Request, parameters: Mapping[str, str]) -
 def cancel_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Cancel a run.
 
-    One that has not started never will. One that is being worked on learns it with its next heartbeat.
+    A run that has not started will not start. The worker of a running attempt receives the cancellation with its next
+    heartbeat.
     """
     return _asked("cancel", parameters, lambda run_id: api.commands.cancel(request.tenant, run_id, request.principal))
 
@@ -219,11 +235,11 @@ def cancel_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     problems=("not-dead", "job-deleted", "lane-unavailable"),
 )
 def redrive_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Send a dead run again.
+    """Redrive a dead run.
 
-    It gets a fresh allowance of attempts. Only dead runs can be redriven. A workflow continues as if the failure had
-    not happened: the redrive of its run also redrives its dead jobs; after that of a job's run the skipped jobs after
-    it are decided again. A paused job of a workflow starts once it is resumed.
+    The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure had not
+    happened: a redrive of its run also redrives its dead steps; a redrive of a step's run decides again about the
+    skipped steps after it. If a step is paused, it starts after it is resumed.
     """
     return _asked("redrive", parameters, lambda run_id: api.commands.redrive(request.tenant, run_id, request.principal))
 
@@ -247,20 +263,20 @@ def run_id_in(parameters: Mapping[str, str]) -> str:
 
 
 class NearestAnswer(TypedDict):
-    """The occurrences next to an instant, by the job's present schedule."""
+    """The occurrences nearest to an instant, according to the job's current schedule."""
 
     before: Second | None
     after: Second | None
 
 
 class ExplainedAnswer(TypedDict):
-    """Why a job ran at an instant, or did not."""
+    """The explanation why a job ran or did not run at an instant."""
 
     at: Second
     verdict: Verdict
     sentence: str
-    facts: Annotated[dict[str, Any], Field(description="What the sentence is made of.")]
-    run: Annotated[RunAnswer | None, Field(description="The record that says so.")]
+    facts: Annotated[dict[str, Any], Field(description="The facts in the sentence.")]
+    run: Annotated[RunAnswer | None, Field(description="The record that the explanation is based on.")]
     nearest: NearestAnswer
 
 
@@ -271,7 +287,7 @@ class ExplainQuery(Query):
         int,
         Parameter(
             component="At",
-            description="The instant to look at, ISO-8601 with an offset.",
+            description="The instant to explain, ISO-8601 with an offset.",
             schema={"type": "string", "minLength": 1, "maxLength": 64},
             example="2026-11-21T03:00:00Z",
             read=read_time,
@@ -282,12 +298,13 @@ class ExplainQuery(Query):
 
 @route("GET", "/v1/jobs/<job_id>/explain", "runs", {200: ExplainedAnswer}, query=ExplainQuery)
 def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Ask why a job ran at an instant, or did not.
+    """Explain why a job ran or did not run at an instant.
 
-    From the records where there are any, else from the schedule: skipped and why, paused by whom, a gap in the zone's
-    clock, excluded, before it existed, still queued. Of a workflow's run: how many of its jobs have ended, and which it
-    waits for. Of a job of a workflow, at the instant of the workflow: its record, the jobs that it waits for, or why
-    the workflow did not run.
+    The explanation is based on the records if there are any, otherwise on the schedule. Examples are a skipped run and
+    its reason, a pause and its caller, a gap in the local time, an exclusion, a time before the creation of the job, or
+    a run that is still queued. For a run of a workflow it has the number of ended steps and the steps that the run
+    waits for. For a step, at the occurrence of its workflow, it has the record of the step, the upstream steps that it
+    waits for, or the reason why the workflow did not run.
     """
     job_id = job_id_in(parameters)
     at = ExplainQuery.of(request).at

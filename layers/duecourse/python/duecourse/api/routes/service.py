@@ -26,14 +26,14 @@ class TickAnswer(TypedDict):
 
 
 class DispatchAnswer(TypedDict):
-    """How far the shards are: by how many seconds each watermark is behind where it could stand."""
+    """The progress of the shards: the delay of each watermark in seconds."""
 
     shards: Count
     watermarks_behind_seconds: dict[str, Count | None]
 
 
 class HealthAnswer(TypedDict):
-    """Whether the clock ticks. `tick` and `dispatch` are for callers with the scope ops."""
+    """Whether ticks run. `tick` and `dispatch` require the scope ops."""
 
     status: Status
     tick: NotRequired[TickAnswer]
@@ -42,9 +42,9 @@ class HealthAnswer(TypedDict):
 
 @route("GET", "/v1/health", "service", {200: HealthAnswer, 503: HealthAnswer}, only_for=frozenset())
 def get_health(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Ask whether the clock ticks.
+    """Check whether ticks run.
 
-    Says no more than that to a stranger. Late (503) is a last tick more than three minutes ago.
+    The status is 503 if the last tick ran more than three minutes ago. Callers without the scope `ops` see no details.
     """
     pulse = api.health.pulse()
     body = HealthAnswer(status=pulse.status)
@@ -61,7 +61,7 @@ def tick_document(pulse: ClockHealth) -> TickAnswer:
 
 
 def dispatch_document(dispatching: Dispatching) -> DispatchAnswer:
-    """How far the shards are: by how many seconds each watermark is behind where it could stand."""
+    """The progress of the shards: the delay of each watermark in seconds."""
     return {
         "shards": dispatching.shards,
         "watermarks_behind_seconds": {str(shard): behind for shard, behind in dispatching.behind.items()},
@@ -69,7 +69,7 @@ def dispatch_document(dispatching: Dispatching) -> DispatchAnswer:
 
 
 class JobCountAnswer(TypedDict):
-    """How many jobs there are and may be."""
+    """The number of jobs and the quota."""
 
     count: Count
     quota: Count
@@ -77,14 +77,14 @@ class JobCountAnswer(TypedDict):
 
 
 class DeadCountAnswer(TypedDict):
-    """How many dead runs there are, or at least."""
+    """The number of dead runs, or a lower bound."""
 
     count: Count
     at_least: bool
 
 
 class RequestRateAnswer(TypedDict):
-    """How often the tenant may ask."""
+    """The request rates of the tenant."""
 
     per_second: Count
     burst: Count
@@ -92,14 +92,14 @@ class RequestRateAnswer(TypedDict):
 
 
 class LimitsAnswer(TypedDict):
-    """What else is limited."""
+    """The other limits."""
 
     smallest_interval_seconds: Count
     backfill: Count
 
 
 class LaneDepthAnswer(TypedDict):
-    """How full a lane is, all tenants together (SQS counts approximately)."""
+    """The depth of a lane for all tenants together (SQS counts are approximate)."""
 
     waiting: Count
     in_flight: Count
@@ -107,7 +107,7 @@ class LaneDepthAnswer(TypedDict):
 
 
 class StatsAnswer(TypedDict):
-    """What the tenant has and may still do, and how busy the stage is. `dispatch` is for callers with the scope ops."""
+    """The counts and limits of the tenant, and the load of the stage. `dispatch` requires the scope ops."""
 
     jobs: JobCountAnswer
     dead_runs: DeadCountAnswer
@@ -121,9 +121,9 @@ class StatsAnswer(TypedDict):
 
 @route("GET", "/v1/stats", "service", {200: StatsAnswer}, query=Query, only_for=frozenset({READ, OPS}))
 def get_stats(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """See figures and limits.
+    """Read counts and limits.
 
-    How many jobs and dead runs there are, what the limits leave, how full the lanes are.
+    Returns the number of jobs and dead runs, the remaining limits, and the depth of the lanes.
     """
     Query.of(request)
     figures, settings = api.stats.figures(request.tenant), api.settings

@@ -22,30 +22,30 @@ from duecourse.domain.jobs.job import Precision
 from duecourse.ports import CloudWatchUnavailableError
 from duecourse.version import VERSION
 
-_Page = Annotated[str | None, Field(description="The page of the documentation, with its section.")]
+_Page = Annotated[str | None, Field(description="The page and section of the documentation.")]
 
 
 class CheckAnswer(TypedDict):
-    """What a look at one thing came to. `do` is the first step where there is one."""
+    """The result of a check. `do` is the first remedy, if there is one."""
 
     name: str
-    verdict: Annotated[CheckStatus, Field(description="`unknown`: it could not be looked at.")]
+    verdict: Annotated[CheckStatus, Field(description="`unknown`: it could not be checked.")]
     says: str
     do: str | None
     runbook: _Page
 
 
 class AlarmAnswer(TypedDict):
-    """An alarm that rings."""
+    """An active alarm."""
 
     name: str
-    since: Annotated[Second | None, Field(description="When it began to ring.")]
+    since: Annotated[Second | None, Field(description="When the alarm became active.")]
     description: str
     runbook: _Page
 
 
 class AlarmsAnswer(TypedDict):
-    """The stage's alarms: how many there are, how many have no data to judge, and those that ring."""
+    """The alarms of the stage: their number, the number of alarms without data, and the active alarms."""
 
     count: Count
     without_data: Count
@@ -53,25 +53,27 @@ class AlarmsAnswer(TypedDict):
 
 
 class StageAnswer(TypedDict):
-    """What the stage is, and the first look at it."""
+    """The settings of the stage, and the results of its checks."""
 
     stage: str
     version: str
     region: str
-    auth: Annotated[Literal["none", "iam", "jwt"], Field(description="How callers are known.")]
+    auth: Annotated[Literal["none", "iam", "jwt"], Field(description="The authentication of callers.")]
     default_precision: Precision
     shards: Count
-    checks: Annotated[list[CheckAnswer], Field(description="In the order in which a run is made.")]
-    alarms: Annotated[AlarmsAnswer | None, Field(description="Null where they cannot be read: a check says why.")]
+    checks: Annotated[list[CheckAnswer], Field(description="In the order of the steps of a run.")]
+    alarms: Annotated[
+        AlarmsAnswer | None, Field(description="Null if they cannot be read; a check contains the reason.")
+    ]
 
 
 @route("GET", "/v1/stage", "service", {200: StageAnswer}, query=Query, only_for=frozenset({OPS}))
 def get_stage(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Look at the stage.
+    """Read the state of the stage.
 
-    Its release and settings; whether its clock ticks, its rounds end and its lanes are worked off, and which of its
-    alarms ring, each with its runbook. `duecourse doctor` looks at more, with an operator's rights. What cannot be read
-    is a check with the verdict `unknown`.
+    Returns the release and settings of the stage, checks of its ticks, rounds and lanes, and its active alarms, each
+    with its runbook. `duecourse doctor` checks more with the permissions of an operator. A check has the verdict
+    `unknown` if its data cannot be read.
     """
     Query.of(request)
     settings, look = api.settings, api.stage_checks.look()
@@ -102,45 +104,45 @@ def get_stage(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     return Answer(HTTPStatus.OK, "stage_read", body, facts={"wrong": wrong})
 
 
-_Step = Annotated[Second, Field(description="When the step began.")]
+_Step = Annotated[Second, Field(description="The start of the interval.")]
 _Seconds = Annotated[float, Field(ge=0)]
 
 
 class LatenessAnswer(TypedDict):
-    """How late the runs of a step began."""
+    """The lateness of the runs in an interval."""
 
     at: _Step
-    median_seconds: Annotated[_Seconds, Field(description="Half of the runs began within this time.")]
-    p99_seconds: Annotated[_Seconds, Field(description="99 of 100 began within this time.")]
+    median_seconds: Annotated[_Seconds, Field(description="The median: half of the runs started within this time.")]
+    p99_seconds: Annotated[_Seconds, Field(description="The 99th percentile: 99 of 100 runs started within this time.")]
 
 
 class OutcomesAnswer(TypedDict):
-    """What became of the runs of a step."""
+    """The outcomes of the runs in an interval."""
 
     at: _Step
     succeeded: Count
-    retried: Annotated[Count, Field(description="Failed attempts that were followed by another one.")]
+    retried: Annotated[Count, Field(description="Failed attempts that were followed by another attempt.")]
     dead: Count
 
 
 class FiguresAnswer(TypedDict):
-    """Figures of all tenants together, oldest first. Steps without a value are left out."""
+    """Metrics of all tenants together, oldest first. Intervals without a value are omitted."""
 
-    since: Annotated[Second, Field(description="When the first step began.")]
+    since: Annotated[Second, Field(description="The start of the first interval.")]
     step_seconds: Count
     lateness: list[LatenessAnswer]
     outcomes: list[OutcomesAnswer]
     oldest_message_seconds: Annotated[
         dict[str, _Seconds | None],
-        Field(description="By lane, the age of its oldest message; null where SQS has told none in ten minutes."),
+        Field(description="The age of the oldest message by lane; null if SQS has reported no age for ten minutes."),
     ]
 
 
 class StageMetricsAnswer(TypedDict):
-    """What CloudWatch keeps of the stage."""
+    """The CloudWatch metrics of the stage."""
 
-    figures: Annotated[FiguresAnswer | None, Field(description="Null where they cannot be read.")]
-    error: Annotated[str | None, Field(description="Why they cannot be read.")]
+    figures: Annotated[FiguresAnswer | None, Field(description="Null if they cannot be read.")]
+    error: Annotated[str | None, Field(description="The reason why they cannot be read.")]
 
 
 @route(
@@ -152,10 +154,11 @@ class StageMetricsAnswer(TypedDict):
     query=Query,
 )
 def get_stage_metrics(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Read what CloudWatch keeps of the stage.
+    """Read the stage's CloudWatch metrics.
 
-    Lateness and outcomes of the last 24 hours by the half hour, and the age of each lane's oldest message, of all
-    tenants together, at most a minute old. CloudWatch has a value some minutes later, and none where nothing happened.
+    Returns lateness and outcomes of the last 24 hours in intervals of 30 minutes, and the age of the oldest message of
+    each lane, for all tenants together. The response is at most one minute old. CloudWatch metrics are delayed by some
+    minutes, and intervals without events have no value.
     """
     Query.of(request)
     figures, error = None, None

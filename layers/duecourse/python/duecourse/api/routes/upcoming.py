@@ -33,7 +33,7 @@ MAX_COUNT = 100
 
 
 class PreviewBody(ScheduleBody):
-    """A schedule as a job would have it, and from when on to look at it."""
+    """The schedule of a job, and the start of the preview."""
 
     model_config = ConfigDict(defer_build=False)
 
@@ -50,22 +50,25 @@ class PreviewBody(ScheduleBody):
 
 
 class OccurrenceAnswer(TypedDict):
-    """One occurrence, or the times of one gap that were dropped (`at` is null then)."""
+    """One occurrence, or the dropped times of one gap (`at` is then null)."""
 
     at: Second | None
-    wall: Annotated[str, Field(description="What the zone's clock shows then, with its offset.")]
+    wall: Annotated[str, Field(description="The local time of the zone at this instant, with its offset.")]
     mark: Literal["moved", "dropped", "repeated"] | None
-    named: Annotated[str | None, Field(description="The time in the gap that the schedule names; only when moved.")]
+    named: Annotated[
+        str | None,
+        Field(description="The local time of the schedule that falls into the gap; only if the occurrence was moved."),
+    ]
     count: Annotated[int, Field(ge=1)]
 
 
 class PreviewAnswer(TypedDict):
-    """What a schedule means and what comes next."""
+    """A schedule in words, and its next occurrences."""
 
     understood_as: str
     canonical: str
     occurrences: list[OccurrenceAnswer]
-    tzdata: Annotated[str, Field(description="The version of the time zones it was computed with.")]
+    tzdata: Annotated[str, Field(description="The version of the time zone data.")]
 
 
 @route(
@@ -79,9 +82,9 @@ class PreviewAnswer(TypedDict):
     checks_tags=True,
 )
 def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """See what a schedule means.
+    """Preview a schedule.
 
-    In words, and its next occurrences with what daylight saving does to them. Nothing is kept.
+    Returns the schedule in words and its next occurrences with the effects of daylight saving. Nothing is stored.
     """
     body = read_body(request, PreviewBody, kind="invalid-preview")
     try:
@@ -100,7 +103,7 @@ class UpcomingQuery(Query):
         int,
         number_parameter(
             "Step",
-            "Seconds of a bucket.",
+            "The length of an interval in seconds.",
             MIN_STEP_SECONDS,
             MAX_WINDOW_SECONDS,
             DEFAULT_STEP_SECONDS,
@@ -114,23 +117,24 @@ class UpcomingQuery(Query):
 NAMED = 10
 """Jobs of each kind that a page names."""
 
-_Names = Annotated[list[JobId], Field(max_length=NAMED, description="The first of them.")]
+_Names = Annotated[list[JobId], Field(max_length=NAMED, description="The first of these jobs.")]
 
 
 class UpcomingJobAnswer(TypedDict):
-    """A job, and how many of its runs come due."""
+    """A job, and the number of its upcoming runs."""
 
     id: JobId
     runs: Annotated[int, Field(ge=1)]
 
 
 class BucketAnswer(TypedDict):
-    """The runs that come due in a step."""
+    """The runs that are due in an interval."""
 
-    at: Annotated[Second, Field(description="When the step begins.")]
+    at: Annotated[Second, Field(description="The start of the interval.")]
     runs: Annotated[int, Field(ge=1)]
     jobs: Annotated[
-        list[UpcomingJobAnswer], Field(max_length=LARGEST_JOBS, description="Those with the most runs in it.")
+        list[UpcomingJobAnswer],
+        Field(max_length=LARGEST_JOBS, description="The jobs with the most runs in the interval."),
     ]
 
 
@@ -140,34 +144,37 @@ UpcomingAnswer = TypedDict(
         "from": Second,
         "to": Second,
         "step": Annotated[int, Field(ge=MIN_STEP_SECONDS, description="Seconds.")],
-        "buckets": Annotated[list[BucketAnswer], Field(description="Those with runs, in order of time.")],
+        "buckets": Annotated[list[BucketAnswer], Field(description="The intervals with runs, in order of time.")],
         "runs": Count,
-        "jobs": Annotated[int, Field(ge=0, description="How many jobs were looked at.")],
-        "paused": Annotated[int, Field(ge=0, description="How many of them are paused: they have no runs to come.")],
+        "jobs": Annotated[int, Field(ge=0, description="The number of jobs that were examined.")],
+        "paused": Annotated[int, Field(ge=0, description="The number of paused jobs, which have no upcoming runs.")],
         "late": Annotated[
             int,
-            Field(ge=0, description=f"How many have a run that was due {LATE_SECONDS} s ago and is in no lane yet."),
+            Field(
+                ge=0,
+                description=f"The number of jobs with a run that was due {LATE_SECONDS} s ago and is not enqueued yet.",
+            ),
         ],
         "late_jobs": _Names,
         "uncounted": Annotated[
-            int, Field(ge=0, description="How many do not fire: their place in the schedule cannot be read.")
+            int, Field(ge=0, description="The number of jobs that do not fire, because their cursor cannot be read.")
         ],
         "uncounted_jobs": _Names,
         "next_cursor": str | None,
     },
 )
-UpcomingAnswer.__doc__ = "The coming runs of some jobs. Add up the pages for those of all."
+UpcomingAnswer.__doc__ = "The upcoming runs of some jobs. Add the pages up to get the upcoming runs of all jobs."
 
 
 @route("GET", "/v1/upcoming", "jobs", {200: UpcomingAnswer}, query=UpcomingQuery)
 def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Count the runs that come due.
+    """Count the upcoming runs.
 
-    From `from` on (left out: now) and before `to` (left out: 48 hours later, the most there may be), in steps of so
-    many seconds (left out: 3600). A page looks at some jobs and counts theirs alone: follow `next_cursor`, with `from`
-    and `to` as the first page says them, and add up what the pages say. With a step of a minute the largest buckets are
-    the hot minutes. Counted is what the present schedules name from now on, without runs on request, backfills and the
-    runs of a workflow's jobs. Told, too, is how many of the jobs are paused, are late at this moment, or do not fire.
+    Counts the runs from `from` (default: now) to `to` (exclusive; default and maximum: 48 hours later), in intervals of
+    `step` seconds (default: 3600). A page has the counts of some jobs: pass `next_cursor`, with `from` and `to` of the
+    first page, and add up the pages. With a step of one minute the largest buckets are the busiest minutes. The counts
+    have the occurrences of the current schedules. They do not include runs on request, backfills and the runs of steps.
+    A page also has the number of jobs that are paused, are late now, or do not fire.
     """
     query = UpcomingQuery.of(request)
     window, last = _window(query, int(api.upcoming.clock.now())), read_job_page_token(query.cursor)
@@ -204,5 +211,5 @@ def _window(query: UpcomingQuery, now: int) -> Window:
     if not begin < end <= begin + MAX_WINDOW_SECONDS:
         raise bad_parameter("to", f"must be later than from, by {MAX_WINDOW_SECONDS} seconds (48 hours) at most")
     if end <= now:
-        raise bad_parameter("to", "is in the past; leave it out, or name an instant to come")
+        raise bad_parameter("to", "is in the past; remove it, or use an instant in the future")
     return Window(begin, end, step, now)

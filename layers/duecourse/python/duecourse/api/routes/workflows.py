@@ -41,7 +41,7 @@ _PROBLEMS = ("graph-missing",)
 
 
 class RerunBody(Body):
-    """The jobs that start at once; all that come after them follow."""
+    """The steps that start immediately; all steps after them follow."""
 
     start: Annotated[
         list[JobName],
@@ -67,15 +67,15 @@ class RerunBody(Body):
 def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Create or replace a workflow.
 
-    A workflow is a job that runs other jobs, each after those that it names. With `job` a job is created or
-    replaced together with it. All that is wrong is named at once, and nothing is written then. With `dry_run=true`
-    nothing is written at all: the answer is as it would be (with the ETag of what it would replace). Jobs are
-    written first, the workflow last: after an error the same request goes on where it ended. With `If-Match` or
-    `If-None-Match` the workflow is reserved before the first write, so that 412 has changed nothing; other changes
-    of it wait. The same body twice changes nothing the second time; runs under way keep the jobs that they began
-    with. What GET answers can be put back as it is. Each job that is defined here counts as a request, and so do 20
-    that are only named or let go, and each named one with a payload above 4 KB counts as two; `dry_run` costs the
-    same.
+    A workflow is a job that runs other jobs, its steps, each after its upstream steps. With `job` the job of a step is
+    created or replaced together with the workflow. If the workflow is not valid, all errors are returned together and
+    nothing is written. With `dry_run=true` nothing is written: the response has the result that the request would have
+    (with the ETag of the version that it would replace). Jobs are written first, the workflow last: after an error,
+    repeat the request to continue. With `If-Match` or `If-None-Match` the workflow is reserved before the first write,
+    so 412 means that nothing was changed; other changes of the workflow wait. Repeating the request with the same body
+    changes nothing; active runs keep the graph that they started with. The response of GET is a valid body. For the
+    request rate, each job that is defined here counts as one request, 20 jobs that are only named or removed count as
+    one request, and each named job with a payload above 4 KB counts as two; `dry_run` counts the same.
     """
     dry = DryRunQuery.of(request).dry_run
     workflow_id, value = workflow_id_in(parameters), request.json()
@@ -111,7 +111,8 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 def list_workflows(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List workflows.
 
-    The tenant's workflows without their jobs, ordered by id. A page may be short and yet have a next.
+    Lists the workflows of the tenant without their steps, ordered by id. A page may be short and still have a next
+    page.
     """
     return job_page(api, request, "workflows_listed", summary_document, workflows=True)
 
@@ -120,7 +121,7 @@ def list_workflows(api: Api, request: Request, _parameters: Mapping[str, str]) -
 def get_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Read a workflow.
 
-    The workflow as it is kept, with its next occurrence.
+    Returns the stored workflow with its next occurrence.
     """
     found = api.workflows.get(request.tenant, workflow_id_in(parameters))
     headers, facts = {"etag": etag_of(found.job)}, {"workflow_id": found.job.id}
@@ -137,7 +138,7 @@ def get_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 def get_workflow_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Read a run of a workflow.
 
-    Its jobs with their states, each read at a moment of its own. The runs themselves are at /v1/runs/<id>.
+    Returns the steps with their states, each read at a different moment. The runs themselves are at /v1/runs/<id>.
     """
     run_id = f"{workflow_id_in(parameters)}.{unquote(parameters['instant'])}"
     view = api.workflow_runs.look(api.runs.get(request.tenant, run_id), request.budget.charge)
@@ -157,12 +158,11 @@ def get_workflow_run(api: Api, request: Request, parameters: Mapping[str, str]) 
     ),
 )
 def rerun(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Run a part of a workflow's run again.
+    """Rerun a part of a workflow's run.
 
-    A new run of the same occurrence with the same graph: the jobs in `from` start at once, all that come after them
-    follow. The others count as they ended, for all rules and for the outcome, and give their results: one that is dead
-    makes the new run dead, unless it may fail. With an `Idempotency-Key` the same request is the
-    same run.
+    Starts a new run of the same occurrence with the same graph. The steps in `from` start immediately, and all steps
+    after them follow. The other steps keep their outcomes and results: a dead step makes the new run dead, unless it
+    may fail. A repeated request with the same `Idempotency-Key` returns the same run.
     """
     run_id = run_id_in(parameters)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)

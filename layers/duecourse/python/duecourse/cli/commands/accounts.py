@@ -19,29 +19,36 @@ if TYPE_CHECKING:
 stage_option = click.option(
     "--stage", default="local", envvar="DUECOURSE_STAGE", metavar="STAGE", help=STAGE_HELP.replace("to look at", "")
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(cls=Group, example="duecourse accounts create reports --tenant acme --scope jobs:read --stage prod")
 def accounts() -> None:
-    """Create, list and delete service accounts, with your AWS credentials: programs that call the API of a stage."""
+    """Create, list and delete service accounts: accounts of programs that call the API of a stage. Requires AWS
+    credentials.
+    """
 
 
 @accounts.command(cls=Command, example="duecourse accounts create reports --tenant acme --scope jobs:read --stage prod")
 @click.argument("name")
-@click.option("--tenant", required=True, metavar="ID", help="Whose jobs it sees.")
+@click.option("--tenant", required=True, metavar="ID", help="The tenant of the account.")
 @click.option(
     "--scope",
     "scopes",
     multiple=True,
     required=True,
     metavar="SCOPE",
-    help="What it may do: jobs:read, jobs:write or ops; jobs:read:tag=billing for jobs with a tag. Can be repeated.",
+    help=(
+        "A scope of the account: jobs:read, jobs:write or ops; jobs:read:tag=billing for jobs with a tag. Can "
+        "be repeated."
+    ),
 )
 @stage_option
 @json_option
 def create(name: str, tenant: str, scopes: tuple[str, ...], stage: str, as_json: bool) -> None:
-    """Create an account, and print the environment of a program that uses it. The secret is shown this once."""
+    """Create an account, and print the environment variables of a program that uses it. The secret is shown only
+    once.
+    """
     from duecourse.cli.accounts import check, new_secret
     from duecourse.cli.output.values import print_json
 
@@ -76,12 +83,12 @@ def list_accounts(stage: str, as_json: bool) -> None:
 @yes_option
 @stage_option
 def delete(name: str, yes: bool, stage: str) -> None:
-    """Delete an account. It gets no further token; one that it has is good for an hour at most."""
+    """Delete an account. It gets no new tokens; existing tokens expire within one hour."""
     with _of(stage) as found:
         if not yes:
             confirm(f"Delete the account {name} of {found.stage.stack}?")
         found.delete(name)
-    say(f"{name} is deleted; tokens that it has end within the hour")
+    say(f"{name} is deleted; its existing tokens expire within one hour")
 
 
 @contextmanager
@@ -98,4 +105,4 @@ def _of(stage: str) -> Iterator[Accounts]:
     except ClientError as error:
         raise refused(error) from error
     except BotoCoreError as error:
-        raise CliError(f"AWS cannot be asked: {error}") from error
+        raise CliError(f"AWS cannot be reached: {error}") from error

@@ -20,8 +20,8 @@ from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
 from duecourse.client import ApiError, ApiUnreachableError, Client
 
 EXAMPLE = """\
-duecourse apply -f jobs/                              # shows the plan, asks, applies
-duecourse apply -f jobs/ --dry-run                    # in CI: exit code 2 where something differs
+duecourse apply -f jobs/                              # shows the plan, prompts, applies
+duecourse apply -f jobs/ --dry-run                    # in CI: exit code 2 if there is a difference
 duecourse apply -f jobs/ --owner billing --prune --yes
 
 # jobs/nightly.yaml; `duecourse jobs export nightly` writes such files
@@ -64,13 +64,13 @@ class _Apply(Command):
 
 @click.command(cls=_Apply, example=EXAMPLE)
 @click.option(
-    "-f", "--file", "paths", multiple=True, required=True, metavar="PATH", help="A file or folder; - is stdin."
+    "-f", "--file", "paths", multiple=True, required=True, metavar="PATH", help="A file or folder; - reads from stdin."
 )
 @click.option(
-    "--dry-run", is_flag=True, help="Show the plan only. Exit code: 0 nothing to do, 2 a difference, 1 an error."
+    "--dry-run", is_flag=True, help="Show the plan only. Exit codes: 0 no difference, 2 a difference, 1 an error."
 )
-@click.option("--owner", metavar="NAME", help="Tag what the files name with managed-by=NAME.")
-@click.option("--prune", is_flag=True, help="Remove jobs with the owner's tag that are in none of the files.")
+@click.option("--owner", metavar="NAME", help="Tag the jobs of the files with managed-by=NAME.")
+@click.option("--prune", is_flag=True, help="Remove jobs that have the owner's tag and are not in the files.")
 @yes_option
 @answer_options
 def apply(
@@ -83,18 +83,20 @@ def apply(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Create, change and remove jobs and workflows so that they are as files say.
+    """Create, change and remove jobs and workflows according to files.
 
-    Files are YAML or JSON, with any number of documents: a job as POST /v1/jobs takes it, with its id; a workflow with
-    `workflow: NAME` in place of it. What a document leaves out has its default. Nothing is written where one document
-    is wrong, and nothing that changed since the plan was made.
+    Files are YAML or JSON with any number of documents. A document is a job in the format of POST /v1/jobs with its id,
+    or a workflow with `workflow: NAME` instead of an id. Missing fields have their defaults. If a document is not
+    valid, nothing is written. A job that changed after the plan was made is not written.
     """
     if prune and not owner:
-        raise CliError("--prune removes what carries an owner's tag: name the owner with --owner")
+        raise CliError("--prune removes jobs by their owner's tag; set the owner with --owner")
     try:
         manifests = [each if owner is None else each.owned(owner) for each in read_files(paths)]
         if prune and not manifests:
-            raise CliError("the files hold no document, and --prune would remove all that the owner has")
+            raise CliError(
+                "the files contain no document, so --prune would remove all jobs of the owner; check the files"
+            )
         with connected(api, sign) as client:
             steps = plan(client, manifests, owner if prune else None)
             todo = [step for step in steps if step.action is not Action.KEEP]
@@ -104,7 +106,7 @@ def apply(
             if todo and not yes:
                 confirm(f"Apply ({_counts(todo)})?")
             if failed := _carry_out(client, todo, quiet=as_json):
-                raise CliError(f"{failed} of {len(todo)} failed; run it again to go on")
+                raise CliError(f"{failed} of {len(todo)} failed; run the command again to continue")
     except FaultsError as error:
         raise CliError("\n".join(["nothing was changed:", *map(plain, error.faults)])) from error
 
@@ -131,7 +133,7 @@ def _summary(step: Step) -> str:
     target = body.get("target")
     kind = target.get("type") if isinstance(target, dict) else None
     jobs = f"{len(body['jobs'])} jobs" if step.is_workflow else body.get("task") or kind or ""
-    return f": {body.get('schedule') or 'when asked'} ({body.get('timezone', 'UTC')}), {jobs}"
+    return f": {body.get('schedule') or 'on request'} ({body.get('timezone', 'UTC')}), {jobs}"
 
 
 def _counts(steps: Sequence[Step]) -> str:

@@ -11,7 +11,9 @@ from duecourse.cli.terminal import Command
 @click.command(cls=Command, example="duecourse completion bash > ~/.local/share/bash-completion/completions/duecourse")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script for a shell; where it belongs is up to the shell (the example is for bash)."""
+    """Print the completion script for a shell. The location of the script depends on the shell (the example is for
+    bash).
+    """
     from duecourse.cli.main import main
 
     kind = get_completion_class(shell)

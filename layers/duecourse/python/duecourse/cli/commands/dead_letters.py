@@ -44,12 +44,12 @@ def dead_letters() -> None:
 
 def chosen_by(command: F) -> F:
     """The options by which dead runs are chosen; they come as `chosen`."""
-    command = click.option("--error", metavar="TEXT", help="Only with this text in their error.")(command)
-    command = click.option("--tag", help="Only of jobs with this tag.")(command)
-    command = click.option("--until", metavar="TIME", help="Only what died before then.")(command)
-    since = "Only what died from then on: today, 3h, 02:30, ISO-8601."
+    command = click.option("--error", metavar="TEXT", help="Only runs with this text in the error.")(command)
+    command = click.option("--tag", help="Only runs of jobs with this tag.")(command)
+    command = click.option("--until", metavar="TIME", help="Only runs that died before this time.")(command)
+    since = "Only runs that died at this time or later: today, 3h, 02:30, ISO-8601."
     command = click.option("--since", metavar="TIME", help=since)(command)
-    return click.option("--job", "job_id", metavar="JOB", help="Only the runs of this job.")(command)
+    return click.option("--job", "job_id", metavar="JOB", help="Only runs of this job.")(command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class _Chosen:
 def list_dead(
     limit: int, cursor: str | None, output: str, api: str | None, sign: bool | None, as_json: bool, **chosen: str | None
 ) -> None:
-    """Show dead runs, the latest death first."""
+    """List dead runs, newest first."""
     filters = _Chosen(**chosen).filters()
     with connected(api, sign) as client:
         page = client.list_dead_runs(**filters, limit=limit, cursor=cursor)
@@ -97,9 +97,9 @@ def list_dead(
 
 @dead_letters.command(cls=Command, example="duecourse dead-letters redrive --job nightly --since today --pace 5/s")
 @chosen_by
-@click.option("--limit", type=click.IntRange(1), help="How many runs at most.  [default: all]")
-@click.option("--pace", metavar="N/s", help="So many a second (or N/m, a minute), to spare what they call.")
-@click.option("--dry-run", is_flag=True, help="Say how many there are; redrive none.")
+@click.option("--limit", type=click.IntRange(1), help="The maximum number of runs.  [default: all]")
+@click.option("--pace", metavar="N/s", help="The rate: N/s or N/m, to limit the load of the targets.")
+@click.option("--dry-run", is_flag=True, help="Print the number of dead runs; redrive none.")
 @yes_option
 @answer_options
 def redrive(
@@ -112,7 +112,7 @@ def redrive(
     as_json: bool,
     **chosen: str | None,
 ) -> None:
-    """Give dead runs a fresh allowance of attempts."""
+    """Redrive dead runs: start them again with a new set of attempts."""
     asked, steps = _Chosen(**chosen), _Pace.read(pace)
     filters = asked.filters()
     with connected(api, sign) as client:
@@ -125,8 +125,8 @@ def redrive(
     if as_json:
         print_json(done)
         return
-    refused = f", {done['refused']} could not be" if done["refused"] else ""
-    click.echo(f"{done['redriven']} redriven{refused}" + ("; there are more of them" if done["more"] else ""))
+    refused = f", {done['refused']} could not be redriven" if done["refused"] else ""
+    click.echo(f"{done['redriven']} redriven{refused}" + ("; there are more dead runs" if done["more"] else ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class _Pace:
         number, _, unit = text.partition("/")
         length = {"s": 1.0, "m": 60.0}.get(unit)
         if not (number.isascii() and number.isdigit() and length and 1 <= int(number) <= 1000):
-            raise UsageError(f"--pace: {text!r} is none; write 5/s or 30/m, at most 1000")
+            raise UsageError(f"--pace: {text!r} is not a rate; write one such as 5/s or 30/m, at most 1000")
         a_second = int(number) / length
         runs = max(1, min(MAX_PER_CALL, int(a_second)))
         return cls(runs, runs / a_second)

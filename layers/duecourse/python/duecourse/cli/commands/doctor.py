@@ -10,7 +10,7 @@ import click
 from duecourse.cli.terminal import Command, plain, say
 
 STAGE_HELP = """\
-The stage to look at, with your AWS credentials and region; the local stack of this checkout if left out.
+The stage to check, with your AWS credentials and region; by default the local stack of this checkout.
 [env: DUECOURSE_STAGE]"""
 
 COLOURS = {"ok": "green", "warning": "yellow", "bad": "red", "unknown": "magenta"}
@@ -18,16 +18,16 @@ COLOURS = {"ok": "green", "warning": "yellow", "bad": "red", "unknown": "magenta
 
 @click.command(cls=Command, example="duecourse doctor --stage prod")
 @click.option("--stage", default="local", envvar="DUECOURSE_STAGE", metavar="STAGE", help=STAGE_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(stage: str, as_json: bool) -> None:
-    """Check a stage: do its jobs fire, does it keep up, did anything fail?
+    """Check the health of a stage: whether its jobs fire in time, and whether anything failed.
 
     Checks the tick, the rules that start functions, shards and watermarks, overdue entries, quarantined cursors, every
     queue, dead letters, alarms, errors and throttles, the account's quotas, the last audits and this machine's clock.
-    It changes nothing. Each finding has the first step and the section of docs/runbooks.md.
+    The command changes nothing. Each finding has the first remedy and the section of docs/runbooks.md.
 
-    The exit status is 0 if nothing is bad, 1 if something is, 2 if the stage or a part of it could not be checked and
-    nothing else is bad.
+    The exit code is 0 if no check is bad, 1 if a check is bad, and 2 if no check is bad but a part of the stage could
+    not be checked.
     """
     from duecourse.checks.check import exit_status
     from duecourse.cli.doctor.examine import Examined, examine

@@ -19,8 +19,8 @@ from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.cli.terminal import CliError, Command, plain, say
 from duecourse.client import ApiError, Client, InvalidError, PreconditionError
 
-HEAD = "# Save and close to change it. Lines with # do not count; a file without change does nothing.\n"
-MARK = "# refused: "
+HEAD = "# Save and close to change it. Lines that start with # are ignored; an unchanged file changes nothing.\n"
+MARK = "# rejected: "
 _LINE = re.compile(r"^line:([0-9]+)")
 
 
@@ -28,19 +28,19 @@ _LINE = re.compile(r"^line:([0-9]+)")
 @click.argument("job_id", metavar="JOB")
 @api_options
 def edit(job_id: str, api: str | None, sign: bool | None) -> None:
-    """Change a job, or a workflow with its jobs, in your editor (VISUAL, EDITOR).
+    """Change a job, or a workflow with its steps, in your editor (VISUAL, EDITOR).
 
-    What the API refuses is shown in the file, which is opened again. Where somebody else changed the job meanwhile,
-    nothing is written.
+    If the API rejects the change, the file is opened again with the errors. If another caller changed the job
+    meanwhile, nothing is written.
     """
     with connected(api, sign) as client:
         job = patient(partial(client.get_job, job_id))
         if job.workflow is not None:
-            click.echo(f"{job_id} is a job of {job.workflow}", err=True)
+            click.echo(f"{job_id} is a step of {job.workflow}", err=True)
         is_workflow = job.target.get("type") == "workflow"
         etag = patient(partial(client.get_workflow, job_id)).etag if is_workflow else job.etag
         if etag != job.etag:
-            raise CliError(plain(f"{job_id} was changed in this moment; run it again"))
+            raise CliError(plain(f"another request changed {job_id} at the same time; run the command again"))
         text = HEAD + to_yaml([one(client, job)])
         manifest = _edited(client, Step(Action.CHANGE, job_id, is_workflow, etag=etag), text)
         if manifest is None:
@@ -61,7 +61,7 @@ def _edited(client: Client, step: Step, text: str) -> Manifest | None:
         answer = _in_editor(offered)
         if answer is None or answer == offered:
             if offered != text:
-                raise CliError(f"nothing was changed; your text is in {_kept(step.id, offered)}")
+                raise CliError(f"nothing was changed; your text is saved in {_kept(step.id, offered)}")
             return None
         bare = "".join(line for line in answer.splitlines(keepends=True) if not line.startswith(MARK))
         try:
@@ -76,11 +76,11 @@ def _edited(client: Client, step: Step, text: str) -> Manifest | None:
         except PreconditionError as error:
             where = _kept(step.id, bare)
             raise CliError(
-                f"{step.id} was changed by somebody else meanwhile; nothing was written. Your text is in {where}: "
-                f"compare it by duecourse apply --dry-run -f {where}"
+                f"{step.id} was changed by another caller meanwhile; nothing was written. Your text is saved "
+                f"in {where}; compare it with duecourse apply --dry-run -f {where}"
             ) from error
         except ApiError as error:
-            raise CliError(f"{plain(str(error))}; your text is in {_kept(step.id, bare)}") from error
+            raise CliError(f"{plain(str(error))}; your text is saved in {_kept(step.id, bare)}") from error
         else:
             return manifest
 
@@ -89,7 +89,7 @@ def _one_of(text: str, step: Step) -> Manifest:
     """The document of this very job. Raises FaultsError."""
     found = manifests(text, "line")
     if [(each.id, each.is_workflow) for each in found] != [(step.id, step.is_workflow)]:
-        raise FaultsError([f"the file must hold the one {step.kind} {step.id}; another id is another job"])
+        raise FaultsError([f"the file must contain exactly the {step.kind} {step.id}; do not change the id"])
     return found[0]
 
 
@@ -103,7 +103,7 @@ def _in_editor(text: str) -> str | None:
     try:
         return click.edit(text, extension=".yaml")
     except click.ClickException as error:
-        raise CliError(f"the editor failed: {error.format_message()}; set EDITOR to the one that you use") from error
+        raise CliError(f"the editor failed: {error.format_message()}; set EDITOR to your editor") from error
 
 
 def _kept(job_id: str, text: str) -> Path:

@@ -25,9 +25,11 @@ MAX_OCCURRENCES = 20
 @click.option("--last-night", "night", is_flag=True, help="Every occurrence from 18:00 to 08:00 on the job's clock.")
 @answer_options
 def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Say why a job ran at an instant or did not, on the job's own clock. Without a time: its last occurrence."""
+    """Explain why a job ran or did not run at an instant, in the time zone of the job. The default is its last
+    occurrence.
+    """
     if at and night:
-        raise UsageError("give --at or --last-night, not both")
+        raise UsageError("--at and --last-night cannot be combined; use one of them")
     with connected(api, sign) as client:
         job = client.get_job(job_id)
         zone = zone_of(job.timezone)
@@ -49,7 +51,7 @@ def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: boo
             click.echo(plain(f"    duecourse runs show {each.run.id}"))
         elif each.verdict == "not_an_occurrence":
             nearest = [moment(one, zone) for one in (each.nearest.before, each.nearest.after) if one is not None]
-            click.echo(plain(f"    its occurrences next to that: {', '.join(nearest) or 'none'}"))
+            click.echo(plain(f"    nearest occurrences: {', '.join(nearest) or 'none'}"))
 
 
 def _last(client: Client, job_id: str, now: datetime) -> Explained:

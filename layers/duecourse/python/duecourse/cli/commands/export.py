@@ -31,12 +31,13 @@ duecourse jobs export nightly etl -o json"""
 def export(
     job_ids: Sequence[str], tag: str | None, output: str, folder: Path | None, api: str | None, sign: bool | None
 ) -> None:
-    """Write jobs and workflows as `duecourse apply` reads them: all, those with a tag, or those that are named.
+    """Write jobs and workflows in the format of `duecourse apply`: all of them, those with a tag, or those with the
+    given ids.
 
-    Jobs of a workflow are written in its document. Fields with their defaults are left out.
+    The steps of a workflow are written in its document. Fields with default values are omitted.
     """
     if job_ids and tag:
-        raise UsageError("name jobs, or give --tag")
+        raise UsageError("no jobs are selected; add job ids, or use --tag")
     with connected(api, sign) as client:
         if job_ids:
             jobs = [patient(partial(client.get_job, each)) for each in dict.fromkeys(job_ids)]

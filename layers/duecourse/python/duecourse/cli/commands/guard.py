@@ -21,14 +21,14 @@ def guarded(*, stopping_is_normal: bool = False) -> Iterator[None]:
         with stoppable():
             yield
     except Stopped as stopped:
-        click.echo("stopped; nothing is left running", err=True)
+        click.echo("stopped; all processes have ended", err=True)
         raise SystemExit(0 if stopping_is_normal else stopped.exit_code) from None
     except ApiError as error:
-        raise CliError(plain(f"the API refused: {error}")) from error
+        raise CliError(plain(f"the API rejected the request: {error}")) from error
     except ApiUnreachableError as error:
         raise CliError(str(error)) from error
     except (BotoCoreError, ClientError) as error:
-        raise CliError(f"the local stack did not answer as it should: {error}") from error
+        raise CliError(f"the local stack returned an unexpected response: {error}") from error
     except OSError as error:
         what = f"{error.strerror or error} {error.filename or ''}".strip()
         raise CliError(remedied(what, what)) from error

@@ -31,7 +31,7 @@ SYSTEM_CRONTABS = ("/etc/crontab", "/etc/cron.d/")
 
 file_argument = click.argument("file")
 zone_option = click.option(
-    "--timezone", metavar="ZONE", help="The zone of the machine it comes from, where it names none."
+    "--timezone", metavar="ZONE", help="The time zone of the source machine, for entries without a zone."
 )
 
 
@@ -40,8 +40,10 @@ def _options(command: F) -> F:
     for option in reversed(
         (
             click.option("--queue", metavar="NAME", help="Send commands to this queue, for duecourse work --shell."),
-            click.option("--target-url", metavar="URL", help="Call this address instead; {id} in it is the job's id."),
-            click.option("--prefix", default="", metavar="TEXT", help="What the ids begin with."),
+            click.option(
+                "--target-url", metavar="URL", help="Call this address instead; {id} is replaced by the job's id."
+            ),
+            click.option("--prefix", default="", metavar="TEXT", help="The prefix of the ids."),
             click.option("-o", "--dir", "folder", type=click.Path(path_type=Path), help="Write one file for each job."),
             click.option(
                 "--allow-file",
@@ -59,23 +61,26 @@ def _options(command: F) -> F:
 
 @click.group("import", cls=Group, example=EXAMPLE)
 def import_() -> None:
-    """Make jobs of a crontab, or of another scheduler's schedules.
+    """Import jobs from a crontab or another scheduler.
 
-    The documents go to standard output, or with -o to a folder; `duecourse apply` reads them. What becomes of each
-    entry is said on standard error, line by line, with what cannot be carried over and why. Nothing is sent anywhere.
+    The documents are written to standard output, or with -o to a folder, in the format of `duecourse apply`. Standard
+    error has a line for each entry, with the parts that cannot be imported and the reason. The command sends no
+    requests to a stage.
     """
 
 
 @import_.command(cls=Command, example="duecourse import crontab /etc/crontab --queue duecourse-target-cron")
 @file_argument
 @zone_option
-@click.option("--system/--user", default=None, help="Whether a user stands before the command (/etc/crontab: yes).")
+@click.option(
+    "--system/--user", default=None, help="Whether the lines have a user before the command (as in /etc/crontab)."
+)
 @_options
 def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) -> None:
-    """A crontab: `crontab -l`, /etc/crontab, a file of /etc/cron.d."""
+    """Import a crontab: the output of `crontab -l`, /etc/crontab, or a file of /etc/cron.d."""
     wanted = _Wanted.of(given)
     if timezone is None:
-        click.echo("lines above a CRON_TZ are read in UTC: give --timezone for the zone of their machine", err=True)
+        click.echo("lines above a CRON_TZ are read in UTC; set --timezone to the zone of their machine", err=True)
     has_users = file.startswith(SYSTEM_CRONTABS) if system is None else system
     wanted.done(
         lambda: read_crontab(
@@ -97,7 +102,7 @@ def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) 
 @zone_option
 @_options
 def kubernetes(file: str, timezone: str | None, **given: Any) -> None:
-    """CronJobs of Kubernetes: YAML or JSON. The jobs make a Kubernetes job of them, by kubectl."""
+    """Import CronJobs of Kubernetes (YAML or JSON). The imported jobs create Kubernetes jobs with kubectl."""
     wanted = _Wanted.of(given)
     more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
     wanted.done(lambda: read_cronjobs(read_text(file), file=file, zone=timezone or "UTC", **more))
@@ -108,12 +113,12 @@ def kubernetes(file: str, timezone: str | None, **given: Any) -> None:
 )
 @file_argument
 @zone_option
-@click.option("--app", metavar="NAME", help="What `celery -A` names.")
+@click.option("--app", metavar="NAME", help="The application, as in `celery -A`.")
 @_options
 def celery(file: str, timezone: str | None, app: str | None, **given: Any) -> None:
-    """Celery's beat_schedule: a Python file, which is read and never run, or JSON.
+    """Import Celery's beat_schedule from JSON, or from a Python file, which is parsed but not executed.
 
-    With --queue a job's command is `celery call`; with --target-url its payload is task, args and kwargs.
+    With --queue the command of a job is `celery call`; with --target-url the payload has task, args and kwargs.
     """
     wanted = _Wanted.of(given)
     more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
@@ -125,9 +130,10 @@ def celery(file: str, timezone: str | None, app: str | None, **given: Any) -> No
 @click.option("--group", metavar="NAME", help="Only schedules of this group; without FILE.")
 @_options
 def eventbridge(file: str | None, group: str | None, **given: Any) -> None:
-    """EventBridge Scheduler: answers of `aws scheduler get-schedule` (JSON), or without FILE the account itself.
+    """Import EventBridge Scheduler schedules from the output of `aws scheduler get-schedule` (JSON), or without FILE
+    from the account.
 
-    Targets are taken over. --queue or --target-url is for those that Duecourse does not call.
+    Targets are imported. For targets that Duecourse does not support, use --queue or --target-url.
     """
     wanted = _Wanted.of(given)
     more: dict[str, Any] = {"runner": wanted.runner(needed=False), "names": wanted.names, "now": time.time()}
@@ -150,7 +156,7 @@ def _of_account(group: str | None) -> Iterator[Any]:
                 for each in page["Schedules"]:
                     yield scheduler.get_schedule(GroupName=each["GroupName"], Name=each["Name"])
     except (BotoCoreError, ClientError) as error:
-        raise CliError(plain(f"EventBridge Scheduler does not answer: {error}")) from error
+        raise CliError(plain(f"EventBridge Scheduler cannot be reached: {error}")) from error
 
 
 class _Wanted:
@@ -180,10 +186,11 @@ class _Wanted:
     def runner(self, *, needed: bool = True) -> Runner:
         """What runs commands. Raises UsageError."""
         if self._runner.queue and self._runner.url:
-            raise UsageError("commands go to --queue or to --target-url, not to both")
+            raise UsageError("--queue and --target-url cannot be combined; use one of them")
         if needed and not (self._runner.queue or self._runner.url):
             raise UsageError(
-                "say what runs the commands: --queue NAME (a queue for duecourse work --shell), or --target-url URL"
+                "no runner of the commands is set; use --queue NAME (a queue for duecourse work --shell), or "
+                "--target-url URL"
             )
         return self._runner
 

@@ -23,10 +23,12 @@ POLL_SECONDS = 1.0
 
 @click.command(cls=Command, example="duecourse jobs run nightly --wait")
 @click.argument("job_id", metavar="JOB")
-@click.option("--payload", help="JSON to be used instead of the job's payload.")
-@click.option("--key", help="A name of this request: sent again with the same name it is the same run.")
-@click.option("--wait", is_flag=True, help="Follow the run to its end; the exit code is 0 where it succeeds, else 1.")
-@click.option("--timeout", type=click.FloatRange(0), help="Stop waiting after so many seconds (exit code 1).")
+@click.option("--payload", help="JSON that replaces the job's payload for this run.")
+@click.option("--key", help="An idempotency key: a repeated request with the same key returns the same run.")
+@click.option(
+    "--wait", is_flag=True, help="Wait for the end of the run; the exit code is 0 if it succeeds, otherwise 1."
+)
+@click.option("--timeout", type=click.FloatRange(0), help="Stop waiting after this number of seconds (exit code 1).")
 @answer_options
 def run(
     job_id: str,
@@ -38,13 +40,13 @@ def run(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Run a job now, whatever its schedule says, even while it is paused. A paused job of a workflow waits for its
-    resumption.
+    """Run a job now, independently of its schedule and even if it is paused. A paused step of a workflow runs after it
+    is resumed.
     """
     try:
         given = None if payload is None else json.loads(payload)
     except ValueError as error:
-        raise UsageError(plain(f"--payload: this is not JSON ({error})")) from error
+        raise UsageError(plain(f"--payload: the text is not valid JSON ({error})")) from error
     with connected(api, sign) as client:
         started = client.run_job(job_id, payload=given, idempotency_key=key)
         if not wait:
@@ -77,10 +79,10 @@ def _followed(client: Client, run_id: str, timeout: float | None, *, quiet: bool
 
 @click.command("skip-next", cls=Command, example="duecourse jobs skip-next nightly --count 2")
 @click.argument("job_id", metavar="JOB")
-@click.option("--count", type=click.IntRange(1, 100), default=1, show_default=True, help="How many occurrences.")
+@click.option("--count", type=click.IntRange(1, 100), default=1, show_default=True, help="The number of occurrences.")
 @answer_options
 def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Skip a job's next occurrences; those after them run."""
+    """Skip the next occurrences of a job; later occurrences run."""
     with connected(api, sign) as client:
         skipped = client.skip_next(job_id, count=count)
         zone = zone_of_job(client, job_id)
@@ -93,10 +95,12 @@ def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_js
 @click.command(cls=Command, example='duecourse jobs backfill nightly --from "2026-11-01" --to "2026-11-08"')
 @click.argument("job_id", metavar="JOB")
 @click.option("--from", "begin", metavar="TIME", required=True, help="The first instant, in the job's zone.")
-@click.option("--to", "end", metavar="TIME", required=True, help="The instant before which it ends.")
+@click.option("--to", "end", metavar="TIME", required=True, help="The instant at which the range ends (exclusive).")
 @click.option("--pace", type=click.IntRange(1, 3600), default=1, show_default=True, help="Seconds between two starts.")
-@click.option("--newest-first", is_flag=True, help="Begin with the newest occurrence.")
-@click.option("--dry-run", is_flag=True, help="Say how many runs that is, until when and at what price; start none.")
+@click.option("--newest-first", is_flag=True, help="Start with the newest occurrence.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the number of runs, the end time and the estimated cost; start none."
+)
 @yes_option
 @answer_options
 def backfill(
@@ -111,7 +115,7 @@ def backfill(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Run the occurrences of a range of the past; it is counted and priced first."""
+    """Run the occurrences of a range in the past. The number of runs and the estimated cost are shown first."""
     with connected(api, sign) as client:
         zone = zone_of_job(client, job_id)
         first, last = instant_option("from", begin, zone), instant_option("to", end, zone)
@@ -128,4 +132,4 @@ def backfill(
     if as_json:
         print_json(found.document)
     else:
-        say(f"{found.count} runs begin; their ids end in .{found.suffix}: duecourse runs list {job_id}")
+        say(f"{found.count} runs are started; their ids end in .{found.suffix}: duecourse runs list {job_id}")

@@ -39,7 +39,7 @@ def jobs() -> None:
 
 def _read(document: IO[str]) -> dict[str, Any]:
     if document.isatty():
-        click.echo("type the job's JSON, then Ctrl-D; or give a file: duecourse jobs create job.json", err=True)
+        click.echo("type the job's JSON, then Ctrl-D; or pass a file: duecourse jobs create job.json", err=True)
     try:
         return read_job(document.read())
     except ValueError as error:
@@ -62,7 +62,7 @@ def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool)
 @click.option("-o", "--output", type=click.Choice(["table", "yaml", "json"]), default="table", show_default=True)
 @answer_options
 def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show one job; -o yaml and -o json (--json) all of it, as it can be put back or applied."""
+    """Show one job. -o yaml and -o json (--json) print the complete definition, which can be applied again."""
     with connected(api, sign) as client:
         job = client.get_job(job_id)
     if output == "yaml" and not as_json:
@@ -72,13 +72,13 @@ def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: b
 
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --tag billing --state PAUSED")
-@click.option("--prefix", help="Only those whose id begins so.")
-@click.option("--name", help="Only those whose name contains this.")
-@click.option("--tag", help="Only those with this tag.")
-@click.option("--state", type=click.Choice(["ACTIVE", "PAUSED", "COMPLETED"]), help="Only those in this state.")
-@click.option("--owner", help="Only those of this owner.")
-@click.option("--limit", type=click.IntRange(1, 100), help="One page of so many.  [default: all of them]")
-@click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")
+@click.option("--prefix", help="Only jobs with an id that starts with this text.")
+@click.option("--name", help="Only jobs with a name that contains this text.")
+@click.option("--tag", help="Only jobs with this tag.")
+@click.option("--state", type=click.Choice(["ACTIVE", "PAUSED", "COMPLETED"]), help="Only jobs in this state.")
+@click.option("--owner", help="Only jobs of this owner.")
+@click.option("--limit", type=click.IntRange(1, 100), help="Print one page of this size.  [default: all jobs]")
+@click.option("--cursor", help="Continue after an earlier page (its next_cursor).")
 @output_option
 @answer_options
 def list_jobs(
@@ -94,7 +94,7 @@ def list_jobs(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """List jobs: all of them, or a page."""
+    """List all jobs, or one page of them."""
     with connected(api, sign) as client:
         page = client.list_jobs(prefix=prefix, name=name, tag=tag, state=state, owner=owner, limit=limit, cursor=cursor)
         if limit is None:
@@ -123,10 +123,12 @@ def pause(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> Non
 
 @jobs.command(cls=Command, example="duecourse jobs resume nightly --catch-up")
 @click.argument("job_id", metavar="JOB")
-@click.option("--catch-up", is_flag=True, help="Treat what the pause covered as missed, by the job's policy.")
+@click.option(
+    "--catch-up", is_flag=True, help="Treat the occurrences of the pause as missed, according to the job's policy."
+)
 @answer_options
 def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Let a paused job fire again; occurrences during the pause are skipped, unless --catch-up is given."""
+    """Resume a paused job. The occurrences of the pause are skipped, unless --catch-up is used."""
     with connected(api, sign) as client:
         job = client.resume_job(job_id, catch_up=catch_up)
     _show(job, as_json)
@@ -150,7 +152,7 @@ def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
 @page_options("changes")
 @answer_options
 def history(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show who changed a job, and what, newest first."""
+    """Show the changes of a job and their callers, newest first."""
     with connected(api, sign) as client:
         page = client.get_job_history(job_id, limit=limit, cursor=cursor)
     if as_json:

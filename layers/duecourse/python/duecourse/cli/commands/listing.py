@@ -23,7 +23,7 @@ output_option = click.option(
     type=click.Choice(["table", "wide", "name"]),
     default="table",
     show_default=True,
-    help="`wide`: more columns; `name`: ids alone, one a line.",
+    help="`wide`: more columns; `name`: only ids, one per line.",
 )
 
 

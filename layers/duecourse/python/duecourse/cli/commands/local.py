@@ -10,13 +10,13 @@ from duecourse.cli.terminal import CliError, Command, Group
 
 
 @click.group(cls=Group, invoke_without_command=True, example="duecourse local --port 4599")
-@click.option("--port", type=click.IntRange(1024, 65535), help="Port of the emulator; a free one if left out.")
-@click.option("--fresh", is_flag=True, help="Forget the kept data first.")
+@click.option("--port", type=click.IntRange(1024, 65535), help="Port of the emulator.  [default: a free port]")
+@click.option("--fresh", is_flag=True, help="Delete the stored data first.")
 @click.pass_context
 def local(context: click.Context, port: int | None, fresh: bool) -> None:
-    """Deploy the stack to an emulator on this machine and stay until Ctrl-C.
+    """Deploy the stack to an emulator on this machine and run it until Ctrl-C.
 
-    The data stay in .duecourse/local and are there again at the next start.
+    The data is kept in .duecourse/local and is available at the next start.
     """
     if context.invoked_subcommand is not None:
         return
@@ -31,27 +31,31 @@ def local(context: click.Context, port: int | None, fresh: bool) -> None:
 
 @local.command(cls=Command, example="duecourse local logs execute --lines 50")
 @click.argument("function", default="")
-@click.option("--lines", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many lines.")
+@click.option("--lines", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The number of lines.")
 def logs(function: str, lines: int) -> None:
-    """Print what the functions of the running local stack have logged; FUNCTION is a part of their name."""
+    """Print the logs of the functions of the running local stack; FUNCTION is a part of the function name."""
     from duecourse.cli.local.emulator.aws import logged
     from duecourse.cli.local.local import running_endpoint
     from duecourse.cli.terminal import say
 
     if (endpoint := running_endpoint()) is None:
-        raise CliError("no local stack is running here: start it with `duecourse local`")
+        raise CliError("no local stack is running here; start it with `duecourse local`")
     for line in logged(endpoint, function, lines):
         say(line)
 
 
 @click.command(cls=Command, example="duecourse demo --seconds 120")
 @click.option(
-    "--seconds", type=click.IntRange(75, 3600), default=90, show_default=True, help="How long the jobs are watched."
+    "--seconds",
+    type=click.IntRange(75, 3600),
+    default=90,
+    show_default=True,
+    help="The time for which the jobs are observed.",
 )
 def demo(seconds: int) -> None:
     """Deploy the stack to an emulator on this machine, post four jobs and show each run.
 
-    Ends after about two minutes, with status 0 only if every run was seen in time. Leaves nothing behind.
+    Ends after about two minutes, with exit code 0 only if every run was observed in time. All data is removed.
     """
     from duecourse.cli.commands.guard import guarded
     from duecourse.cli.local.demo.console import Screen

@@ -33,13 +33,15 @@ PAGE = b"<!doctype html><title>Duecourse</title><p>You are logged in. You may cl
 @click.argument("profile", required=False)
 @click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
 def login(profile: str | None, no_browser: bool) -> None:
-    """Log in at the issuer of a profile (default: the default profile); the token is kept and renewed by itself."""
+    """Log in at the issuer of a profile (default: the default profile). The token is stored and renewed
+    automatically.
+    """
     found, issuer, kept = _of(profile)
     try:
         with httpx.Client(timeout=30) as http:
             tokens = _by_password(http, issuer) if issuer.is_cognito else _by_oidc(http, issuer, not no_browser)
     except httpx.HTTPError as error:
-        raise CliError(plain(f"{issuer.url} does not answer ({error})")) from error
+        raise CliError(plain(f"{issuer.url} cannot be reached ({error})")) from error
     kept.write(tokens)
     say(f"logged in to {found.api} as {found.profile}")
 
@@ -47,9 +49,9 @@ def login(profile: str | None, no_browser: bool) -> None:
 @click.command(cls=Command, example="duecourse logout prod")
 @click.argument("profile", required=False)
 def logout(profile: str | None) -> None:
-    """Forget the token of a profile."""
+    """Delete the token of a profile."""
     found, _, kept = _of(profile)
-    say(f"logged out of {found.profile}" if kept.remove() else f"nobody was logged in to {found.profile}")
+    say(f"logged out of {found.profile}" if kept.remove() else f"there was no login to {found.profile}")
 
 
 def _of(profile: str | None) -> tuple[Access, Issuer, TokenFile]:
@@ -59,7 +61,7 @@ def _of(profile: str | None) -> tuple[Access, Issuer, TokenFile]:
         raise UsageError(plain(str(error))) from error
     if found.issuer is None or found.profile is None:
         raise UsageError(
-            plain(f"{found.profile or found.api} has no issuer and client_id: duecourse profile add --help")
+            plain(f"{found.profile or found.api} has no issuer and client_id; add them with duecourse profile add")
         )
     return found, found.issuer, TokenFile.of(found.profile)
 
@@ -86,7 +88,7 @@ def _by_device(http: httpx.Client, issuer: Issuer, known: Mapping[str, Any]) -> 
             every += 5
         elif error != "authorization_pending":
             return Tokens.of(_answer(said), time.time())
-    raise CliError("the code was not entered in time; try again")
+    raise CliError("the code was not entered in time; run the command again")
 
 
 def _by_browser(http: httpx.Client, issuer: Issuer, known: Mapping[str, Any], browser: bool) -> Tokens:
@@ -125,7 +127,7 @@ class _Return(HTTPServer):
             self.handle_request()
         came = self.came or {}
         if came.get("state") != [state] or "code" not in came:
-            why = (came.get("error_description") or came.get("error") or ["the browser did not come back"])[0]
+            why = (came.get("error_description") or came.get("error") or ["the browser did not return a login"])[0]
             raise CliError(plain(f"not logged in: {why}"))
         return came["code"][0]
 
@@ -158,7 +160,7 @@ def _by_password(http: httpx.Client, issuer: Issuer) -> Tokens:
     said = _answer(http.send(cognito_request(issuer, "USER_PASSWORD_AUTH", parameters)))
     if "AuthenticationResult" not in said:
         asked = said.get("ChallengeName")
-        raise CliError(plain(f"the pool asks for {asked}: set a permanent password once (docs/api.md, users)"))
+        raise CliError(plain(f"the user pool requires {asked}; set a permanent password (docs/api.md, users)"))
     return cognito_tokens(said["AuthenticationResult"], time.time())
 
 

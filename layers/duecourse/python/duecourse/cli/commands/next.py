@@ -23,42 +23,50 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
 @click.command("next", cls=Command, example=EXAMPLE)
 @click.argument("expression", metavar="SCHEDULE", required=False)
 @click.option("--tz", default="UTC", show_default=True, metavar="ZONE", help="IANA time zone, such as Europe/Berlin.")
-@click.option("--after", metavar="INSTANT", help="Only what comes after this instant (ISO-8601).  [default: now]")
+@click.option("--after", metavar="INSTANT", help="Only occurrences after this instant (ISO-8601).  [default: now]")
 @click.option(
-    "--count", default=str(DEFAULT_COUNT), show_default=True, metavar="N", help=f"How many, 1 to {MAX_COUNT}."
+    "--count",
+    default=str(DEFAULT_COUNT),
+    show_default=True,
+    metavar="N",
+    help=f"The number of occurrences, 1 to {MAX_COUNT}.",
 )
-@click.option("--start", metavar="INSTANT", help="The window begins with this instant.")
+@click.option("--start", metavar="INSTANT", help="The window starts at this instant.")
 @click.option("--end", metavar="INSTANT", help="The window ends before this instant.")
-@click.option("--dst-gap", default="next", show_default=True, metavar="next|skip", help="Fixed times the clock skips.")
+@click.option(
+    "--dst-gap", default="next", show_default=True, metavar="next|skip", help="Fixed times that the clock skips."
+)
 @click.option(
     "--dst-fold",
     default="first",
     show_default=True,
     metavar="first|second|both",
-    help="Fixed times the clock shows twice.",
+    help="Fixed times that the clock shows twice.",
 )
-@click.option("--anchor", metavar="INSTANT", help="Where a rate counts from.  [default: --start, else --after]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-@click.option("--jsonl", is_flag=True, help="Answer cases from standard input, one JSON object a line.")
+@click.option(
+    "--anchor", metavar="INSTANT", help="The starting point of a rate.  [default: --start, otherwise --after]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--jsonl", is_flag=True, help="Read cases from standard input, one JSON object per line.")
 def next_command(
     expression: str | None, after: str | None, count: str, as_json: bool, jsonl: bool, **more: str
 ) -> None:
-    """Show when a schedule fires next, and what daylight saving does to it.
+    """Show the next occurrences of a schedule, and the effects of daylight saving.
 
-    SCHEDULE is cron such as "0 9 * * 1", "rate(5 minutes)", "at(2026-01-31T09:00:00)" or another form. It is also
-    shown in words. Neither AWS nor a running stack is needed.
+    SCHEDULE is cron such as "0 9 * * 1", "rate(5 minutes)", "at(2026-01-31T09:00:00)" or another form. The output has
+    the schedule in words, too. The command needs neither AWS nor a running stack.
 
     With --jsonl each line of standard input is a case {"expr", "tz"?, "after", "count"?, "anchor"?, "start"?, "end"?,
-    "dst_gap"?, "dst_fold"?}. One line answers each, in the same order: {"next": [instants]} or {"error": "..."}. A line
-    that is not a case, even a blank one, is answered by an error too.
+    "dst_gap"?, "dst_fold"?}. The output has one line for each case, in the same order: {"next": [instants]} or
+    {"error": "..."}. A line that is not a case, even an empty line, results in an error.
     """
     if jsonl:
         if expression is not None:
-            raise UsageError("--jsonl reads schedules from standard input; leave the SCHEDULE out")
+            raise UsageError("--jsonl reads schedules from standard input; remove the SCHEDULE")
         _answer_cases()
         return
     if expression is None:
-        raise UsageError('schedule: is missing; write one such as duecourse next "0 9 * * 1"')
+        raise UsageError('schedule: is missing; run a command such as duecourse next "0 9 * * 1"')
     from duecourse.cli.preview_text import preview_text
     from duecourse.domain.schedules.preview import preview_schedule
 

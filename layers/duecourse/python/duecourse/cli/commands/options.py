@@ -16,8 +16,8 @@ from duecourse.cli.terminal import CliError, UsageError, plain
 from duecourse.client import ApiError, ApiUnreachableError, Client
 from duecourse.client.access import PROFILE, Access, access
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-yes_option = click.option("--yes", is_flag=True, help="Do not ask first; for scripts.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+yes_option = click.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
 
 
 def confirm(question: str) -> None:
@@ -28,7 +28,9 @@ def confirm(question: str) -> None:
         if sys.stdin.isatty():
             raise
         click.echo(err=True)
-        raise UsageError("nobody answered; nothing was done: give --yes where there is no terminal") from None
+        raise UsageError(
+            "the confirmation was not answered, so nothing was changed; without a terminal use --yes"
+        ) from None
     if not agreed:
         raise click.Abort
 
@@ -47,13 +49,13 @@ def api_options(command: F) -> F:
         metavar="TOKEN",
         expose_value=False,
         callback=_remember,
-        help="Show this token (a JWT) instead of signing; safer in the environment.  [env: DUECOURSE_TOKEN]",
+        help="Send this token (a JWT) instead of signing; the environment variable is safer.  [env: DUECOURSE_TOKEN]",
     )(command)
     command = click.option(
         "--sign/--no-sign",
         default=None,
-        help="Sign the calls with your AWS credentials (on by itself where the address is API Gateway's own and there "
-        "is no token).",
+        help="Sign the calls with your AWS credentials (the default for addresses of API Gateway if "
+        "there is no token).",
     )(command)
     return click.option(
         "--api",
@@ -73,8 +75,8 @@ def page_options(items: str) -> Callable[[F], F]:
     """Add `--limit` and `--cursor` to a command that lists `items`."""
 
     def add(command: F) -> F:
-        command = click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")(command)
-        bounds, described = click.IntRange(1, 100), f"How many {items} at most."
+        command = click.option("--cursor", help="Continue after an earlier page (its next_cursor).")(command)
+        bounds, described = click.IntRange(1, 100), f"The maximum number of {items}."
         return click.option("--limit", type=bounds, default=20, show_default=True, help=described)(command)
 
     return add
@@ -85,7 +87,7 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     """A client for that address; what it raises becomes one line."""
     token: str | None = click.get_current_context().meta.get(TOKEN)
     if token and sign:
-        raise UsageError("a call is signed or shows a token: leave out --sign, or --token and DUECOURSE_TOKEN")
+        raise UsageError("--sign cannot be combined with a token; remove --sign, or --token and DUECOURSE_TOKEN")
     try:
         found = Access(api) if api else _found()
         found = replace(found, token=token or found.token, sign=sign)
@@ -98,7 +100,9 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     except ApiError as error:
         raise CliError(plain(str(error))) from error
     except UnicodeEncodeError as error:
-        raise UsageError("an id or a cursor holds half of a character; nothing was asked for") from error
+        raise UsageError(
+            "an id or a cursor contains half of a surrogate pair; correct it. No request was sent"
+        ) from error
     except ApiUnreachableError as error:
         raise CliError(plain(f"{error}; is the stack up, and is --api right?")) from error
 

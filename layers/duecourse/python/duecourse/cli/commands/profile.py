@@ -18,13 +18,13 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @click.group(cls=Group, example="duecourse profile add prod --api https://… --issuer https://login.example.com")
 def profile() -> None:
-    """List, add, choose and remove profiles: an API, and who issues the tokens for it."""
+    """List, add, choose and remove profiles. A profile has the address of an API and the issuer of its tokens."""
 
 
 @profile.command("list", cls=Command, example="duecourse profile list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_profiles(as_json: bool) -> None:
-    """List the profiles; `default` is the one that is used where none is named."""
+    """List the profiles; `default` is the profile that is used if no profile is given."""
     known = _known()
     if as_json:
         items = [{"name": name, **fields} for name, fields in known.items() if isinstance(fields, dict)]
@@ -38,18 +38,23 @@ def list_profiles(as_json: bool) -> None:
 )
 @click.argument("name")
 @click.option("--api", required=True, metavar="URL", help="Address of the API.")
-@click.option("--issuer", metavar="URL", help="Who issues tokens (OIDC), for `duecourse login`.")
-@click.option("--client-id", help="What the issuer calls this command.")
-@click.option("--scope", help="What to ask the issuer for.  [default: openid offline_access]")
-@click.option("--audience", help="For issuers that want one.")
+@click.option("--issuer", metavar="URL", help="The OIDC issuer of tokens, for `duecourse login`.")
+@click.option("--client-id", help="The client id of this command at the issuer.")
+@click.option("--scope", help="The OAuth scopes to request.  [default: openid offline_access]")
+@click.option("--audience", help="The audience, if the issuer requires one.")
 @click.option("--account", help="A service account of the stage's own user pool (duecourse accounts).")
-@click.option("--use", "chosen", is_flag=True, help="Make it the default.")
+@click.option("--use", "chosen", is_flag=True, help="Make this profile the default.")
 def add(name: str, chosen: bool, **given: str | None) -> None:
     """Add a profile, or change one."""
     if not _BARE.fullmatch(name) or name == DEFAULT:
-        raise UsageError(plain(f"a profile's name is letters (a-z), digits, - and _, and not {DEFAULT}: {name}"))
+        raise UsageError(
+            plain(
+                "the name of a profile must have only letters (a-z), digits, - and _, and must not be "
+                f"{DEFAULT}: {name}"
+            )
+        )
     if (given["issuer"] is None) != (given["client_id"] is None):
-        raise UsageError("--issuer and --client-id go together")
+        raise UsageError("--issuer and --client-id must be set together")
     known = _known()
     known[name] = {field: given[field] for field in FIELDS if given[field] is not None}
     if chosen or DEFAULT not in known:
@@ -64,7 +69,7 @@ def use(name: str) -> None:
     """Make a profile the default."""
     known = _known()
     if not isinstance(known.get(name), dict):
-        raise UsageError(plain(f"no profile {name}: duecourse profile list"))
+        raise UsageError(plain(f"there is no profile {name}; list the profiles with duecourse profile list"))
     _write(known | {DEFAULT: name})
     say(f"{name} is the default")
 
@@ -75,7 +80,7 @@ def remove(name: str) -> None:
     """Remove a profile."""
     known = _known()
     if not isinstance(known.pop(name, None), dict):
-        raise UsageError(plain(f"no profile {name}: duecourse profile list"))
+        raise UsageError(plain(f"there is no profile {name}; list the profiles with duecourse profile list"))
     if known.get(DEFAULT) == name:
         del known[DEFAULT]
     _write(known)

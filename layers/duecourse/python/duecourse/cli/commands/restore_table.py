@@ -23,14 +23,14 @@ Item = dict[str, Any]
 @click.command(cls=Command, example="duecourse restore-table duecourse-restored Duecourse-prod-Jobs --delete-others")
 @click.argument("restored")
 @click.argument("table")
-@click.option("--tenant", metavar="ID", help="Restore this tenant's items only.")
-@click.option("--delete-others", is_flag=True, help="Delete items that the restored table does not have.")
+@click.option("--tenant", metavar="ID", help="Restore only the items of this tenant.")
+@click.option("--delete-others", is_flag=True, help="Delete items that are missing from the restored table.")
 def restore_table(restored: str, table: str, tenant: str | None, delete_others: bool) -> None:
-    """Copy the items of RESTORED into TABLE, which the stage works with.
+    """Copy the items of RESTORED into TABLE, the table of a stage.
 
     DynamoDB restores into a new table. This command copies the items into the stage's own table, which keeps its name,
-    its stream and its alarms. Stop the functions first: nothing may write to that table meanwhile. The command can be
-    repeated: it writes existing items again. It needs your AWS credentials and region.
+    its stream and its alarms. Stop the functions first, because no other process may write to that table meanwhile. The
+    command can be repeated; existing items are then written again. It requires AWS credentials and a region.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -39,7 +39,7 @@ def restore_table(restored: str, table: str, tenant: str | None, delete_others: 
         progress = lambda text: click.echo(text, err=True)  # noqa: E731
         click.echo(restore(client, restored, table, tenant=tenant, delete_others=delete_others, progress=progress))
     except (BotoCoreError, ClientError, ValueError) as problem:
-        raise CliError(f"{problem}\n(of {restored} into {table}; it can be repeated)") from problem
+        raise CliError(f"{problem}\n(restoring {restored} into {table}; the command can be repeated)") from problem
 
 
 def restore(
@@ -57,7 +57,7 @@ def restore(
     table that is to be restored into itself.
     """
     if restored == table:
-        raise ValueError(f"{table} is named twice: name the restored table first, then the stage's own")
+        raise ValueError(f"{table} is given twice; pass the restored table first, then the table of the stage")
 
     def write(items: Iterator[Item], request: Callable[[Item], Item], done: str) -> Iterator[Item]:
         """Write items in batches, and yield each."""

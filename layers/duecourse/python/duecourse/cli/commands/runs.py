@@ -30,14 +30,18 @@ def runs() -> None:
 
 @runs.command("list", cls=Command, example="duecourse runs list --failed --since today --tag billing")
 @click.argument("job_id", metavar="[JOB]", required=False)
-@click.option("--failed", is_flag=True, help="What is dead or failing now: --state DEAD --state RETRYING.")
+@click.option("--failed", is_flag=True, help="Dead and failing runs: --state DEAD --state RETRYING.")
 @click.option(
-    "--state", "states", multiple=True, type=click.Choice(get_args(State)), help="Only in this state; may be repeated."
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(get_args(State)),
+    help="Only runs in this state; can be repeated.",
 )
-@click.option("--since", metavar="TIME", help="From then on: today, 3h, 02:30, 2026-11-21, ISO-8601.")
-@click.option("--until", metavar="TIME", help="Before then.")
-@click.option("--tag", help="Only of jobs with this tag.")
-@click.option("--error", metavar="TEXT", help="Only with this text in their error.")
+@click.option("--since", metavar="TIME", help="Only at this time or later: today, 3h, 02:30, 2026-11-21, ISO-8601.")
+@click.option("--until", metavar="TIME", help="Only before this time.")
+@click.option("--tag", help="Only runs of jobs with this tag.")
+@click.option("--error", metavar="TEXT", help="Only runs with this text in the error.")
 @page_options("runs")
 @output_option
 @answer_options
@@ -56,10 +60,10 @@ def list_runs(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """List the runs of a job, newest first, or those of all jobs that did not go well.
+    """List the runs of a job, newest first, or the unsuccessful runs of all jobs.
 
-    Without JOB these are the runs that are dead, failing, cancelled or skipped; runs that succeed are listed by their
-    job. Runs of JOB that only wait for their second are summed up in one line, if nothing else is asked for.
+    Without JOB the list has the runs that are dead, retrying, cancelled or skipped; to list successful runs, add a JOB.
+    Enqueued runs of JOB are summarized in one line, unless the options select them.
     """
     wanted = tuple(dict.fromkeys((*states, *(FAILED if failed else ()))))
     chosen = [("since", since), ("until", until), ("tag", tag), ("error", error)]
@@ -119,7 +123,7 @@ def zone_of_job(client: Client, job_id: str) -> tzinfo:
 @click.argument("run_id", metavar="RUN")
 @answer_options
 def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show a run with its attempts, and its result or the address of a large one."""
+    """Show a run with its attempts and its result, or the address of a large result."""
     with connected(api, sign) as client:
         found = client.get_run(run_id)
         zone = UTC if as_json else zone_of_job(client, run_id.partition(".")[0])
@@ -133,35 +137,35 @@ def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
 @click.argument("run_id", metavar="RUN")
 @answer_options
 def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Cancel a run; a program that works on it learns this at its next heartbeat."""
+    """Cancel a run. The worker of a running attempt receives the cancellation with its next heartbeat."""
     with connected(api, sign) as client:
         asked = client.cancel_run(run_id)
-    _told(asked.run, "its end is asked for", as_json)
+    _told(asked.run, "its end is requested", as_json)
 
 
 @runs.command(cls=Command, example="duecourse runs redrive nightly.20261121T030000Z")
 @click.argument("run_id", metavar="RUN")
 @answer_options
 def redrive(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Give a dead run a fresh allowance of attempts."""
+    """Redrive a dead run: start it again with a new set of attempts."""
     with connected(api, sign) as client:
         asked = client.redrive_run(run_id)
-    _told(asked.run, "it will be tried again", as_json)
+    _told(asked.run, "it is redriven", as_json)
 
 
 @runs.command(cls=Command, example="duecourse runs rerun nightly.20261121T020000Z --from load-eu")
 @click.argument("run_id", metavar="RUN")
 @click.option(
-    "--from", "jobs", metavar="JOB", multiple=True, required=True, help="A job to begin with; may be repeated."
+    "--from", "jobs", metavar="JOB", multiple=True, required=True, help="A step to start with; can be repeated."
 )
-@click.option("--key", help="A name of this request: sent again with the same name it is the same run.")
+@click.option("--key", help="An idempotency key: a repeated request with the same key returns the same run.")
 @answer_options
 def rerun(
     run_id: str, jobs: tuple[str, ...], key: str | None, api: str | None, sign: bool | None, as_json: bool
 ) -> None:
-    """Run some jobs of a workflow's run again, and all that come after them.
+    """Rerun some steps of a workflow's run, and all steps after them.
 
-    The other jobs count as they ended, and hand down their results. The run that is repeated stays as it is.
+    The other steps keep their outcomes and results. The original run does not change.
     """
     with connected(api, sign) as client:
         made = client.rerun(run_id, jobs, idempotency_key=key)

@@ -19,15 +19,17 @@ from duecourse.client.models import Run
 
 @click.command(cls=Command, example="duecourse runs tail nightly hourly")
 @click.argument("job_ids", metavar="[JOB]...", nargs=-1)
-@click.option("--every", type=click.FloatRange(0.2, 60), default=2.0, show_default=True, help="Seconds between looks.")
-@click.option("--seconds", type=click.FloatRange(0), help="Stop after so many seconds.  [default: Ctrl-C]")
+@click.option(
+    "--every", type=click.FloatRange(0.2, 60), default=2.0, show_default=True, help="Seconds between requests."
+)
+@click.option("--seconds", type=click.FloatRange(0), help="Stop after this number of seconds.  [default: until Ctrl-C]")
 @answer_options
 def tail(
     job_ids: tuple[str, ...], every: float, seconds: float | None, api: str | None, sign: bool | None, as_json: bool
 ) -> None:
-    """Follow the runs of some jobs live; without JOB, every run that does not go well. Ctrl-C ends it.
+    """Follow the runs of some jobs live; without JOB, all unsuccessful runs. Ctrl-C ends it.
 
-    Runs that are there already are not shown. With --json each line is a run.
+    Existing runs are not shown. With --json each line is a run.
     """
     begin = datetime.now(UTC)
     with connected(api, sign) as client:

@@ -12,7 +12,7 @@ from duecourse.cli.terminal import Command
 @click.command(cls=Command, example="duecourse stats --json")
 @answer_options
 def stats(api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show how many jobs and dead runs the tenant has, its limits, and how busy the stage is."""
+    """Show the number of jobs and dead runs of the tenant, its limits, and the load of the stage."""
     with connected(api, sign) as client:
         found = client.get_stats()
     print_json(found.document) if as_json else print_fields(found.document)
@@ -21,7 +21,7 @@ def stats(api: str | None, sign: bool | None, as_json: bool) -> None:
 @click.command(cls=Command, example="duecourse health")
 @answer_options
 def health(api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Say whether the stage answers and its ticks arrive; exit code 1 where they are late."""
+    """Show whether the stage responds and its ticks run. The exit code is 1 if ticks are late."""
     with connected(api, sign) as client:
         found = client.get_health()
     print_json(found.document) if as_json else print_fields(found.document)

@@ -56,14 +56,20 @@ class Load:
 
 
 @click.command(cls=Command, example="duecourse upcoming --hours 24 --hot 10")
-@click.option("--hours", type=click.FloatRange(0.1, MOST_HOURS), default=24, show_default=True, help="How far to look.")
-@click.option("--step", default="1h", show_default=True, metavar="STEP", help="What a line counts: 1m, 10m, 1h.")
-@click.option("--hot", type=click.IntRange(1, 100), metavar="N", help="The N fullest minutes instead of every step.")
+@click.option(
+    "--hours",
+    type=click.FloatRange(0.1, MOST_HOURS),
+    default=24,
+    show_default=True,
+    help="The length of the forecast, in hours.",
+)
+@click.option("--step", default="1h", show_default=True, metavar="STEP", help="The interval of a line: 1m, 10m, 1h.")
+@click.option("--hot", type=click.IntRange(1, 100), metavar="N", help="Show only the N minutes with the most runs.")
 @answer_options
 def upcoming(hours: float, step: str, hot: int | None, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show how many runs come due in the next hours, and of which jobs.
+    """Show the number of runs that are due in the next hours, and their jobs.
 
-    Counted is what schedules name; runs on request, backfills and the jobs of workflows are not known before.
+    The count has the occurrences of schedules. It does not include runs on request, backfills and steps of workflows.
     """
     begin = datetime.now(UTC).replace(second=0, microsecond=0)
     seconds = 60 if hot else _seconds(step)
@@ -99,7 +105,7 @@ def _print(load: Load, chosen: list[datetime]) -> None:
     if not console.is_terminal:
         console.width = PIPE_WIDTH
     if not chosen:
-        click.echo("no runs come due")
+        click.echo("no runs are due")
     most, zone = max((load.runs[at] for at in chosen), default=1), local_zone()
     table = Table("from", "runs", "", "jobs", box=None, pad_edge=False)
     for at in chosen:
@@ -108,14 +114,14 @@ def _print(load: Load, chosen: list[datetime]) -> None:
         bar = Bar(most, 0, runs, width=BAR_COLUMNS, color="red" if runs == most and len(chosen) > 1 else "cyan")
         table.add_row(moment(at, zone), f"{runs:,}", bar, Text(plain(named)))
     console.print(table)
-    load.late.tell("jobs are late (a run is due, and in no lane yet)")
-    load.uncounted.tell("jobs do not fire (their place in the schedule cannot be read)")
+    load.late.tell("jobs are late (a run is due and not enqueued yet)")
+    load.uncounted.tell("jobs do not fire (their cursor cannot be read)")
 
 
 def _seconds(text: str) -> int:
     number, unit = text[:-1], text[-1:]
     if not (number.isascii() and number.isdigit() and unit in UNITS):
-        raise UsageError(f"--step: {text!r} is none; write 1m, 10m or 1h")
+        raise UsageError(f"--step: {text!r} is not an interval; write 1m, 10m or 1h")
     seconds = int(timedelta(**{UNITS[unit]: int(number)}).total_seconds())
     if not 60 <= seconds <= 86400:
         raise UsageError("--step: must be from 1m to 1d")

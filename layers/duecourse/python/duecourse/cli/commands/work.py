@@ -21,16 +21,25 @@ duecourse apply -f jobs/"""
 
 
 @click.command(cls=Command, example=EXAMPLE)
-@click.option("--shell", is_flag=True, help='Run the command of the payload: {"command": "..."}.')
-@click.option("--queue", required=True, metavar="NAME", help="The queue that the jobs send to; a name or a URL.")
-@click.option("--allow", metavar="FILE", help="Run the commands in this file only, a line each.")
+@click.option("--shell", is_flag=True, help='Run the command in the payload: {"command": "..."}.')
+@click.option("--queue", required=True, metavar="NAME", help="The queue of the jobs' target; a name or a URL.")
+@click.option("--allow", metavar="FILE", help="Run only the commands in this file, one per line.")
 @click.option(
-    "--allow-any", is_flag=True, help="Run any command: whoever may write jobs runs commands on this machine."
+    "--allow-any",
+    is_flag=True,
+    help="Run any command. Every caller who can write jobs can then run commands on this machine.",
 )
-@click.option("--concurrency", type=click.IntRange(1, 100), default=10, show_default=True, help="How many at a time.")
-@click.option("--timeout", type=click.FloatRange(1), metavar="SECONDS", help="End a command that takes longer.")
-@click.option("--dir", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where they run.")
-@click.option("--once", is_flag=True, help="Work on what is in the queue now, then end.")
+@click.option(
+    "--concurrency", type=click.IntRange(1, 100), default=10, show_default=True, help="The number of parallel commands."
+)
+@click.option("--timeout", type=click.FloatRange(1), metavar="SECONDS", help="The maximum time of a command.")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The working directory of the commands.",
+)
+@click.option("--once", is_flag=True, help="Process the messages that are in the queue now, then stop.")
 @click.option("--api", envvar="DUECOURSE_API", metavar="URL", help="Address of the API.  [env: DUECOURSE_API]")
 def work(
     shell: bool,
@@ -43,25 +52,25 @@ def work(
     once: bool,
     api: str | None,
 ) -> None:
-    """Work on runs on this machine: run the command of each (--shell).
+    """Process runs on this machine: run the command of each run (--shell).
 
     Jobs need a target of type sqs with this queue, `completion: callback` and `heartbeat_seconds`. Exit code 0
-    completes the run; any other fails it with its code (exit.2) and the end of the output. A command is ended when its
-    run is cancelled, its time is over, or --timeout has passed. Its environment is the worker's: of the variables that
-    begin with DUECOURSE_ it has only DUECOURSE_API, and those of the run: DUECOURSE_RUN_ID, DUECOURSE_JOB_ID,
-    DUECOURSE_ATTEMPT, DUECOURSE_SCHEDULED_AT and DUECOURSE_IDEMPOTENCY_KEY.
+    completes the run; any other exit code fails it with this code (exit.2) and the end of the output. A command is
+    stopped when its run is cancelled, its lease has expired, or --timeout has passed. A command has the environment of
+    the worker. Of the variables that start with DUECOURSE_ it has only DUECOURSE_API and the variables of the run:
+    DUECOURSE_RUN_ID, DUECOURSE_JOB_ID, DUECOURSE_ATTEMPT, DUECOURSE_SCHEDULED_AT and DUECOURSE_IDEMPOTENCY_KEY.
 
-    Commands come from jobs, and whoever may write jobs, or send to the queue, says what they are. So only those in a
-    file are run (--allow), letter by letter; --allow-any trusts all of them. Run it as a user who may do no more than
-    the commands need. It asks AWS for messages with your credentials. It stops by SIGTERM or Ctrl-C; commands that run
-    then have a minute to end.
+    Every caller who can write jobs, or send to the queue, controls the commands. Therefore only commands that exactly
+    match a line of a file are run (--allow); --allow-any trusts all commands. Run the worker as a user with only the
+    permissions that the commands need. It receives messages from AWS with your credentials. SIGTERM or Ctrl-C stops it;
+    running commands then have one minute to end.
     """
     if not shell:
-        raise UsageError("say what to do with the runs: --shell runs the command of each payload")
+        raise UsageError("no action is set; use --shell to run the command in each payload")
     if (allow is None) is not allow_any:
-        raise UsageError("say which commands may run: --allow FILE, or --allow-any for all that jobs name")
+        raise UsageError("no commands are allowed; use --allow FILE, or --allow-any to allow every command")
     if not api:
-        raise UsageError("no API address: give --api URL or set DUECOURSE_API")
+        raise UsageError("no API address is configured; use --api URL or set DUECOURSE_API")
     from botocore.exceptions import BotoCoreError, ClientError
 
     from duecourse.worker import Worker
@@ -77,10 +86,10 @@ def work(
         with closing(Worker(queue, api, concurrency=concurrency)) as worker:
             worker.task(commands.work)
             if once:
-                say(f"{worker.run_once()} messages are worked on")
+                say(f"{worker.run_once()} messages were processed")
             else:
                 worker.run()
     except (BotoCoreError, ClientError) as error:
-        raise CliError(plain(f"the queue does not answer: {error}")) from error
+        raise CliError(plain(f"the queue cannot be reached: {error}")) from error
     finally:
         commands.end_all()

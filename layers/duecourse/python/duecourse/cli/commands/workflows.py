@@ -29,13 +29,13 @@ echo '{"schedule": "0 2 * * *", "jobs": {
 
 @click.group(cls=Group, example="duecourse workflows show nightly.20261121T020000Z")
 def workflows() -> None:
-    """Put, show, watch and delete workflows: jobs that run after other jobs."""
+    """Put, show, watch and delete workflows: graphs of jobs that run after other jobs."""
 
 
 @workflows.command(cls=Command, example=PUT_EXAMPLE)
 @click.argument("workflow_id", metavar="WORKFLOW")
 @click.argument("document", type=click.File("r", encoding="utf-8"), default="-")
-@click.option("--dry-run", is_flag=True, help="Check it, and say what would be created and changed; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Validate the workflow and print the changes; write nothing.")
 @answer_options
 def put(workflow_id: str, document: IO[str], dry_run: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Create or replace a workflow from a JSON file, or from standard input."""
@@ -75,7 +75,7 @@ def list_workflows(limit: int, cursor: str | None, api: str | None, sign: bool |
 @click.argument("name", metavar="WORKFLOW|RUN")
 @answer_options
 def show(name: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show a workflow with its jobs, or one of its runs with the state of each job."""
+    """Show a workflow with its steps, or one of its runs with the state of each step."""
     with connected(api, sign) as client:
         if "." in name:
             run = run_of(client, name)
@@ -93,16 +93,16 @@ def show(name: str, api: str | None, sign: bool | None, as_json: bool) -> None:
 @click.option("--every", type=click.FloatRange(0.2, 60), default=POLL_SECONDS, show_default=True, help="Seconds.")
 @answer_options
 def watch(name: str, every: float, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Follow a run, of a workflow the newest that has begun, until it ends.
+    """Follow a run until it ends. For a workflow, follow its newest run.
 
-    The exit code is 0 where it succeeded, else 1.
+    The exit code is 0 if the run succeeded, otherwise 1.
     """
     with connected(api, sign) as client:
         run = _follow(client, name if "." in name else _newest(client, name), every, quiet=as_json)
     if as_json:
         print_json(run.document)
     if run.state != "SUCCEEDED":
-        raise CliError(plain(f"{run.run} is {run.state}: {run.error or run.reason or 'see its jobs'}"))
+        raise CliError(plain(f"{run.run} is {run.state}: {run.error or run.reason or 'see its steps'}"))
 
 
 @workflows.command(cls=Command, example="duecourse workflows delete nightly --yes")
@@ -110,7 +110,7 @@ def watch(name: str, every: float, api: str | None, sign: bool | None, as_json: 
 @yes_option
 @api_options
 def delete(workflow_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
-    """Delete a workflow; its runs are cancelled, its jobs stay."""
+    """Delete a workflow. Its runs are cancelled; the jobs of its steps are kept."""
     with connected(api, sign) as client:
         client.get_workflow(workflow_id)  # a job of that name is not deleted by this
         if not yes:
@@ -130,7 +130,7 @@ def _newest(client: Client, workflow_id: str) -> str:
     for run in client.list_runs(workflow_id, limit=20).items:
         if run.state not in ("QUEUED", "SKIPPED"):
             return run.id
-    raise CliError(plain(f"no run of {workflow_id} has begun; start one: POST /v1/jobs/{workflow_id}/run"))
+    raise CliError(plain(f"no run of {workflow_id} has started; start one with POST /v1/jobs/{workflow_id}/run"))
 
 
 def _follow(client: Client, run_id: str, every: float, *, quiet: bool) -> WorkflowRun:

@@ -64,7 +64,7 @@ def find_stage(name: str, clients: Clients) -> Stage:
             f"the stack {stack} cannot be read: {error.response['Error'].get('Message', error)}"
         ) from error
     except BotoCoreError as error:
-        raise UsageError(f"AWS cannot be asked: {error}") from error
+        raise UsageError(f"AWS cannot be reached: {error}") from error
     (found,) = answer["Stacks"]
     skew = _skew(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""), asked, answered)
     now = answered - skew.ahead
@@ -82,7 +82,7 @@ def clients_for(name: str) -> Clients:
 
         endpoint = os.environ.get("AWS_ENDPOINT_URL") or running_endpoint()
         if endpoint is None:
-            raise UsageError("no local stack is running here: start it with `duecourse local`, or name a --stage")
+            raise UsageError("no local stack is running here; start it with `duecourse local`, or name a --stage")
         return cache(lambda service: aws.client(endpoint, service))
     return cache(_of_the_caller)
 

@@ -24,17 +24,17 @@ AUDIT_SECONDS = 3 * 3_600.0
 """It has a turn every hour."""
 
 REPAIR_FINDS: Mapping[str, str] = {
-    "EntriesBelowWatermark": "entries below their watermark (moved)",
-    "CursorsOutsideIndex": "cursors of active jobs outside the index (put back)",
+    "EntriesBelowWatermark": "entries below their watermark (corrected)",
+    "CursorsOutsideIndex": "cursors of active jobs outside the index (restored)",
     "CursorsFoundQuarantined": "cursors quarantined",
-    "CursorsReleased": "cursors that were quarantined without a fault of their own (put back)",
+    "CursorsReleased": "cursors that were quarantined without an error (restored)",
 }
 """What index repair counts, worst first; each has an alarm of its name."""
 
 
 def shard_queue(found: Queue, shards: int | None) -> Check:
     """Whether rounds begin soon after their tick."""
-    said = f"{found.visible} rounds wait, {found.in_flight} are under way"
+    said = f"{found.visible} rounds are waiting, {found.in_flight} are in progress"
     old = found.oldest is not None and found.oldest > ROUND_SECONDS
     if not old and (shards is None or found.visible <= 2 * shards):
         return fine("shard queue", said)
@@ -42,8 +42,9 @@ def shard_queue(found: Queue, shards: int | None) -> Check:
     return Check(
         "shard queue",
         CheckStatus.BAD if old else CheckStatus.WARNING,
-        f"{said}{age}: the dispatcher does not keep up with the ticks",
-        "is the dispatcher throttled or failing? Is its reserved concurrency too small for the shards?",
+        f"{said}{age}: dispatch is slower than the ticks",
+        "check whether the dispatch function is throttled or fails, and whether its reserved concurrency is too "
+        "small for the number of shards",
         runbook("rounds-not-starting"),
     )
 
@@ -51,11 +52,11 @@ def shard_queue(found: Queue, shards: int | None) -> Check:
 def dead_letters(found: Queue) -> Check:
     """Whether runs died that nobody has looked after."""
     if not (count := found.visible + found.in_flight):
-        return fine("dead letters", "none waits")
+        return fine("dead letters", "no dead letters")
     return bad(
         "dead letters",
-        f"messages of dead runs that wait, for 14 days at most: {count}",
-        "duecourse dead-letters list, mend the target, duecourse dead-letters redrive",
+        f"messages of dead runs, kept for at most 14 days: {count}",
+        "run duecourse dead-letters list, correct the target, then run duecourse dead-letters redrive",
         runbook("dead-letters-waiting"),
     )
 
@@ -63,11 +64,11 @@ def dead_letters(found: Queue) -> Check:
 def archive_letters(found: Queue) -> Check:
     """Whether expired runs wait to be archived by hand."""
     if not (count := found.visible + found.in_flight):
-        return fine("archive", "nothing waits that could not be archived")
+        return fine("archive", "all expired runs are archived")
     return bad(
         "archive",
-        f"batches of expired runs that could not be archived: {count}; the stream forgets them after 24 hours",
-        "mend the cause, then give them to the archive function again, as the runbook says",
+        f"batches of expired runs that could not be archived: {count}; the stream deletes them after 24 hours",
+        "correct the cause, then send them to the archive function again (see the runbook)",
         runbook("archiveletterswaiting"),
     )
 
@@ -92,7 +93,7 @@ def functions(found: Sequence[Function]) -> Check:
         "functions",
         CheckStatus.BAD if bad else CheckStatus.WARNING,
         f"in the last hour: {told}",
-        f"look at the log of {first.name} (errors), and at concurrency (throttles)",
+        f"check the log of {first.name} (errors) and the concurrency (throttles)",
         runbook(section),
     )
 
@@ -106,7 +107,7 @@ def tables(found: Sequence[Table]) -> Check:
     return warning(
         "tables",
         f"requests throttled in the last hour: {told}",
-        "a burst that grew faster than the table: see warm throughput in docs/sizing.md",
+        "the load grew faster than the capacity of the table; see warm throughput in docs/sizing.md",
         runbook("tablethrottles"),
     )
 
@@ -119,7 +120,7 @@ def quotas(found: Quotas) -> Check:
     if found.concurrency < MIN_CONCURRENCY:
         return warning(
             "quotas",
-            f"{said}: a young account's quota, too small for a stage in use",
+            f"{said}: the quota of a new account, which is too small for production",
             "raise it (Service Quotas, AWS Lambda, Concurrent executions)",
             where,
         )
@@ -127,8 +128,8 @@ def quotas(found: Quotas) -> Check:
         return Check(
             "quotas",
             CheckStatus.BAD if found.most >= found.concurrency else CheckStatus.WARNING,
-            f"{said}: beyond it everything in the account is throttled",
-            "find out who uses it; raise it, or lower max_concurrency of the lanes",
+            f"{said}: Lambda throttles every function of the account above this quota",
+            "find the functions that use it; raise the quota, or lower max_concurrency of the lanes",
             where,
         )
     return fine("quotas", said)
@@ -138,24 +139,24 @@ def audit(found: AuditState) -> Check:
     """Whether the completeness audit goes on, and what it has found in the last day."""
     if found.last is None or found.last > AUDIT_SECONDS:
         if found.last is None and found.stack_age < AUDIT_SECONDS:
-            return fine("audit", "the stack is new; its first audit is still to come")
+            return fine("audit", "the stack is new; its first audit has not run yet")
         since = "ever" if found.last is None else f"for {span(found.last)}"
         return warning(
             "audit",
-            f"no audit has got on {since}; it has its turn every hour",
-            "look at the log of the audit function (actions audit_failed, audit_waits)",
+            f"no audit has made progress {since}; one runs every hour",
+            "check the log of the audit function (actions audit_failed, audit_waits)",
             runbook("auditsfailed"),
         )
     recent = [each for each in found.found if each.age < DAY]
     if not recent:
         older = f"; {len(found.found)}{'+' if found.more else ''} findings of the last 30 days" if found.found else ""
-        return fine("audit", f"nothing was found lost or doubled in the last day{older}")
+        return fine("audit", f"no lost or duplicate runs were found in the last day{older}")
     told = ", ".join(f"{each.count} {each.kind} of {each.job} from {each.first}" for each in recent[:5])
     lost = any(each.kind == "lost" for each in recent)
     return bad(
         "audit",
         f"found in the last day: {told}",
-        "duecourse runs list JOB, then a backfill of what is missing" if lost else "compare the two records",
+        "run duecourse runs list JOB, then backfill the missing occurrences" if lost else "compare the two records",
         runbook("occurrenceslost" if lost else "occurrencesdoubled"),
     )
 
@@ -164,23 +165,22 @@ def repair(found: RepairState) -> Check:
     """Whether the daily index repair runs, and what the last one found."""
     if found.begun is None or found.begun > 2 * DAY:
         if found.begun is None and found.stack_age < 2 * DAY:
-            return fine("repair", "the stack is new; its first index repair is still to come")
+            return fine("repair", "the stack is new; its first index repair has not run yet")
         since = "ever" if found.begun is None else f"for {span(found.begun)}"
         return warning(
             "repair",
-            f"no index repair has begun {since}; one begins every day",
-            "look at the log of the repair function (action repair_failed)",
+            f"no index repair has started {since}; one starts every day",
+            "check the log of the repair function (action repair_failed)",
             runbook("repairsfailed"),
         )
-    when = f"the last one began {span(found.begun)} ago" + ("" if found.ended else " and is under way")
+    when = f"the last one started {span(found.begun)} ago" + ("" if found.ended else " and is in progress")
     wrong = {each: found.counts[each] for each in REPAIR_FINDS if found.counts.get(each)}
     if not wrong:
-        return fine("repair", f"{when}; it found nothing that stands wrong")
+        return fine("repair", f"{when}; it found no errors")
     told = ", ".join(f"{REPAIR_FINDS[each]}: {count}" for each, count in wrong.items())
     return bad(
         "repair",
         f"{when} and found {told}",
-        "its log names them (actions entry_below_watermark, cursor_outside_index, cursor_found_quarantined, "
-        "cursor_released)",
+        "see its log (actions entry_below_watermark, cursor_outside_index, cursor_found_quarantined, cursor_released)",
         runbook(next(iter(wrong)).lower()),
     )

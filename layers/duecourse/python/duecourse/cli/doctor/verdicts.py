@@ -27,14 +27,15 @@ def clock(found: Skew) -> Check:
     """This machine against AWS: signed requests fail when it is far off; it does not touch the stage."""
     ahead = f"{span(abs(found.ahead))} {'ahead of' if found.ahead > 0 else 'behind'} AWS's"
     if abs(found.ahead) < SKEW_WARNING:
-        return fine("clock", "this machine's clock agrees with AWS's")
+        return fine("clock", "the clock of this machine agrees with AWS")
     verdict = CheckStatus.BAD if abs(found.ahead) > SKEW_BAD else CheckStatus.WARNING
     return Check(
         "clock",
         verdict,
-        f"this machine's clock is {ahead}: signed requests fail from five minutes on, and one-off jobs made here are "
-        "off by as much; the stage itself is not affected",
-        "set the clock (NTP); ages in this report are counted by AWS's clock",
+        f"the clock of this machine is {ahead}: signed requests fail from a difference of five minutes, and the "
+        "times of one-off "
+        "jobs created here are wrong; the stage itself is not affected",
+        "set the clock (NTP); ages in this report use the clock of AWS",
     )
 
 
@@ -44,7 +45,8 @@ def tick(found: LastTick) -> Check:
         state = "is missing" if found.rule is None else f"is {found.rule}"
         return bad(
             "tick",
-            f"the rule that starts the tick once a minute {state}: nothing fires beyond what is enqueued (14 minutes)",
+            f"the rule that starts the tick once a minute {state}: no job fires after the occurrences that are "
+            "already enqueued (14 minutes)",
             "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
             runbook("ticks-missing"),
         )
@@ -59,7 +61,7 @@ def rules(found: ClockRules) -> Check:
     told = ", ".join(f"{name} {'has none' if state is None else state}" for name, state in off.items())
     return bad(
         "rules",
-        f"rules that do not start their function: {told}; what it looks for is not found",
+        f"rules that do not start their function: {told}; their checks do not run",
         "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
         runbook("maintenance-silent"),
     )
@@ -81,8 +83,9 @@ def event_sources(found: Sequence[Source]) -> Check:
     return Check(
         "event sources",
         CheckStatus.BAD if bad else CheckStatus.WARNING,
-        f"event sources that do not hand over what they read: {', '.join(told)}",
-        "enable it (aws lambda update-event-source-mapping), give back its rights, or make it again: see the runbook",
+        f"event sources that do not deliver their messages: {', '.join(told)}",
+        "enable the event source (aws lambda update-event-source-mapping), restore its permissions, or create it "
+        "again; see the runbook",
         where.get(first, runbook("workersidle")),
     )
 
@@ -91,7 +94,7 @@ def due(found: Due) -> Check:
     """Whether what is due has been enqueued."""
     soon = f"{found.soon}{'+' if found.soon_more else ''} entries are due within the lookahead"
     if found.left_out:
-        soon += f"; {found.left_out} shards were left out"
+        soon += f"; {found.left_out} shards were not checked"
     late = [slot for slot in found.overdue if slot.oldest > OVERDUE_OK]
     if not late:
         return fine("due index", f"nothing is overdue; {soon}")
@@ -102,7 +105,7 @@ def due(found: Due) -> Check:
         "due index",
         CheckStatus.BAD if late[0].oldest > OVERDUE_BAD else CheckStatus.WARNING,
         f"{entries}{plus} entries are overdue and not claimed, the oldest by {span(late[0].oldest)} ({worst}); {soon}",
-        "the dispatcher does not keep up, or does not run: look at the tick, the shard queue and its log",
+        "dispatch is too slow or does not run; check the tick, the shard queue and the log of the dispatch function",
         runbook("jobs-not-firing"),
     )
 
@@ -115,7 +118,7 @@ def cursors(found: Cursors) -> Check:
     named = "; ".join(f"{each.job}: {each.error[:120]}" for each in found.aside[:SHOWN])
     return bad(
         "cursors",
-        f"{len(found.aside)} jobs do not fire since their cursor was quarantined{part}: {named}",
-        "correct what the error names by an edit of the job's schedule, which writes its cursor anew",
+        f"{len(found.aside)} jobs do not fire, because their cursor is quarantined{part}: {named}",
+        "correct the error by an edit of the job's schedule, which writes the cursor again",
         runbook("cursorsquarantined"),
     )

@@ -19,7 +19,7 @@ _UNITS = {"weeks": 604_800, "days": 86_400, "hours": 3_600, "minutes": 60, "seco
 _NOT_CARRIED = ("priority", "routing_key", "exchange", "serializer", "compression", "eta", "link", "link_error")
 
 _COMPUTED = "is computed: write it as a literal"
-_QUEUE = "is Celery's own: what is called here puts the task into it"
+_QUEUE = "is a queue of Celery; the called target must send the task to it"
 
 
 class _Computed(Exception):
@@ -60,7 +60,7 @@ def _of_json(text: str, file: str) -> tuple[str | None, list[_Task]]:
         raise NotReadableError(f"{file}: {error}") from error
     inside = value.get("beat_schedule", value)
     if not isinstance(inside, dict):
-        raise NotReadableError(f"{file}: beat_schedule is no object of entries by their names")
+        raise NotReadableError(f"{file}: beat_schedule is not an object of entries by name")
     zone = value.get("timezone") if inside is not value else None
     return zone, [_Task(name, f"{file} {name}", each) for name, each in inside.items()]
 
@@ -69,12 +69,12 @@ def _of_python(text: str, file: str) -> tuple[str | None, list[_Task]]:
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise NotReadableError(f"{file}: is no Python: {error}") from error
+        raise NotReadableError(f"{file}: is not valid Python: {error}") from error
     assigned = dict(_assigned(module))
     zone = next((each.value for name in _ZONES if isinstance(each := assigned.get(name), ast.Constant)), None)
     schedule = next((assigned[name] for name in _SCHEDULES if name in assigned), None)
     if not isinstance(schedule, ast.Dict):
-        raise NotReadableError(f"{file}: has no beat_schedule = {{...}} that is a literal")
+        raise NotReadableError(f"{file}: has no literal beat_schedule = {{...}}")
     tasks = []
     for key, value in zip(schedule.keys, schedule.values, strict=True):
         name = str(key.value) if isinstance(key, ast.Constant) else "?"
@@ -135,7 +135,7 @@ def _entry(task: _Task, runner: Runner, names: Names, zone: str, app: str | None
         return Entry(task.place, told, None, (f"{', '.join(computed)} {_COMPUTED}",))
     called = entry.get("task")
     if not isinstance(called, str):
-        return Entry(task.place, told, None, ("names no task",))
+        return Entry(task.place, told, None, ("has no task",))
     told = one_line(f"{task.name}: {called}")
     try:
         schedule = _schedule(entry.get("schedule"))
@@ -154,7 +154,7 @@ def _entry(task: _Task, runner: Runner, names: Names, zone: str, app: str | None
     notes = [f"options.queue {options['queue']} {_QUEUE}"] if "queue" in options else []
     notes += [f"options.{name} is not carried over" for name in _NOT_CARRIED if name in options]
     if expires is not None and "start_deadline_seconds" not in job:
-        notes.append("options.expires is no number of seconds: set start_deadline_seconds")
+        notes.append("options.expires is not a number of seconds; set start_deadline_seconds")
     return Entry(task.place, told, job, tuple(notes))
 
 
@@ -172,7 +172,7 @@ def _schedule(value: Any) -> str:
     """The expression. Raises NotReadableError that says why there is none."""
     match value:
         case bool() | None:
-            raise NotReadableError("names no schedule")
+            raise NotReadableError("has no schedule")
         case int() | float():
             return _rate(value)
         case str():
@@ -188,22 +188,23 @@ def _schedule(value: Any) -> str:
             order = ("minute", "hour", "day_of_week", "day_of_month", "month_of_year")
             return _cron({**dict(zip(order, positional, strict=False)), **named})
         case _Call("solar", _, _):
-            raise NotReadableError("solar: sun times are no schedule here; let a job each minute or day decide")
+            raise NotReadableError(
+                "solar: solar schedules are not supported; use a job that runs every minute or day and checks the time"
+            )
         case Mapping() if set(value) <= set(_FIELDS):
             return _cron(value)
         case Mapping():
-            raise NotReadableError(
-                f"schedule has fields that are not known: {', '.join(sorted(set(value) - set(_FIELDS)))}"
-            )
-    raise NotReadableError("schedule is of a class of its own: write what it means")
+            raise NotReadableError(f"schedule has unknown fields: {', '.join(sorted(set(value) - set(_FIELDS)))}")
+    raise NotReadableError("schedule has a custom class; write an equivalent schedule")
 
 
 def _cron(fields: Mapping[str, Any]) -> str:
     parts = [_field(fields.get(name, "*")) for name in _FIELDS]
     if parts[2] != "*" and parts[4] != "*":
         raise NotReadableError(
-            "day_of_month and day_of_week are both named: Celery runs it on days that match both, cron on days that "
-            "match either; choose one of them and let the task look at the other"
+            "day_of_month and day_of_week are both restricted: Celery runs it on days that match both, cron on "
+            "days that "
+            "match either; use one of them and check the other in the task"
         )
     return " ".join(parts)
 
@@ -216,7 +217,7 @@ def _field(value: Any) -> str:
 
 def _rate(seconds: float) -> str:
     if seconds < 1 or seconds != int(seconds):
-        raise NotReadableError(f"every {seconds:g} s: a schedule counts whole seconds")
+        raise NotReadableError(f"every {seconds:g} s: a schedule must have whole seconds")
     whole = int(seconds)
     for name, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if whole % size == 0:

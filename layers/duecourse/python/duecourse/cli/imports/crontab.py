@@ -39,11 +39,15 @@ _WRAPPERS = frozenset(
         "chronic",
     ]
 )
-_REBOOT = "a start of the machine is no time: leave it to its init system (a systemd unit)"
+_REBOOT = "the start of a machine is not a time; use the init system (a systemd unit)"
 _RETURN = (
-    "holds a carriage return, which cron makes a part of the command: convert the line ends (dos2unix), or remove it"
+    "contains a carriage return, which cron treats as part of the command; convert the line endings "
+    "(dos2unix), or remove it"
 )
-_MAIL = "output is not mailed: the end of a failed command's output is in its run's error; see docs/runs.md for notices"
+_MAIL = (
+    "output is not mailed; the end of a failed command's output is in the error of its run; see docs/runs.md "
+    "for notifications"
+)
 
 
 @dataclass(slots=True)
@@ -82,7 +86,7 @@ def _assigned(state: _State, name: str, value: str) -> tuple[str, ...]:
     elif name == "SHELL":
         state.shell = value
     elif name == "RANDOM_DELAY":
-        return ("a random delay: set jitter_seconds on the jobs that want one",)
+        return ("random delays are not imported; set jitter_seconds on the jobs that need one",)
     elif name in ("MAILTO", "MAILFROM"):
         return (_MAIL,) if value else ()
     elif name not in _NOT_EXPORTED:
@@ -100,23 +104,30 @@ def _entry(line: str, place: str, state: _State, runner: Runner, names: Names, *
     parts = re.split(f"[{_BLANKS}]+", line, maxsplit=wanted + system)
     if len(parts) != wanted + system + 1 or not parts[-1]:
         missing = "a user and a command" if system else "a command"
-        return Entry(place, told, None, (f"is no line of a crontab: {wanted} field{'s' * (wanted > 1)} and {missing}",))
+        return Entry(
+            place, told, None, (f"is not a line of a crontab: {wanted} field{'s' * (wanted > 1)} and {missing}",)
+        )
     schedule, rest = " ".join(parts[:wanted]), parts[-1]
     if re.search(r"[^ !-~]", schedule):
-        return Entry(place, told, None, ("its time holds a character that cron does not take",))
+        return Entry(place, told, None, ("its time contains a character that cron does not accept",))
     if schedule == "@reboot":
         return Entry(place, told, None, (_REBOOT,))
     if "~" in schedule:
-        return Entry(place, told, None, ("a random time (~): name one, and jitter_seconds to spread it",))
+        return Entry(
+            place,
+            told,
+            None,
+            ("random times (~) are not supported; write a time, and use jitter_seconds to spread it",),
+        )
     if fault := schedule_fault(schedule, state.zone, now):
-        return Entry(place, told, None, (f"{fault}; in the crontab it may mean something else",))
+        return Entry(place, told, None, (f"{fault}; its meaning in the crontab may differ",))
     if system and parts[wanted] != "root":
-        notes.append(f"ran as {parts[wanted]}: start its worker as that user")
+        notes.append(f"ran as {parts[wanted]}; start its worker as that user")
     elif system:
-        notes.append("ran as root: start its worker as a user who may do what it does")
+        notes.append("ran as root; start its worker as a user with the necessary permissions")
     command, took_input = _command(rest, state.environment, state.shell)
     if took_input:
-        notes.append("the text after % is its input, as under cron")
+        notes.append("the text after % is its input, as in cron")
     job_id = names.take(_name(rest))
     job: Document = {"id": job_id, "name": one_line(rest), "schedule": schedule, "timezone": state.zone}
     job |= runner.document(job_id, {"command": command})

@@ -106,7 +106,7 @@ def either_day(schedule: str) -> tuple[str, ...]:
         return ()
     both = any(each.startswith("*") for each in (fields[2], fields[4]))
     how = "on days that match both" if both else "on days that match either"
-    return (f"day of month and day of week are both named: it runs {how}, as under cron",)
+    return (f"day of month and day of week are both restricted: it runs {how}, as in cron",)
 
 
 def one_line(text: str, most: int = 100) -> str:

@@ -31,9 +31,9 @@ _ATTRIBUTES = {
     "<aws.scheduler.execution-id>": "{{run_id}}",
     "<aws.scheduler.attempt-number>": "{{attempt}}",
 }
-_EVENT = "its target gets Input as payload of Duecourse's event (docs/runs.md), not alone"
-_ALLOWED = "the stage must allow the target (duecourse-target-*, or what its settings name)"
-_SDK = "parameters are boto3's: compare their names, and let the role trust Duecourse"
+_EVENT = "its target receives Input as the payload of Duecourse's event (docs/runs.md)"
+_ALLOWED = "the stage must allow the target (duecourse-target-*, or the names in its settings)"
+_SDK = "parameters have the names of boto3: compare them, and let the role trust Duecourse"
 
 _Target = tuple[Document, tuple[str, ...]]
 
@@ -60,7 +60,7 @@ def of_schedules(schedules: Iterable[Any], *, file: str, runner: Runner, names: 
     for number, schedule in enumerate(schedules, 1):
         place = f"{file} {number}"
         if not isinstance(schedule, Mapping) or "ScheduleExpression" not in schedule:
-            why = "has no ScheduleExpression: list-schedules leaves it out, get-schedule has it"
+            why = "has no ScheduleExpression; export it with get-schedule, because list-schedules omits it"
             name = schedule.get("Name", "?") if isinstance(schedule, Mapping) else "?"
             entries.append(Entry(place, str(name), None, (why,)))
             continue
@@ -90,7 +90,7 @@ def _entry(schedule: Mapping[str, Any], place: str, runner: Runner, names: Names
     expression, zone = str(schedule["ScheduleExpression"]), str(schedule.get("ScheduleExpressionTimezone") or "UTC")
     told = one_line(f"{group}/{name} {expression}")
     if schedule.get("State") == "DISABLED":
-        return Entry(place, told, None, ("is disabled: a job would run; import it when it is to run",))
+        return Entry(place, told, None, ("is disabled, but a job would run; import it when it should run",))
     if fault := schedule_fault(expression, zone, now):
         return Entry(place, told, None, (fault,))
     job_id = names.take(name if group == "default" else f"{group}-{name}")
@@ -121,9 +121,9 @@ def _left_out(schedule: Mapping[str, Any], target: Mapping[str, Any]) -> Iterato
     if retries >= MAX_ATTEMPTS:
         yield f"{retries} retries: a job has {MAX_ATTEMPTS} attempts at most"
     if target.get("DeadLetterConfig"):
-        yield "DeadLetterConfig: dead runs stay with Duecourse (duecourse dead-letters); its queue gets nothing"
+        yield "DeadLetterConfig: dead runs are kept in Duecourse (duecourse dead-letters), not in its queue"
     if schedule.get("ActionAfterCompletion") == "DELETE":
-        yield "ActionAfterCompletion: Duecourse removes completed jobs by itself, after a while"
+        yield "ActionAfterCompletion: Duecourse removes completed jobs automatically"
     if schedule.get("KmsKeyArn"):
         yield "KmsKeyArn: a stage has one key for all its data"
 
@@ -146,11 +146,11 @@ def _target(target: Mapping[str, Any], job_id: str, runner: Runner) -> _Target:
     make = _TARGETS.get(service)
     if make is None and (runner.queue or runner.url):
         called = runner.document(job_id, {})
-        wanted = f"{arn} is called by nobody yet: what takes {runner.queue or runner.url} has to do it"
+        wanted = f"{arn} has no caller yet; the consumer of {runner.queue or runner.url} must call it"
         return {**called, "payload": payload}, (wanted, _EVENT)
     if make is None:
         raise _NotCarriedError(
-            f"{service or arn} is no target of Duecourse; give --queue or --target-url for what calls it"
+            f"{service or arn} is not supported as a target; use --queue or --target-url for a program that calls it"
         )
     return {"target": make(resource, target), "payload": payload}, (_EVENT, _ALLOWED)
 

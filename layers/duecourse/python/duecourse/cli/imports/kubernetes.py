@@ -25,8 +25,8 @@ WAIT_SECONDS = 3_600
 """How long a Kubernetes job is waited for that names no deadline."""
 
 _REPLACED = (
-    "concurrencyPolicy Replace: the run is replaced, its pods are not: the command is ended, "
-    "delete the job in a trap or use Forbid"
+    "concurrencyPolicy Replace: Duecourse replaces the run but not its pods; the command is ended, "
+    "so delete the job in a trap, or use Forbid"
 )
 _TEMPLATE = "its jobTemplate stays in the cluster; suspend the CronJob there, so that it does not run twice"
 
@@ -42,7 +42,7 @@ def read_cronjobs(text: str, *, file: str, runner: Runner, names: Names, zone: s
         for place, value in _objects(document, file):
             if not isinstance(value, Mapping) or value.get("kind") != "CronJob":
                 kind = value.get("kind") if isinstance(value, Mapping) else None
-                entries.append(Entry(place, f"kind: {kind}", None, ("is no CronJob",)))
+                entries.append(Entry(place, f"kind: {kind}", None, ("is not a CronJob",)))
                 continue
             entries.append(_entry(value, place, runner, names, zone, now))
     return entries
@@ -51,7 +51,7 @@ def read_cronjobs(text: str, *, file: str, runner: Runner, names: Names, zone: s
 def _objects(document: Parsed, file: str) -> Iterator[tuple[str, Any]]:
     value = document.value
     if not isinstance(value, Mapping):
-        raise NotReadableError(f"{file}:{document.line()}: is no object of Kubernetes")
+        raise NotReadableError(f"{file}:{document.line()}: is not an object of Kubernetes")
     if isinstance(value.get("items"), list):
         for number, each in enumerate(value["items"]):
             yield f"{file}:{document.line(f'items/{number}')}", each
@@ -67,7 +67,7 @@ def _entry(value: Mapping[str, Any], place: str, runner: Runner, names: Names, z
     if not name:
         return Entry(place, told, None, ("has no metadata.name",))
     if spec.get("suspend"):
-        why = "is suspended: a job would run; import it when it is to run, or write it and pause it"
+        why = "is suspended, but a job would run; import it when it should run, or create the job and pause it"
         return Entry(place, told, None, (why,))
     if fault := _fault(schedule, found_zone, now):
         return Entry(place, told, None, (fault,))
@@ -102,7 +102,7 @@ def _fault(schedule: str, zone: str, now: float) -> str | None:
     days = (fields[2], fields[4]) if len(fields) == 5 else ("*", "*")
     if "*" not in days and "?" not in days and any(each.startswith(("*/", "?/")) for each in days):
         return (
-            "day of month and day of week are both named, one with a step: Kubernetes runs it on days that match "
+            "day of month and day of week are both restricted, one with a step: Kubernetes runs it on days that match "
             "either, Duecourse on days that match both; write 1-31/n for */n (0-6/n for days of the week)"
         )
     return schedule_fault(schedule, zone, now)

@@ -140,7 +140,7 @@ class Deployment:
             self._made_from.write_text(sources)
         stack = aws.stack(self._endpoint, STACK_NAME)
         if stack is None:
-            raise CliError(f"the stack {STACK_NAME} is not complete, although it was deployed")
+            raise CliError(f"the stack {STACK_NAME} is not complete after its deployment")
         return Outputs.from_mapping({each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]})
 
     def _stands(self) -> bool:
@@ -154,7 +154,7 @@ class Deployment:
         """Make the bucket and the roles that deployments need, unless they are there already."""
         if aws.stack(self._endpoint, TOOLKIT) is not None:
             return
-        say("making the deployment bucket and roles")
+        say("creating the deployment bucket and roles")
         # In a folder without an app: inside the project the CLI would synthesise it first, for nothing.
         self._run(["bootstrap", f"aws://{ACCOUNT}/{REGION}"], self._work, say, "cdk bootstrap failed")
 

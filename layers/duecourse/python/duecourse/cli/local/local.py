@@ -36,7 +36,7 @@ def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterat
         "target": {"type": "http", "url": receiver + OK_PATH},
         "payload": {"hello": "world"},
     }
-    yield "The stack is up and keeps its data in .duecourse/local; Ctrl-C stops it."
+    yield "The stack is running and stores its data in .duecourse/local; Ctrl-C stops it."
     yield ""
     if console is not None:
         yield "  # the console, for a browser"
@@ -50,7 +50,7 @@ def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterat
     yield (
         f"  export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION={REGION}"
     )
-    yield "  # what the functions log"
+    yield "  # the logs of the functions"
     yield "  .venv/bin/duecourse local logs execute"
 
 

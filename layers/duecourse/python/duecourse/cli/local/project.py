@@ -44,14 +44,16 @@ def find_root(start: Path) -> Path:
     for folder in (start, *start.parents, *Path(__file__).resolve().parents):
         if (folder / "cdk.json").is_file() and (folder / "app.py").is_file():
             return folder
-    raise CliError("no Duecourse checkout here (app.py and cdk.json): run this inside one")
+    raise CliError(
+        "this folder is not a Duecourse checkout (app.py and cdk.json are missing); run the command inside a checkout"
+    )
 
 
 def check_python(version: tuple[int, int] = (sys.version_info.major, sys.version_info.minor)) -> None:
     """One clear line when the interpreter is too old."""
     if version < OLDEST_PYTHON:
         found, needed = (".".join(map(str, each)) for each in (version, OLDEST_PYTHON))
-        raise CliError(f"Python {found} is too old: install Python {needed} or newer and run `make setup`")
+        raise CliError(f"Python {found} is too old; install Python {needed} or newer and run `make setup`")
 
 
 def node_version(text: str) -> tuple[int, int]:
@@ -65,13 +67,13 @@ def find_node(path: str | None = None) -> Path:
     needed = "Node {}.{} or newer".format(*OLDEST_NODE)
     found = shutil.which("node", path=path)
     if found is None:
-        raise CliError(f"Node is missing: the CDK CLI needs {needed}; install it and try again")
+        raise CliError(f"Node is missing; the CDK CLI needs {needed}; install it and try again")
     try:
         version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise CliError(f"Node does not run ({found}): {error}") from error
     if node_version(version) < OLDEST_NODE:
-        raise CliError(f"Node {version.strip()} is too old: the CDK CLI needs {needed} ({found})")
+        raise CliError(f"Node {version.strip()} is too old; the CDK CLI needs {needed} ({found})")
     return Path(found)
 
 
@@ -79,7 +81,7 @@ def find_cdk(root: Path) -> Path:
     """The CDK CLI that `make setup` installs into the project."""
     cdk = root / "node_modules" / ".bin" / "cdk"
     if not cdk.exists():
-        raise CliError("the CDK CLI is missing (node_modules/.bin/cdk): run `make setup`")
+        raise CliError("the CDK CLI is missing (node_modules/.bin/cdk); run `make setup`")
     return cdk
 
 

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 REMEDIES: Sequence[tuple[tuple[str, ...], str]] = (
     (
         ("No space left on device", "ENOSPC", "Disk quota exceeded"),
-        "free some space where the checkout and TMPDIR are, and start again",
+        "free some disk space for the checkout and TMPDIR, and start again",
     ),
     (
         ("Permission denied", "EACCES", "Operation not permitted", "Read-only file system", "EROFS"),
         "use a checkout, a HOME and a TMPDIR that you can write to",
     ),
-    (("Address already in use", "EADDRINUSE"), "another program has taken the port: start again"),
+    (("Address already in use", "EADDRINUSE"), "another program uses the port; start again"),
     (
         ("Failed to fetch",),
-        "packages of the layers are not in uv's cache: check the network and proxy, run `make setup` and start again",
+        "the packages are not in the cache of uv; check the network and proxy, run `make setup` and start again",
     ),
 )
 

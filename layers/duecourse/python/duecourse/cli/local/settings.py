@@ -33,7 +33,9 @@ class Settings:
             found = json.loads(file.read_text())
             return cls(port=int(found["port"]), receiver_port=int(found["receiver_port"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise CliError(f"{file} is not readable ({error}); start afresh with `duecourse local --fresh`") from error
+            raise CliError(
+                f"{file} is not readable ({error}); start with new data: `duecourse local --fresh`"
+            ) from error
 
     def write(self, folder: Path) -> None:
         """Keep them for the next start."""
@@ -44,14 +46,16 @@ def choose(kept: Settings | None, wanted_port: int | None) -> Settings:
     """The ports of this start: those of the earlier one, the one that was asked for, or free ones."""
     if kept is None:
         if wanted_port is not None:
-            require_free(wanted_port, "choose another with --port, or leave it out")
+            require_free(wanted_port, "choose another with --port, or remove --port")
         return Settings(port=wanted_port or free_port(), receiver_port=free_port())
     if wanted_port not in {None, kept.port}:
         raise UsageError(
-            f"the kept stack lives on port {kept.port} (its queues' addresses contain it): leave out --port, "
-            f"or begin afresh with `duecourse local --fresh --port {wanted_port}`"
+            f"the stored stack uses port {kept.port} (the addresses of its queues contain it); remove --port, "
+            f"or start with new data: `duecourse local --fresh --port {wanted_port}`"
         )
-    require_free(kept.port, "the kept stack needs it; free it, or begin afresh with `duecourse local --fresh`")
+    require_free(
+        kept.port, "the stored stack needs it; free the port, or start with new data: `duecourse local --fresh`"
+    )
     return kept if not is_taken(kept.receiver_port) else Settings(port=kept.port, receiver_port=free_port())
 
 
@@ -67,7 +71,7 @@ def locked(folder: Path) -> Iterator[Callable[[str], None]]:
         except OSError as error:
             lock.seek(0)
             where = lock.read() or "it is still starting"
-            raise UsageError(f"a local stack is running already: {where} (its data are in {folder})") from error
+            raise UsageError(f"a local stack is already running: {where} (its data is in {folder})") from error
 
         def announce(address: str) -> None:
             lock.truncate(0)

@@ -87,4 +87,4 @@ def local_stack(project: Project, place: DataFolder, port: int, step: Step) -> I
             if not ministack.has_ended:
                 step("MiniStack", f"saving its state, for {SAVE_SECONDS:.0f} s at most" if place.kept else "stopping")
             if not ministack.stop() and place.kept:
-                step("MiniStack", "its state was NOT saved in time: the next start has that of the last stop")
+                step("MiniStack", "its state was NOT saved in time; the next start uses the state of the last stop")

@@ -120,7 +120,7 @@ def _files(paths: Iterable[str], faults: list[str]) -> Iterator[str]:
         inside = sorted(each for each in Path(path).rglob("*") if each.suffix in SUFFIXES and each.is_file())
         shown = [each for each in inside if not any(part.startswith(".") for part in each.relative_to(path).parts)]
         if not shown:
-            faults.append(f"{path}: holds no file whose name ends in {', '.join(SUFFIXES)}")
+            faults.append(f"{path}: contains no file with a name that ends in {', '.join(SUFFIXES)}")
         yield from map(str, shown)
 
 
@@ -140,16 +140,16 @@ def _manifest(parsed: Parsed, file: str) -> Manifest | str:
     value = parsed.value
     place = f"{file}:{parsed.line()}"
     if not isinstance(value, dict):
-        return f"{place}: is no job; write its fields, such as id: nightly"
+        return f"{place}: is not a job; write its fields, such as id: nightly"
     if "workflow" in value and "id" not in value:
         name, body = value["workflow"], {key: each for key, each in value.items() if key != "workflow"}
         if not isinstance(name, str):
-            return f"{file}:{parsed.line('workflow')}: workflow must be the workflow's name"
+            return f"{file}:{parsed.line('workflow')}: workflow must be the name of the workflow"
         return Manifest(name, body, is_workflow=True, file=file, parsed=parsed)
     if "jobs" in value:
-        return f"{place}: a workflow is named by workflow: NAME, in place of id"
+        return f"{place}: the name of a workflow must be in the field workflow, not id"
     if not isinstance(value.get("id"), str):
-        return f"{file}:{parsed.line('id')}: id must name the job (or workflow: NAME a workflow)"
+        return f"{file}:{parsed.line('id')}: id must be the id of the job (or write workflow: NAME for a workflow)"
     return Manifest(value["id"], value, file=file, parsed=parsed)
 
 
@@ -159,7 +159,7 @@ def _doubles(found: Iterable[Manifest]) -> Iterator[str]:
         for pointer, name in manifest.names:
             place = manifest.place(pointer)
             if name in known:
-                yield f"{place}: {name} stands in {known[name]}, too; keep one of them"
+                yield f"{place}: {name} is also in {known[name]}; keep one of them"
             known.setdefault(name, place)
 
 

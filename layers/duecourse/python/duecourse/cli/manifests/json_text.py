@@ -24,22 +24,22 @@ def read_json(text: str) -> Any:
         )
         json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise ValueError(f"this is not JSON ({error})") from error
+        raise ValueError(f"the text is not valid JSON ({error})") from error
     except UnicodeEncodeError as error:
-        raise ValueError("a text holds half of a character (a surrogate); send the whole one") from error
+        raise ValueError("a text contains half of a surrogate pair; send the complete character") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return value
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"this is not JSON: {name} is no number")
+    raise ValueError(f"the text is not valid JSON: {name} is not a number")
 
 
 def _number(digits: str) -> float:
     number = float(digits)
     if not isfinite(number):
-        raise ValueError(f"{digits[:40]} is larger than any number can be; send it as text")
+        raise ValueError(f"{digits[:40]} is larger than the largest allowed number; send it as text")
     return number
 
 
@@ -54,6 +54,6 @@ def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for name, value in pairs:
         if name in members:
-            raise ValueError(f"one object names {json.dumps(name[:100])} twice; keep one of them")
+            raise ValueError(f"an object contains the name {json.dumps(name[:100])} twice; keep one of them")
         members[name] = value
     return members

@@ -86,7 +86,7 @@ def plan(client: Client, manifests: Sequence[Manifest], prune: str | None = None
 def told(manifest: Manifest, error: ApiError) -> list[str]:
     """What the API says against a document, each with its file and line."""
     if isinstance(error, PreconditionError):
-        return [f"{manifest.place()}: {manifest.id} was changed by somebody else in this moment; run it again"]
+        return [f"{manifest.place()}: another caller changed {manifest.id} at the same time; run the command again"]
     faults = error.faults if error.status < 500 else ()
     lines = [f"{manifest.place(fault.where)}: {fault}" for fault in faults]
     return lines or [f"{manifest.place()}: {error}"]

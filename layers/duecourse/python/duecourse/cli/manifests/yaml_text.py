@@ -78,7 +78,7 @@ def parse(text: str) -> Iterator[Parsed]:
         detail = ", ".join(filter(None, (error.context, error.problem)))
         raise NotYamlError(detail, 1 if mark is None else mark.line + 1) from error
     except yaml.reader.ReaderError as error:
-        raise NotYamlError(f"#x{error.character:04x} is no printable character", 1) from error
+        raise NotYamlError(f"#x{error.character:04x} is not a printable character", 1) from error
     except RecursionError as error:
         raise NotYamlError("it is nested too deeply", 1) from error
     finally:
@@ -144,7 +144,7 @@ def _value(node: Any) -> Any:
         if not isinstance(key, yaml.ScalarNode):
             raise NotYamlError("a name must be text", key.start_mark.line + 1)
         if key.value in found:
-            raise NotYamlError(f"{key.value} is named twice; keep one of them", key.start_mark.line + 1)
+            raise NotYamlError(f"{key.value} occurs twice; keep one of them", key.start_mark.line + 1)
         found[key.value] = _value(each)
     return found
 
@@ -163,11 +163,9 @@ def _scalar(node: Any) -> Any:
         case "float" if isfinite(float(text)):
             return float(text)
         case "int" | "float":
-            raise NotYamlError("the number is too large; put it into quotes", node.start_mark.line + 1)
+            raise NotYamlError("the number is too large; put it in quotes", node.start_mark.line + 1)
         case tag:
-            raise NotYamlError(
-                f"{tag} is not known here; write text, numbers, lists, objects", node.start_mark.line + 1
-            )
+            raise NotYamlError(f"{tag} is not supported; write text, numbers, lists, objects", node.start_mark.line + 1)
 
 
 def _inside(node: Any, part: str) -> tuple[int, Any] | None:

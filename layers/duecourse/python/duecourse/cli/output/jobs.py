@@ -44,7 +44,7 @@ def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
     def row(job: Job) -> list[str | Text]:
         more = [job.timezone or "", job.owner or "", ", ".join(job.tags)] if wide else []
         following = moment(job.next_occurrence, zone_of(job.timezone))
-        return [job.id, coloured(job.state), job.schedule or "when asked", following, *more, job.error or ""]
+        return [job.id, coloured(job.state), job.schedule or "on request", following, *more, job.error or ""]
 
     columns = ["zone", "owner", "tags"] if wide else []
     print_table(["job", "state", "schedule", "next occurrence", *columns, "error"], [row(job) for job in jobs])

@@ -28,7 +28,7 @@ def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
     def at(value: datetime | None) -> str | None:
         return None if value is None else f"{moment(value, zone)} ({relative(value, now)})"
 
-    cancelling = " (it is to end)" if run.cancel_requested and not run.is_final else ""
+    cancelling = " (end requested)" if run.cancel_requested and not run.is_final else ""
     fields: dict[str, str | Text | None] = {
         "run": run.id,
         "job": run.job_id,
@@ -37,7 +37,7 @@ def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
         "started": at(run.started_at),
         "late": None if run.lateness_seconds is None else lateness(run.lateness_seconds),
         "attempts": f"{run.attempts}/{run.max_attempts}",
-        "in line since": at(run.waiting_since) if run.state == "QUEUED" else None,
+        "in wait queue since": at(run.waiting_since) if run.state == "QUEUED" else None,
         "complete by": at(run.waiting_until),
         "heartbeat by": at(run.heartbeat_until),
         "progress": None if run.progress is None else f"{run.progress:.0%}",

@@ -75,9 +75,9 @@ def check_to_come(first: int | None, spec: ScheduleSpec, exclude: tuple[str, ...
     at = compile_schedule(spec).next(int(now))
     index = None if at is None else excluding(exclude, spec.timezone, at)
     if at is None or index is None:
-        raise ScheduleError("schedule", "has no occurrence in the future; name a time that is still to come")
-    said = f'"{exclude[index]}" excludes {to_iso(at)}, and the schedule names no other time that is left'
-    raise ExclusionError(index, f"{said}; leave the entry out, or name another time")
+        raise ScheduleError("schedule", "has no occurrence in the future; choose a schedule with a future occurrence")
+    said = f'"{exclude[index]}" excludes {to_iso(at)}, and the schedule has no other future occurrence'
+    raise ExclusionError(index, f"{said}; remove the entry, or choose another time")
 
 
 def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: int) -> PauseChange:
@@ -146,7 +146,7 @@ def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:
         return edited.max_runs
     passed = job.max_runs - remaining
     if edited.max_runs <= passed:
-        raise ScheduleError("max_runs", f"{passed} occurrences have come due already; name a larger number")
+        raise ScheduleError("max_runs", f"{passed} occurrences are already due; choose a larger number")
     return edited.max_runs - passed
 
 

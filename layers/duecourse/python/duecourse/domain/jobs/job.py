@@ -18,7 +18,7 @@ from duecourse.domain.targets.targets import Failed, Target
 
 
 class JobState(StrEnum):
-    """ACTIVE fires, PAUSED does not, COMPLETED has no occurrence left and its last run has ended."""
+    """ACTIVE jobs fire, PAUSED jobs do not. A COMPLETED job has no more occurrences, and its last run has ended."""
 
     ACTIVE = "ACTIVE"
     PAUSED = "PAUSED"

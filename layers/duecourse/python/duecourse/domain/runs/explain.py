@@ -33,11 +33,11 @@ from duecourse.domain.schedules.zones.dst_effect import dst_effect
 
 
 class Verdict(StrEnum):
-    """FIRED to CANCELLED come from a record; the others say why there is none.
+    """The verdicts from FIRED to CANCELLED are based on a record; the others explain why there is no record.
 
-    LATE: due, and not sent to its lane yet. WAITS: for other jobs of its workflow. LOST: sent, due, without a record,
-    and no message waits any more. CHANGED: the job was changed afterwards, and no data show that its former definition
-    named this instant. UNCLEAR: the stored data do not decide.
+    LATE: due, and not enqueued yet. WAITS: waits for other steps of its workflow. LOST: enqueued and due, but without a
+    record and without a message. CHANGED: the job was changed later, and no data show that its earlier definition had
+    this occurrence. UNCLEAR: the stored data are not sufficient for a verdict.
     """
 
     FIRED = "fired"
@@ -80,20 +80,20 @@ class Explanation:
 
 
 _REASONS = {
-    "missed": "it was missed (not started within the job's grace), and the job skips what was missed",
-    "superseded": "it was late, and a later occurrence had come due as well, which runs for both",
+    "missed": "it was missed (not started within the job's grace period), and the job skips missed occurrences",
+    "superseded": "it was late, and a later occurrence that was also due runs for both",
     "start_deadline": "it had not started by the job's start deadline",
     "overlap": "another run of the job was alive",
-    "overlap_full": "another run of the job was alive, and as many as may wait in the wait queue did",
-    "replaced": "a newer run of the job took its place",
+    "overlap_full": "another run of the job was alive, and the wait queue was full",
+    "replaced": "a newer run of the job replaced it",
     "paused": "the job was paused",
     "deleted": "the job was deleted",
-    "edited": "the job's schedule was changed before it was handed to a worker",
-    "skipped_on_request": "somebody asked to skip it",
-    "upstream_failed": "a job before it in its workflow failed",
-    "upstream_skipped": "a job before it in its workflow did not run, since it was not to",
-    "not_needed": "it runs after a failure only, and no job before it in its workflow failed",
-    "not_its_time": "it takes part in its workflow at other times only",
+    "edited": "the job's schedule changed before a worker received it",
+    "skipped_on_request": "it was skipped on request",
+    "upstream_failed": "an upstream step of its workflow failed",
+    "upstream_skipped": "an upstream step of its workflow was skipped",
+    "not_needed": "it runs only after a failure, and no upstream step of its workflow failed",
+    "not_its_time": "it takes part in other occurrences of its workflow only",
 }
 """What the reasons in records mean."""
 
@@ -132,7 +132,7 @@ def recorded(run: Run, at: int) -> Explanation:
 def _standing_for(run: Run, at: int) -> str:
     if run.occurrence == at:
         return ""
-    return f"The record {run.name} stands for {run.count} occurrences, this one among them. "
+    return f"The record {run.name} covers {run.count} occurrences, including this one. "
 
 
 def _told(run: Run) -> str:
@@ -142,22 +142,22 @@ def _told(run: Run) -> str:
             late = "" if run.lateness is None else f", {max(run.lateness, 0.0):.3g} s after it was due"
             return f"It ran and succeeded after {attempts}{late}."
         case Dead(reason="steps_failed"):
-            return f"Its jobs have ended; {run.error}. Redrive it, or run a part of it again, once the cause is gone."
+            return f"Its steps have ended; {run.error}. Correct the cause, then redrive it or rerun a part of it."
         case Dead():
             code = "" if run.code is None else f" ({run.code})"
-            return f"It was tried and is dead after {attempts}{code}; redrive it once the cause is gone."
+            return f"It is dead after {attempts}{code}. Correct the cause, then redrive it."
         case Running():
             return f"It is running, attempt {run.attempt}."
         case Waiting():
             until = to_iso(int(run.deadlines.waiting_until))
-            return f"Its call was made, and it waits for its callback until {until}."
+            return f"Its target was called, and it waits for the callback until {until}."
         case Retrying():
             return f"Attempt {run.attempt} failed; the next one starts at {to_iso(int(run.not_before))}."
         case Cancelled():
             because = {
-                "deleted": " since the job was deleted",
+                "deleted": " because the job was deleted",
                 "replaced": " by a newer run of the job",
-                "workflow_over": " since the run of its workflow was over",
+                "workflow_over": " because the run of its workflow had ended",
             }
             return f"It was cancelled{because.get(run.reason, '')} after {attempts}."
         case Skipped():
@@ -165,9 +165,10 @@ def _told(run: Run) -> str:
             return f"It did not run: {_REASONS.get(run.reason, run.reason)}{by}."
         case Queued():
             if run.waiting_since is None:
-                return "It is in its lane."
+                return "It is in the queue of its lane."
             return (
-                f"It waits in the wait queue, since {to_iso(int(run.waiting_since))}: another run of the job is alive."
+                f"It has been in the wait queue since {to_iso(int(run.waiting_since))}: another run of the "
+                "job is alive."
             )
 
 
@@ -177,9 +178,7 @@ def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanat
         return found
     before = line[: line.index(str(run.name))]
     behind = {"behind": before[-1]} if before else {}
-    where = (
-        f"number {len(before) + 1} in the wait queue, behind {before[-1]}" if before else "the first in the wait queue"
-    )
+    where = f"number {len(before) + 1} in the wait queue, behind {before[-1]}" if before else "first in the wait queue"
     return replace(
         found, sentence=f"{found.sentence} It is {where}.", facts={**found.facts, "place": len(before) + 1, **behind}
     )
@@ -293,10 +292,10 @@ def _judge(
         return in_wait_queue(recorded(record, at), record, around.line)
     match job:
         case None:
-            return Explanation(Verdict.DELETED, "The job is gone, and no record says that it ran then.")
+            return Explanation(Verdict.DELETED, "The job does not exist, and there is no record of this occurrence.")
         case Tombstone(deleted_at):
             when = to_iso(int(deleted_at))
-            known = "before that" if at > deleted_at else "and no record says that it ran then"
+            known = "before this instant" if at > deleted_at else "and there is no record of this occurrence"
             return Explanation(Verdict.DELETED, f"The job was deleted at {when}, {known}.", {"deleted_at": when})
         case Job():
             pass
@@ -306,7 +305,7 @@ def _judge(
             Verdict.BEFORE_CREATION, f"The job did not exist: it was created at {created}.", {"created_at": created}
         )
     if occurrences is None:
-        return Explanation(Verdict.UNCLEAR, f"Its schedule is not understood any more: {broken}.")
+        return Explanation(Verdict.UNCLEAR, f"Its schedule is no longer valid: {broken}.")
     if named:
         return _unrecorded(at, job, cursor, around, occurrences, now)
     if at <= job.changed_at and at + around.retention <= now:
@@ -317,21 +316,21 @@ def _judge(
 def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences) -> Explanation:
     """Why the present schedule does not name the instant."""
     if not job.scheduled:
-        return Explanation(Verdict.NOT_AN_OCCURRENCE, "The job has no schedule: it runs when it is asked to.")
+        return Explanation(Verdict.NOT_AN_OCCURRENCE, "The job has no schedule: it runs only on request.")
     spec = job.schedule
     if spec.start is not None and at < spec.start:
         return Explanation(Verdict.BEFORE_START, f"Its window begins later, at {to_iso(spec.start)}.")
     if spec.end is not None and at >= spec.end:
-        return Explanation(Verdict.AFTER_END, f"Its window ended before, at {to_iso(spec.end)}.")
+        return Explanation(Verdict.AFTER_END, f"Its window ended earlier, at {to_iso(spec.end)}.")
     if occurrences.schedule.next(at - 1) == at:
         index = excluding(job.exclude, spec.timezone, at)
         entry = "" if index is None else job.exclude[index]
         return Explanation(Verdict.EXCLUDED, f'It is excluded by "{entry}".', {"excluded_by": entry})
     if missed := dst_effect(occurrences.schedule, at):
         instead = [to_iso(each) for each in missed.instead]
-        counts = "it was dropped" if not instead else "it counts at " + " and ".join(instead)
+        counts = "the occurrence is dropped" if not instead else "the occurrence is at " + " and ".join(instead)
         facts: dict[str, object] = {"wall": missed.wall, "rule": missed.rule, "instead": instead}
-        rule = "for an interval" if missed.rule == "interval" else f"with dst_{missed.kind} {missed.rule}"
+        rule = "for an interval," if missed.rule == "interval" else f"with dst_{missed.kind} {missed.rule},"
         match missed.kind:
             case "gap":
                 return Explanation(
@@ -346,7 +345,7 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
         ended = "" if last is None else f": its last occurrence was {to_iso(last)}"
         return Explanation(Verdict.COMPLETED, f"The job is completed{ended}.")
     return Explanation(
-        Verdict.NOT_AN_OCCURRENCE, f"Its schedule ({occurrences.schedule.words}) does not name this instant."
+        Verdict.NOT_AN_OCCURRENCE, f"Its schedule ({occurrences.schedule.words}) has no occurrence at this instant."
     )
 
 
@@ -362,14 +361,17 @@ def _unrecorded(
     if job.state is JobState.PAUSED and due > (paused_at if cursor is None else min(paused_at, cursor.after)):
         return _paused(at, job, now)
     if cursor is None:
-        return Explanation(Verdict.UNCLEAR, "Its place in the schedule cannot be read, and there is no record.")
+        return Explanation(Verdict.UNCLEAR, "Its cursor cannot be read, and there is no record.")
     if cursor.error is not None:
-        return Explanation(Verdict.UNCLEAR, f"Its job was taken out of the schedule: {cursor.error}.")
+        return Explanation(Verdict.UNCLEAR, f"Its cursor is quarantined: {cursor.error}.")
     if job.state is not JobState.PAUSED and not _passed(at, due, job, cursor, around):
         return _to_come(at, due, job, cursor, around, occurrences, now)
     if due <= int(job.changed_at):  # an edit keeps what jitter makes due after it
         changed = to_iso(int(job.changed_at))
-        said = f"The job was changed at {changed}, after that, and no record says that it had this occurrence before."
+        said = (
+            f"The job was changed later, at {changed}, and no record shows that it had this occurrence before "
+            "the change."
+        )
         return Explanation(Verdict.CHANGED, said, {"changed_at": changed})
     return _handed_over(due, job, around, now)
 
@@ -388,14 +390,14 @@ def _to_come(
 ) -> Explanation:
     if not _allowed(at, cursor, occurrences):
         facts: dict[str, object] = {"max_runs": job.max_runs}
-        return Explanation(Verdict.MAX_RUNS, f"Its {job.max_runs} runs (max_runs) are used up before.", facts)
-    if due <= now:
-        said = (
-            f"It has been due since {to_iso(due)} and is not handed to its lane yet; the next round of dispatch does."
+        return Explanation(
+            Verdict.MAX_RUNS, f"Its limit of {job.max_runs} runs (max_runs) is reached before this occurrence.", facts
         )
+    if due <= now:
+        said = f"It has been due since {to_iso(due)} and is not enqueued yet; the next round of dispatch enqueues it."
         return Explanation(Verdict.LATE, said, {"due": to_iso(due)})
     begin, end = to_iso(due - around.horizon), to_iso(due - around.lookahead)
-    said = f"It is still to come: due at {to_iso(due)}, handed to its lane between {begin} and {end}."
+    said = f"It is in the future: it is due at {to_iso(due)} and is enqueued between {begin} and {end}."
     return Explanation(Verdict.FUTURE, said, {"due": to_iso(due), "enqueued_from": begin, "enqueued_by": end})
 
 
@@ -416,14 +418,17 @@ def _allowed(at: int, cursor: Cursor, occurrences: Occurrences) -> bool:
 def _handed_over(due: int, job: Job, around: ExplainContext, now: float) -> Explanation:
     facts: dict[str, object] = {"due": to_iso(due), "lane": job.lane.value}
     if due > now:
-        said = f"It is handed to its lane and held back until it is due, at {to_iso(due)}."
+        said = f"It is enqueued and delayed until it is due, at {to_iso(due)}."
         return Explanation(Verdict.QUEUED, said, facts)
     if not around.searched:
-        return Explanation(Verdict.UNCLEAR, "It was handed to its lane; too many records lie between to find its own.")
+        return Explanation(
+            Verdict.UNCLEAR, "It was enqueued; its record was not found among the first records after it."
+        )
     drained = around.lane_empty is True and due + SETTLED_SECONDS < now
     if due + around.lane_kept <= now or drained:
         said = (
-            f"It was due at {to_iso(due)} and handed to its lane, but nothing waits there and no record exists: look."
+            f"It was due at {to_iso(due)} and was enqueued, but its lane is empty and it has no record. Check "
+            "the audit's findings."
         )
         return Explanation(Verdict.LOST, said, facts)
     return Explanation(Verdict.QUEUED, f"It has been due since {to_iso(due)} and waits for a worker.", facts)
@@ -434,11 +439,11 @@ def _paused(at: int, job: Job, now: float) -> Explanation:
     facts = {"since": since, "by": job.paused_by, "note": job.paused_because}
     by = "" if job.paused_by is None else f" by {job.paused_by}"
     note = "" if job.paused_because is None else f" ({job.paused_because})"
-    what = "It did not run" if at <= now else "It will not run unless the job is resumed before"
+    what = "It did not run" if at <= now else "It will not run unless the job is resumed before then"
     said = f"{what}: the job has been paused since {since or 'its last change'}{by}{note}."
     return Explanation(Verdict.PAUSED, said, {name: value for name, value in facts.items() if value is not None})
 
 
 def _expired(around: ExplainContext) -> Explanation:
     days = around.retention // DAY_SECONDS
-    return Explanation(Verdict.EXPIRED, f"Records are kept for {days} days; what happened then is not known any more.")
+    return Explanation(Verdict.EXPIRED, f"Records are kept for {days} days, and this occurrence is older.")

@@ -85,7 +85,7 @@ from duecourse.domain.targets.targets import WorkflowTarget
 
 DEAD_LETTERED = "dead_lettered"
 DEAD_LETTERED_ERROR = (
-    "its message was received too often without an end: by crashes or throttling, see the workers' log"
+    "its message was received too often without a result, because of crashes or throttling; see the log of the workers"
 )
 
 
@@ -116,7 +116,7 @@ def decide_step_start(
     if run is not None and (left or turn.readiness is Readiness.WAITS or not (withdrawn or stopped_by_workflow(run))):
         return go_on(request, None if asked else own_job(job, run), run, context, now)
     if left or turn.readiness is Readiness.WAITS:
-        return Drop("its workflow's run has ended" if left else "jobs before it have not ended")
+        return Drop("its workflow's run has ended" if left else "its upstream steps have not ended")
     if turn.readiness.skips:
         return _skipped(request, turn, job, run, context, turn.readiness)
     if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # of a rerun, another job may have the name
@@ -127,11 +127,13 @@ def decide_step_start(
     if held:
         return held
     if now < turn.not_before:
-        return Reschedule(turn.not_before, "its own time has not come")
+        return Reschedule(turn.not_before, "its own start time is in the future")
     if run is None:
-        return Start(begun(first_record(request, job, context), request, job, context, now), None, "its turn")
+        return Start(
+            begun(first_record(request, job, context), request, job, context, now), None, "it is ready to start"
+        )
     if not withdrawn:
-        return Withdraw(run, run.round + 1, "its turn after all")
+        return Withdraw(run, run.round + 1, "it is ready after all")
     again = replace(
         run,
         attempts_allowed=run.attempt + job.attempts_allowed,
@@ -140,7 +142,9 @@ def decide_step_start(
         error=None,
         code=None,
     )
-    return Start(begun(replace(again, earlier=earlier_than_next(run)), request, job, context, now), run, "its turn")
+    return Start(
+        begun(replace(again, earlier=earlier_than_next(run)), request, job, context, now), run, "it is ready to start"
+    )
 
 
 def _skipped(
@@ -175,10 +179,10 @@ def decide_evaluated(
         case Running() | Waiting() | Retrying():
             return _alive(event, job, run, context, now)
         case Dead() if run.reason != STEPS_FAILED:
-            return Drop("the workflow's run ended otherwise; a redrive of its own goes on with it")
+            return Drop("the workflow's run ended for another reason; only its own redrive continues it")
         case Dead() if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
             named = replace(run, error=event.error, fencing_token=context.fencing_token)
-            return Transition(named, run, "other jobs of it are dead now")
+            return Transition(named, run, "other steps of it are dead now")
         case Dead() | Succeeded() if goes_on(run, outcome) and isinstance(job, Job):
             # Not redriven itself: its other dead steps stay dead.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
@@ -205,7 +209,7 @@ def _alive(
         return carried(cancel(run, "deleted", now), event.request, context)
     match event.outcome:
         case WorkflowOutcome.OPEN:
-            return Drop("some of its jobs have not ended")
+            return Drop("some of its steps have not ended")
         case WorkflowOutcome.DONE:
             return carried(succeed(run, None, now), event.request, context)
         case WorkflowOutcome.FAILED if isinstance(run, Waiting):
@@ -214,7 +218,7 @@ def _alive(
         case WorkflowOutcome.FAILED:
             # Its worker may be about to redrive the failed ones; one that died or was refused before that tries again.
             again = max(now + MIN_PAUSE_SECONDS, run.not_before if isinstance(run, Retrying) else 0.0)
-            return RetryLater(again, "its jobs are being started")
+            return RetryLater(again, "its steps are being started")
         case other:
             assert_never(other)
 
@@ -235,7 +239,7 @@ def decide_dead_lettered(
         case Dead():
             return _dead_already(request, run, context, now)
         case Succeeded() | Cancelled() | Skipped() if carried:
-            return FollowUp(run, "what follows from its end may never have been done")
+            return FollowUp(run, "the actions after its end may not have been completed")
         case Succeeded() | Cancelled() | Skipped():
             return Drop(f"its run is {run.state} by another message")
         case Retrying() if carried or (event.starts and request.attempt == run.attempt):
@@ -245,9 +249,9 @@ def decide_dead_lettered(
         case Retrying() if request.attempt == run.attempt + 1:
             return _given_up(event, job, run, context, now)
         case Queued():
-            return Reschedule(now, "its run waits in the wait queue, or is to be put there")
+            return Reschedule(now, "its run is in the wait queue, or is about to enter it")
         case Retrying():
-            return Drop("another message carries its run on")
+            return Drop("another message continues its run")
         case Running():
             return _running(event, job, run, context, now)
         case Waiting():
@@ -258,12 +262,12 @@ def _dead_already(request: StartRequest, run: Dead, context: AttemptContext, now
     """A message of a dead run belongs in the dead-letter queue if it carries the run."""
     if not request.is_known_to(run):
         if asked_again(request, run):
-            return Reschedule(now, "another allowance was asked for and not granted yet")
+            return Reschedule(now, "a redrive was requested and has not been granted yet")
         return Drop(f"its run is {run.state} by another message")
     if run.nonce != request.nonce:
         return adopted(run, request, context)
     if not run.notified:
-        return FollowUp(run, "its death was not announced")
+        return FollowUp(run, "its failure notification was not published")
     return RetryLater(now, "its run is dead")
 
 
@@ -272,7 +276,7 @@ def _running(event: DeadLettered, job: JobSnapshot, run: Running, context: Attem
     if now < lease_until:
         return RetryLater(lease_until, "its worker may still be alive")
     if not event.request.carries(run, context.message_id) and now < lease_until + LOST_SECONDS:
-        return RetryLater(lease_until + LOST_SECONDS, "another message may take it over")
+        return RetryLater(lease_until + LOST_SECONDS, "another message may take over the run")
     return _given_up(event, job, run, context, now)
 
 
@@ -293,17 +297,17 @@ def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now
     if not event.starts:
         return Reschedule(now, "its run may be about to start")
     if request.attempt > 1 or request.redrive:
-        return Drop("its run has no record any more")
+        return Drop("its run no longer has a record")
     if not isinstance(job, Job):
         return without_job(request, job, context)
     if request.is_step and job.state is JobState.PAUSED:
-        return Reschedule(now, "its job is paused, and holds its workflow's run")
+        return Reschedule(now, "its job is paused, which delays its workflow's run")
     if refusal := outdated(request, job, context, now):
         return refusal
     if held := held_by_pause(request, job, now):
         return Reschedule(now, held.reason)
     if now >= late_since(request) + (context.expires_at - now):
-        return RetryLater(now, "so old that its record may have expired")
+        return RetryLater(now, "its record may have expired")
     return replace(_dead(event, first_record(request, job, context), context, now), previous=None)
 
 

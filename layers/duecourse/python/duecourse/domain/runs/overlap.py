@@ -132,8 +132,8 @@ def decide_turn(
     """
     rule = job.overlap.rule
     if rule.only_newest:
-        return Skip("replaced", f"{last.local} takes its place") if last is not None and last > mine else None
-    return Wait(f"{first.local} waits for longer") if rule.waits and first is not None and first < mine else None
+        return Skip("replaced", f"{last.local} replaces it") if last is not None and last > mine else None
+    return Wait(f"{first.local} has waited longer") if rule.waits and first is not None and first < mine else None
 
 
 def rank_of_start(run: Run, previous: Run | None) -> int:
@@ -197,8 +197,8 @@ def _lost(holder: Run, starting: bool, now: float) -> str | None:
         case Running() if now > holder.lease_until + ORPHAN_SECONDS:
             return "its holder's worker vanished"
         case Retrying() if now > holder.not_before + LOST_SECONDS:
-            return "its holder's next attempt never came"
+            return "its holder's next attempt never started"
         case Waiting() if now > holder.deadlines.next + LOST_SECONDS:
-            return "its holder's callback never came"
+            return "its holder's callback never arrived"
         case _:
             return None

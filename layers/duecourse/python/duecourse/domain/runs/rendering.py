@@ -176,7 +176,7 @@ def _json_bytes(value: Any) -> int:
 def _bound(size: int, limit: int, where: str, *, unit: str = "bytes") -> None:
     if size > limit:
         raise TemplateTooLargeError(
-            f"{size} {unit} {where} once the templates are filled in, and at most {limit} are sent"
+            f"{size} {unit} {where} after the templates are filled in; at most {limit} are allowed"
         )
 
 

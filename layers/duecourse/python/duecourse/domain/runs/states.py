@@ -18,7 +18,7 @@ from duecourse.domain.runs.identity import OfRun, RunIdentity
 
 
 class AttemptOutcome(StrEnum):
-    """How an attempt ended. LOST: its worker vanished."""
+    """How an attempt ended. LOST: its worker stopped without a result."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -41,9 +41,8 @@ class Attempt:
 
 
 class RunState(StrEnum):
-    """QUEUED is recorded only for a run that waits in the wait queue for another run of its job; other queued runs have
-    no record: the cursor has passed them. WAITING: the call returned, and a program works on the run until its
-    callback.
+    """QUEUED is recorded only for a run in the wait queue of its job; other queued runs have no record, because the
+    cursor has passed them. WAITING: the call returned, and a program works on the run until its callback.
     """
 
     QUEUED = "QUEUED"
@@ -304,7 +303,7 @@ MAX_ERROR = 200
 LOST = "lost"
 """Code of an attempt whose worker vanished."""
 
-LOST_ERROR = "the worker vanished during the attempt"
+LOST_ERROR = "the worker stopped during the attempt"
 
 
 def attempts_of(run: Run) -> tuple[Attempt, ...]:

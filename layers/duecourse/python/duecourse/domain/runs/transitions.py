@@ -73,8 +73,8 @@ MAX_PAUSE_SECONDS = 300
 KEPT_SECONDS = MESSAGE_RETENTION_DAYS * DAY_SECONDS
 """How long a record is kept at least after its next attempt is due, whose message may wait in its lane for as long."""
 
-LATE_CALLBACK = Failed("it was not completed in time", code="callback.timeout")
-LATE_WORKFLOW = Failed("its jobs had not ended by its deadline", code="workflow.deadline")
+LATE_CALLBACK = Failed("it was not completed before its deadline", code="callback.timeout")
+LATE_WORKFLOW = Failed("its steps had not ended by its deadline", code="workflow.deadline")
 
 ARMED_SECONDS = 5
 """After which a deadline is looked at again whose message came before the record of its attempt."""
@@ -96,7 +96,7 @@ def decide_start(
         rest = None if request.carries(run, context.message_id) else _remaining(request, job, run)
         return rest or go_on(request, own_job(job, run), run, context, now)
     if request.attempt > 1 or request.redrive:
-        return Drop("the record of an earlier attempt is gone")
+        return Drop("the record of an earlier attempt no longer exists")
     if not isinstance(job, Job):
         return without_job(request, job, context)
     if refusal := outdated(request, job, context, now):
@@ -123,7 +123,7 @@ def without_job(request: StartRequest, job: Tombstone | None, context: AttemptCo
     """The decision for a run without a record whose job is deleted."""
     if job is not None and request.due <= job.deleted_at:
         return not_run(request, job, context, "deleted")
-    return Drop("the job is gone")
+    return Drop("the job does not exist")
 
 
 def outdated(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
@@ -131,14 +131,14 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
     if request.generation > job.generation:
         return Drop("the message is newer than the job")
     if request.generation < job.created_generation:
-        return Drop("the job was deleted and created anew")
+        return Drop("the job was deleted and created again")
     if request.manual:
         return None  # a run on request does not depend on the schedule or the job's state
     held_until = job.superseded_at(request.generation)
     if held_until is None:
         return _ended_job(request, job, context, now)
     if request.due > held_until:
-        return Drop("the schedule changed before this was due")
+        return Drop("the schedule changed before this occurrence was due")
     match job.state:
         case JobState.PAUSED:
             return not_run(request, job, context, "paused")
@@ -212,7 +212,7 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
     if occurrences is None or uncovered is None or uncovered > request.through:
         return None
     left = max(request.count - run.count, 1)
-    return RemainingCatchUp(uncovered, occurrences.due(uncovered), left, "the first of the missed ones has run already")
+    return RemainingCatchUp(uncovered, occurrences.due(uncovered), left, "the first missed occurrence has already run")
 
 
 def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
@@ -231,7 +231,7 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
         case Dead() if request.carries(run, context.message_id):
             return adopted(run, request, context)
         case Dead():
-            return Drop("a copy for a dead run")
+            return Drop("a duplicate message of a dead run")
         case Waiting():
             return Drop("it waits for its callback")
         case Retrying():
@@ -245,7 +245,7 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
 def adopted(run: Dead, request: StartRequest, context: AttemptContext) -> Transition:
     """The dead run carried by this message, which becomes the dead letter by which the run can be redriven."""
     taken = replace(run, fencing_token=context.fencing_token, message_id=context.message_id, nonce=request.nonce)
-    return Transition(taken, run, "its message was sent afresh as this one")
+    return Transition(taken, run, "its message was sent again as this one")
 
 
 def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
@@ -266,7 +266,7 @@ def _retry(request: StartRequest, job: JobSnapshot, run: Retrying, context: Atte
     if request.attempt <= run.attempt:
         return FollowUp(run, "the next attempt is already decided")
     if request.attempt > run.attempt + 1:
-        return Drop("a message for an attempt that is not next")
+        return Drop("the message is not for the next attempt")
     if not isinstance(job, Job):
         return Transition(cancelled(run, "deleted", now, context), run, "the job was deleted")
     if now < run.not_before:
@@ -292,7 +292,7 @@ def _in_wait_queue(
         return never("start_deadline")
     if held := held_by_pause(request, job, now):
         return held
-    return Start(begun(run, request, job, context, now), run, "its turn")
+    return Start(begun(run, request, job, context, now), run, "it is ready to start")
 
 
 def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: AttemptContext, now: float) -> Decision:
@@ -362,13 +362,13 @@ def _fail(run: Running | Waiting, job: JobSnapshot, failed: Failed, now: float, 
     if job.delivery is Delivery.AT_MOST_ONCE:
         return end("at_most_once", "at most once")
     if not job.retry.worth(failed):
-        return end("not_retryable", "not worth a retry")
+        return end("not_retryable", "the error is not retryable")
     if run.attempt >= run.attempts_allowed:
-        return end("attempts_exhausted", "attempts used up")
+        return end("attempts_exhausted", "no attempts left")
     not_before = now + job.retry.delay(run.attempt, draw, failed.retry_after)
     oldest = job.retry.max_age_seconds
     if oldest is not None and not_before > run.age_from + oldest:
-        return end("too_old", "the next attempt would come too late")
+        return end("too_old", "the next attempt would start too late")
     kept = None if run.expires_at is None else max(run.expires_at, int(not_before) + KEPT_SECONDS)
     again = retrying(replace(failing, expires_at=kept), now, not_before)
     return Transition(again, run, "will be tried again")
@@ -399,7 +399,7 @@ def decide_command(
 
 
 def _late(run: Run) -> Decision:
-    return Drop(f"the run is {run.state} already")
+    return Drop(f"the run is already {run.state}")
 
 
 def _alive(
@@ -440,11 +440,11 @@ def _deadline(
     if run.deadlines is None:
         return Drop("it has no deadline")
     if now < run.deadlines.next:
-        return _rescheduled(event, run, run.deadlines.next, "it was heard of meanwhile")
+        return _rescheduled(event, run, run.deadlines.next, "it sent a heartbeat meanwhile")
     if now >= run.deadlines.waiting_until:
         failed = LATE_WORKFLOW if run.is_workflow else LATE_CALLBACK
     else:
-        failed = Failed("its heartbeat did not come in time", code="callback.heartbeat")
+        failed = Failed("its heartbeat did not arrive in time", code="callback.heartbeat")
     return carried(decide_finish(run, job, failed, now=now, draw=event.draw), event.request, context)
 
 
@@ -452,7 +452,7 @@ def _rescheduled(event: DeadlineCame, run: Running | Waiting, until: float, reas
     """Only one of several copies is rescheduled; otherwise each would send a successor at every heartbeat."""
     armed = None if run.deadlines is None else run.deadlines.deadline_message_id
     if event.deadline_message_id is not None and armed is not None and event.deadline_message_id != armed:
-        return Drop("another message looks after its deadline")
+        return Drop("another message monitors its deadline")
     return Reschedule(until, reason)
 
 
@@ -477,10 +477,10 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
             return carried(cancel(run, event.reason, now), event.request, context)
         case Running() | Waiting():
             if run.cancel_requested is not None:
-                return Drop("its cancellation is asked for already")
+                return Drop("its cancellation is already requested")
             # Only the token changes, so that the writer that ends the attempt must read the record again.
             asked = replace(run, cancel_requested=event.reason, fencing_token=context.fencing_token)
-            return Transition(asked, run, "it is told at its next sign of life")
+            return Transition(asked, run, "its next heartbeat reports the cancellation")
         case other:
             assert_never(other)
 
@@ -497,9 +497,9 @@ def _without_record(event: Command, job: JobSnapshot, context: AttemptContext, n
     if not isinstance(event, CancelAsked):
         return Drop("the run has no record")
     if not isinstance(job, Job):
-        return Drop("the job is gone")
+        return Drop("the job does not exist")
     if event.request.generation < job.created_generation:
-        return Drop("the job was deleted and created anew")
+        return Drop("the job was deleted and created again")
     record = cancelled(first_record(event.request, job, context), event.reason, now, context)
     return Transition(record, None, event.reason)
 

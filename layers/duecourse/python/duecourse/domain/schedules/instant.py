@@ -46,7 +46,7 @@ def parse_moment(text: str) -> Moment | None:
         return None
     year, month, day, hour, minute, second, fraction, offset = match.groups()
     if fraction and fraction.strip("0"):
-        raise refuse(f"{shown(text)}: times are whole seconds; leave the fraction out")
+        raise refuse(f"{shown(text)}: times are in whole seconds; remove the fraction")
     wall = _wall(text, (int(year), int(month), int(day)), int(hour), int(minute), int(second or 0))
     return Moment(wall, None if offset is None else _offset(text, offset))
 
@@ -73,11 +73,11 @@ def iso(wall: int) -> str:
 
 def _wall(text: str, day: tuple[int, int, int], hour: int, minute: int, second: int) -> int:
     if hour > 23 or minute > 59 or second > 59:
-        raise refuse(f"{shown(text)}: there is no such time of day; hours go to 23, minutes and seconds to 59")
+        raise refuse(f"{shown(text)}: this time of day does not exist; hours are 0 to 23, minutes and seconds 0 to 59")
     try:
         number = date(*day).toordinal() - EPOCH
     except ValueError:
-        raise refuse(f"{shown(text)}: there is no such day") from None
+        raise refuse(f"{shown(text)}: this day does not exist; write a valid date") from None
     return number * DAY + hour * 3_600 + minute * 60 + second
 
 
@@ -86,6 +86,6 @@ def _offset(text: str, offset: str) -> int:
         return 0
     hours, minutes = int(offset[1:3]), int(offset[-2:]) if len(offset) > 3 else 0
     if hours > 23 or minutes > 59:
-        raise refuse(f"{shown(text)}: there is no such offset from UTC")
+        raise refuse(f"{shown(text)}: this offset from UTC does not exist; write one such as +01:00, or Z")
     seconds = hours * 3_600 + minutes * 60
     return -seconds if offset[0] == "-" else seconds

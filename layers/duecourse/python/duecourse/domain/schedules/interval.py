@@ -35,6 +35,7 @@ def check_interval(schedule: Schedule, after: int, smallest: int) -> None:
         at, distance = found
         raise ScheduleError(
             "schedule",
-            f"fires {distance} s apart (at {iso(at)}Z for the first time), and {smallest} s is the least that this"
-            " stage allows; name fewer times",
+            f"fires at times that are {distance} s apart (at {iso(at)}Z for the first time), and this stage "
+            "requires at least "
+            f"{smallest} s; choose fewer times",
         )

@@ -116,12 +116,13 @@ def _instant(entry: str) -> int:
         at = from_iso(entry)
     except ValueError:
         raise ValueError(
-            "write an instant as 2026-12-25T09:00:00Z, a date as 2026-12-25, a range as two dates with a slash between"
+            "write an instant as 2026-12-25T09:00:00Z, a date as 2026-12-25, a range as two dates with a slash "
+            "between them"
         ) from None
     if at != int(at):
-        raise ValueError("an instant has whole seconds")
+        raise ValueError("an instant must have whole seconds; remove the fraction")
     if not FIRST <= at <= LAST:  # in UTC it is out of range: no schedule can name it, and it could not be stored
-        raise ValueError("the instant lies outside of the years 1 to 9999 in UTC")
+        raise ValueError("the instant is outside the years 1 to 9999 in UTC")
     return int(at)
 
 
@@ -129,10 +130,10 @@ def _days(first: str, last: str) -> tuple[int, int]:
     days = []
     for text in (first, last):
         if not _DATE.fullmatch(text):
-            raise ValueError("a range is two dates with a slash between, as 2026-12-24/2027-01-02")
+            raise ValueError("a range must be two dates with a slash between them, such as 2026-12-24/2027-01-02")
         days.append(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date().toordinal() - _EPOCH)
     if days[1] < days[0]:
-        raise ValueError("the range ends before it begins")
+        raise ValueError("the range ends before it begins; write the earlier date first")
     return days[0], days[1]
 
 

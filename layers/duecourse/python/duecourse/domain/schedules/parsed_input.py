@@ -29,7 +29,7 @@ def read_instant(field: str, text: str) -> int:
     if fraction := _FRACTION.search(plain):
         if fraction[1].strip("0"):
             if field == "anchor":
-                raise ScheduleError(field, f"{shown(text)}: a rate counts in whole seconds; leave the fraction out")
+                raise ScheduleError(field, f"{shown(text)}: a rate is in whole seconds; remove the fraction")
             up = field in _ROUNDED_UP
         plain = plain.replace(fraction[0], "")
     try:
@@ -43,7 +43,7 @@ def read_instant(field: str, text: str) -> int:
     at = moment.wall - moment.offset + up
     if not EARLIEST <= at <= LATEST:
         bounds = f"{iso(EARLIEST)}Z to {iso(LATEST)}Z"
-        raise ScheduleError(field, f"{shown(text)} lies beyond the calendar, which has the instants from {bounds}")
+        raise ScheduleError(field, f"{shown(text)} is outside the supported range of {bounds}")
     return at
 
 

@@ -85,7 +85,7 @@ def _count(text: str, number: str) -> int | None:
     if not number:
         return None
     if not (number.isascii() and number.isdigit()):
-        raise refuse(f"{shown(text)}: after R comes the number of occurrences, or nothing for no end")
+        raise refuse(f"{shown(text)}: write the number of occurrences after R, or nothing for no end")
     if int(number) == 0:
         raise refuse(f"{shown(text)}: R0 would never fire; write R1 for a single occurrence or R for no end")
     return int(number)
@@ -108,12 +108,12 @@ def _period(text: str, period: str) -> int:
 
 def _calendar(text: str) -> ScheduleError:
     return refuse(
-        f"{shown(text)}: months and years differ in length, and an interval counts elapsed time; "
-        "for the same day every month write cron, such as 0 9 31 * *"
+        f"{shown(text)}: periods in months and years are not supported, because their length "
+        "varies; for the same day of every month write cron, such as 0 9 31 * *"
     )
 
 
 def _bounded(seconds: int, text: str) -> int:
     if seconds > _LONGEST:
-        raise refuse(f"{shown(text)}: the interval is longer than the calendar")
+        raise refuse(f"{shown(text)}: the interval is longer than the supported range of time")
     return seconds

@@ -62,7 +62,7 @@ def check_spec(spec: ScheduleSpec) -> None:
     if spec.dst_gap not in GAPS:
         raise ScheduleError("dst_gap", "must be next (fire at the moment after the gap) or skip")
     if spec.dst_fold not in FOLDS:
-        raise ScheduleError("dst_fold", "must be first, second or both: which pass of a repeated hour counts")
+        raise ScheduleError("dst_fold", "must be first, second or both: the passes of a repeated hour that count")
     for field, value in (("anchor", spec.anchor), ("start", spec.start), ("end", spec.end)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
             raise ScheduleError(field, "must be an instant in whole UTC seconds")
@@ -278,7 +278,7 @@ class NoSchedule(Schedule):
     @property
     def words(self) -> str:
         """See Schedule."""
-        return "only when asked to run"
+        return "only on request"
 
 
 LONGEST = 256
@@ -320,7 +320,7 @@ def understand(expression: str) -> Cron | Moment | Rate:
     text = _checked(expression).upper()
     if text.startswith(("CRON_TZ=", "TZ=")):
         zone = expression.split(maxsplit=1)[0].partition("=")[2]
-        raise refuse(f"give the zone in timezone ({shown(zone)}) and leave it out here")
+        raise refuse(f"write the zone in the field timezone ({shown(zone)}) and remove it here")
     name, bracket, rest = text.partition("(")
     if bracket and rest[-1:] == ")":
         inside = rest[:-1].strip()
@@ -342,10 +342,10 @@ def _checked(expression: str) -> str:
     if len(expression) > LONGEST:
         raise refuse(f"is {len(expression)} characters long; at most {LONGEST} are allowed")
     if not expression.isascii():
-        raise refuse("holds characters outside ASCII; use plain letters, digits and signs")
+        raise refuse("contains characters outside ASCII; use ASCII letters, digits and symbols")
     text = expression.replace("\t", " ")  # crontab files separate by tabs, too
     if not text.isprintable():
-        raise refuse("holds a line break or another control character; leave it out")
+        raise refuse("contains a line break or another control character; remove it")
     text = text.strip(" ")
     if not text:
         raise refuse("is empty; write for example 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00)")
@@ -374,4 +374,4 @@ def _anchor(spec: ScheduleSpec, rate: Rate) -> int:
         return spec.anchor
     if spec.start is not None:
         return spec.start
-    raise ScheduleError("anchor", "a rate counts from somewhere: give anchor or start")
+    raise ScheduleError("anchor", "a rate needs a starting point; set anchor or start")

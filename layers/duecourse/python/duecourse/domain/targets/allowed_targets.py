@@ -32,7 +32,7 @@ class AllowList:
 
 def _names(does: str, noun: str, form: str, wants: str, standard: tuple[str, ...] = _OF_DUECOURSE) -> tuple[str, ...]:
     """A list of name patterns of resources in this account and region."""
-    wants = f"the name of {noun} in this account and region: {wants}, no ARN"
+    wants = f"the name of {noun} in this account and region: {wants}, not an ARN"
     known = AllowList(does=does, form=form, wants=wants, standard=standard)
     return field(default=(), metadata={"list": known})
 
@@ -52,38 +52,38 @@ class AllowedTargets:
     """
 
     functions: tuple[str, ...] = _names(
-        "calls functions named", "a function", r"[A-Za-z0-9_-]{1,64}", f"1 to 64 {_WORD}"
+        "allows functions named", "a function", r"[A-Za-z0-9_-]{1,64}", f"1 to 64 {_WORD}"
     )
     queues: tuple[str, ...] = _names(
-        "sends to queues named", "a queue", rf"(?=.{{1,80}}\Z){_FIFO}", f"1 to 80 {_WORD} (.fifo at its end)"
+        "allows queues named", "a queue", rf"(?=.{{1,80}}\Z){_FIFO}", f"1 to 80 {_WORD} (.fifo at its end)"
     )
     topics: tuple[str, ...] = _names(
-        "publishes to topics named", "a topic", rf"(?=.{{1,256}}\Z){_FIFO}", f"1 to 256 {_WORD} (.fifo at its end)"
+        "allows topics named", "a topic", rf"(?=.{{1,256}}\Z){_FIFO}", f"1 to 256 {_WORD} (.fifo at its end)"
     )
     buses: tuple[str, ...] = _names(
-        "puts events on buses named",
+        "allows event buses named",
         "an event bus",
         r"[A-Za-z0-9._/-]{1,256}",
         "1 to 256 letters, digits, . _ / and -",
     )
     machines: tuple[str, ...] = _names(
-        "starts executions of machines named", "a state machine", r"[A-Za-z0-9_-]{1,80}", f"1 to 80 {_WORD}"
+        "allows state machines named", "a state machine", r"[A-Za-z0-9_-]{1,80}", f"1 to 80 {_WORD}"
     )
     clusters: tuple[str, ...] = _names(
-        "runs tasks on clusters named", "a cluster", r"[A-Za-z0-9_-]{1,255}", f"1 to 255 {_WORD}"
+        "allows clusters named", "a cluster", r"[A-Za-z0-9_-]{1,255}", f"1 to 255 {_WORD}"
     )
     task_definitions: tuple[str, ...] = _names(
-        "runs task definitions named",
+        "allows task definitions named",
         "a task definition",
         r"[A-Za-z0-9_-]{1,255}(:[1-9][0-9]{0,8})?",
         f"1 to 255 {_WORD}, with :<revision> after it for one other than the latest",
         ("duecourse-target-*:*",),
     )
     subnets: tuple[str, ...] = _entries(
-        "runs tasks in subnets", r"\*|subnet-[0-9a-f]{8,17}", "be ids such as subnet-0123456789abcdef0, or *"
+        "allows subnets", r"\*|subnet-[0-9a-f]{8,17}", "be ids such as subnet-0123456789abcdef0, or *"
     )
     security_groups: tuple[str, ...] = _entries(
-        "runs tasks in security groups",
+        "allows security groups",
         r"\*|default|sg-[0-9a-f]{8,17}",
         "be ids such as sg-0123456789abcdef0, default, or *",
     )
@@ -95,7 +95,7 @@ class AllowedTargets:
         (),
     )
     roles: tuple[str, ...] = _names(
-        "calls in the name of roles named",
+        "allows roles named",
         "a role",
         r"[A-Za-z0-9_+=,.@-]{1,64}",
         "1 to 64 letters, digits and _ + = , . @ -",
@@ -151,5 +151,5 @@ def _matches(kind: str, name: str, pattern: str) -> bool:
 
 def _not_allowed(kind: str, where: str) -> str:
     return (
-        f"is not allowed on this stage{where}; the operator allows more in the stage's setting allowed_targets.{kind}"
+        f"is not allowed on this stage{where}; ask the operator to add it to the stage's setting allowed_targets.{kind}"
     )

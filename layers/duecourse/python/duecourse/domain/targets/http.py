@@ -112,7 +112,7 @@ def is_reserved_header(name: str, *, signed: bool = False) -> bool:
 def header_problem(name: str, value: str) -> str | None:
     """Why a header cannot be sent, as a sentence without its value; None if it can."""
     if _NAME.fullmatch(name) is None:
-        return f"header name {name[:40]!r}: only letters, digits and !#$%&'*+.^_`|~- may stand in one"
+        return f"header name {name[:40]!r}: only letters, digits and !#$%&'*+.^_`|~- are allowed"
     if _VALUE.fullmatch(value) is None:
-        return f"header {name[:40]}: line breaks, control characters and characters beyond Latin-1 cannot be sent"
+        return f"header {name[:40]}: line breaks, control characters and characters outside Latin-1 are not allowed"
     return None

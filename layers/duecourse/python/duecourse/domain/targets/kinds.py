@@ -171,8 +171,8 @@ def _http_fields(target: HttpTarget) -> Document:
     return {"headers": dict(target.headers), "sign": None if target.sign is None else {"secret": target.sign}}
 
 
-_NO_ARN = "Its name, no ARN."
-_GROUP = TargetField(label="Message group", hint="Of FIFO only.", template=True)
+_NO_ARN = "Its name, not an ARN."
+_GROUP = TargetField(label="Message group", hint="For FIFO only.", template=True)
 
 TARGETS: Mapping[str, TargetKind] = {
     "http": TargetKind(
@@ -183,7 +183,7 @@ TARGETS: Mapping[str, TargetKind] = {
         fields={
             "url": TargetField(
                 label="URL",
-                hint="Begins with https://",
+                hint="Starts with https://",
                 first="https://",
                 wanted="the address to call, such as https://example.com/hook",
             ),
@@ -193,8 +193,10 @@ TARGETS: Mapping[str, TargetKind] = {
                 standard="POST",
                 options={each: each for each in ("POST", "GET", "PUT", "PATCH", "DELETE", "HEAD")},
             ),
-            "headers": TargetField(label="Headers", edited_as="pairs", hint="A line each: X-Team: sales"),
-            "expect": TargetField(label="Success is", edited_as="list", standard="2xx", hint="Statuses: 2xx, 404"),
+            "headers": TargetField(label="Headers", edited_as="pairs", hint="One per line: X-Team: sales"),
+            "expect": TargetField(
+                label="Successful statuses", edited_as="list", standard="2xx", hint="Status codes: 2xx, 404"
+            ),
             "sign": TargetField(label="Signed with the secret", edited_as="secret", hint="Its name in the stage."),
         },
         read=_http_arguments,
@@ -221,7 +223,7 @@ TARGETS: Mapping[str, TargetKind] = {
                 label="Mode",
                 edited_as="choice",
                 standard="sync",
-                options={"sync": "Wait for its answer", "async": "Only start it"},
+                options={"sync": "Wait for its response", "async": "Start it without waiting"},
             ),
         },
         read=lambda document: {
@@ -308,8 +310,8 @@ TARGETS: Mapping[str, TargetKind] = {
             ),
             "container": TargetField(
                 label="Container",
-                hint="The one that gets the event.",
-                wanted="the name of the container that gets the event",
+                hint="The container that receives the event.",
+                wanted="the name of the container that receives the event",
             ),
             "subnets": TargetField(
                 label="Subnets",
@@ -361,7 +363,7 @@ TARGETS: Mapping[str, TargetKind] = {
             ),
             "parameters": TargetField(label="Parameters", edited_as="json", first={}),
             "role": TargetField(
-                label="Role", hint=_NO_ARN, wanted="the name of the role in whose name to call", allowed="roles"
+                label="Role", hint=_NO_ARN, wanted="the name of the role to assume for the call", allowed="roles"
             ),
         },
         names=_aws_names,
@@ -383,7 +385,7 @@ TARGETS: Mapping[str, TargetKind] = {
         short="task {name}",
         fields={
             "name": TargetField(
-                label="Task", hint="As a worker has registered it.", wanted="the name of the registered task"
+                label="Task", hint="The name under which it is registered.", wanted="the name of the registered task"
             ),
         },
         example={"name": "send-invoice"},

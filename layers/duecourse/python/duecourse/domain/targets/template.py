@@ -39,7 +39,7 @@ CALLBACK_NAMES = (*CALL_NAMES, "callback_token")
 
 _HANDED_DOWN = ("upstream.", "workflow.")
 _HAND_DOWN = (
-    "results are handed down in payloads of jobs without a schedule alone, as upstream.JOB.result.PATH, "
+    "results of upstream steps can be used only in payloads of jobs without a schedule, as upstream.JOB.result.PATH, "
     "upstream.JOB.state, .run_id, .code or .error, and workflow.payload.PATH"
 )
 _SECRET = "secret:"
@@ -148,8 +148,8 @@ def _problem(match: re.Match[str], allowed: tuple[str, ...], *, secrets: bool) -
     if inside is None:
         if braces.startswith("\\"):
             return None
-        place = f"{braces} at character {match.start() + 1} has no partner"
-        return f"{place}; a placeholder is {{{{name}}}}, a literal {braces} is written \\{braces}"
+        place = f"{braces} at character {match.start() + 1} has no matching pair"
+        return f"{place}; write a placeholder as {{{{name}}}} and a literal {braces} as \\{braces}"
     name = inside.strip()
     if name in allowed:
         return None
@@ -160,20 +160,20 @@ def _problem(match: re.Match[str], allowed: tuple[str, ...], *, secrets: bool) -
 
 def _secret_problem(name: str, *, secrets: bool) -> str | None:
     if not secrets:
-        return f"{{{{{_shown(name)}}}}} may not be used here; secrets may stand in header values of HTTP targets only"
+        return f"{{{{{_shown(name)}}}}} is not allowed here; secrets are allowed only in header values of HTTP targets"
     if _secret_of(name) is None:
-        return f"{{{{{_shown(name)}}}}} names no secret; its name is 1 to 64 letters, digits, _ . and -"
+        return f"{{{{{_shown(name)}}}}} is not a valid secret; its name must be 1 to 64 letters, digits, _ . and -"
     return None
 
 
 def _unknown(name: str, allowed: tuple[str, ...]) -> str:
     known = ", ".join(allowed)
     if name.startswith(_HANDED_DOWN):
-        return f"{{{{{_shown(name)}}}}} may not be used here; {_HAND_DOWN}"
+        return f"{{{{{_shown(name)}}}}} is not allowed here; {_HAND_DOWN}"
     if not name:
         return f"{{{{}}}} is empty; known names: {known}"
     if name in CALLBACK_NAMES:
-        return f"{{{{{name}}}}} may not be used here; known names: {known}"
+        return f"{{{{{name}}}}} is not allowed here; known names: {known}"
     return f"{{{{{_shown(name)}}}}} is unknown; known names: {known}"
 
 

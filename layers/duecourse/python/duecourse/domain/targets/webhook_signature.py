@@ -53,6 +53,6 @@ def _key(word: str) -> bytes:
         key = b""
     if text == word or len(key) not in _KEY_BYTES:
         raise SigningKeyError(
-            "must be whsec_ and the base64 of 24 to 64 bytes, or several of these with blanks between"
+            "must be whsec_ and the base64 of 24 to 64 bytes, or several of these separated by spaces"
         )
     return key

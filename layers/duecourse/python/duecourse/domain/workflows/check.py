@@ -49,7 +49,7 @@ class WorkflowFault:
 def graph_faults(steps: Sequence[Step], budget: Budget) -> list[WorkflowFault]:
     """What is wrong with the graph, whatever the jobs are."""
     if not 1 <= len(steps) <= MAX_STEPS:
-        return [WorkflowFault(("jobs",), f"names {len(steps):,} jobs; 1 to {MAX_STEPS:,} are allowed")]
+        return [WorkflowFault(("jobs",), f"has {len(steps):,} steps; 1 to {MAX_STEPS:,} are allowed")]
     edges = sum(len(step.after) for step in steps)
     if edges > MAX_EDGES:
         return [WorkflowFault(("jobs",), f"has {edges:,} edges; at most {MAX_EDGES:,} are allowed")]
@@ -75,11 +75,21 @@ def time_faults(
             try:
                 times = occurrences_of("", "", ScheduleSpec(expression, schedule.timezone))
                 if times.next(now) is None:
-                    faults.append(WorkflowFault(place, "names no time that is still to come"))
+                    faults.append(
+                        WorkflowFault(
+                            place, "has no occurrence in the future; choose a schedule with a future occurrence"
+                        )
+                    )
                 elif name == "only" and schedule.expression and not _may_meet(times, whole, now, budget):
-                    faults.append(WorkflowFault(place, "never meets an occurrence of the workflow's schedule"))
+                    faults.append(
+                        WorkflowFault(
+                            place,
+                            "matches no occurrence of the workflow's schedule; choose a schedule that shares "
+                            "occurrences with it",
+                        )
+                    )
             except ScheduleError as problem:
-                faults.append(WorkflowFault(place, f"is not understood: {problem.detail}"))
+                faults.append(WorkflowFault(place, f"is not valid: {problem.detail}"))
     return faults
 
 
@@ -93,13 +103,13 @@ def step_faults(
     for step in steps:
         job, place = found.get(step.id), ("jobs", step.id)
         if step.id == workflow:
-            faults.append(WorkflowFault(place, "is the workflow itself; name the job otherwise"))
+            faults.append(WorkflowFault(place, "is the workflow's own id; choose another id for the step"))
         elif job is None and step.id not in inline:
             faults.append(WorkflowFault(place, f"there is no job {step.id}; create it, or define it here in job"))
         elif job is not None and isinstance(job.target, WorkflowTarget):
-            faults.append(WorkflowFault(place, "is a workflow; workflows do not nest", conflict=True))
+            faults.append(WorkflowFault(place, "is a workflow; a step cannot be a workflow", conflict=True))
         elif job is not None and job.schedule.expression:
-            detail = f"has a schedule of its own ({job.schedule.expression}); set it to null first"
+            detail = f"has its own schedule ({job.schedule.expression}); set the schedule to null first"
             faults.append(WorkflowFault(place, detail, conflict=True))
     return faults
 
@@ -114,10 +124,10 @@ def _bad_names(steps: Sequence[Step], budget: Budget) -> Iterator[WorkflowFault]
             if name not in names:
                 unknown += 1
                 near = _nearest(name, known, budget) if unknown <= MAX_GUESSES else None
-                meant = f"; did you mean {near}?" if near else "; name one of this workflow's jobs"
-                yield WorkflowFault(place, f"{name} is no job of this workflow{meant}")
+                meant = f"; did you mean {near}?" if near else "; write the name of a step of this workflow"
+                yield WorkflowFault(place, f"{name} is not a step of this workflow{meant}")
             elif name in seen:
-                yield WorkflowFault(place, f"names {name} a second time")
+                yield WorkflowFault(place, f"names {name} twice; remove one of them")
             seen.add(name)
 
 
@@ -138,20 +148,22 @@ def _likeness(one: str, other: str) -> float:
 def _bad_rules(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
     for step in steps:
         if step.when in (Rule.ANY_SUCCESS, Rule.ANY_FAILURE) and not step.after:
-            yield WorkflowFault(("jobs", step.id, "when"), f"{step.when} needs after: nothing comes before this job")
+            yield WorkflowFault(
+                ("jobs", step.id, "when"), f"{step.when} needs after, because this step has no upstream steps"
+            )
 
 
 def _too_wide(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
     following: dict[str, int] = {}
     for step in steps:
         if len(step.after) > MAX_DIRECT:
-            detail = f"names {len(step.after):,} jobs; at most {MAX_DIRECT:,} are allowed"
+            detail = f"has {len(step.after):,} upstream steps; at most {MAX_DIRECT:,} are allowed"
             yield WorkflowFault(("jobs", step.id, "after"), detail)
         for name in step.after:
             following[name] = following.get(name, 0) + 1
     for name, count in following.items():
         if count > MAX_DIRECT:
-            detail = f"has {count:,} jobs directly after it; at most {MAX_DIRECT:,} are allowed"
+            detail = f"has {count:,} steps directly after it; at most {MAX_DIRECT:,} are allowed"
             yield WorkflowFault(("jobs", name), detail)
 
 
@@ -175,7 +187,7 @@ def _circle(steps: Sequence[Step]) -> WorkflowFault | None:
                 # From `name` along what comes after: the reverse of the walk, which goes to what comes before.
                 circle = [name, *reversed(list(path)[path[name] + 1 :]), name]
                 return WorkflowFault(
-                    ("jobs", here, "after", after[here].index(name)), f"closes a circle: {_shown(circle)}"
+                    ("jobs", here, "after", after[here].index(name)), f"creates a cycle: {_shown(circle)}"
                 )
             elif name not in done:
                 path[name] = len(path)
@@ -200,7 +212,7 @@ def _too_deep(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
         path = [last]
         while after[path[-1]]:
             path.append(max(after[path[-1]], key=length.__getitem__))
-        detail = f"path {_shown(path[::-1])} is {length[last]} jobs long; at most {MAX_DEPTH} are allowed"
+        detail = f"path {_shown(path[::-1])} is {length[last]} steps long; at most {MAX_DEPTH} are allowed"
         yield WorkflowFault(("jobs", last, "after"), detail)
 
 

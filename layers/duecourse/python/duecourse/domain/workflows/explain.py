@@ -22,10 +22,10 @@ def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Exp
     """
     ended = sum(isinstance(each.progress, StepOutcome) for each in view.steps)
     due = [each for each in view.steps if each.progress is Pending.DUE]
-    waits = f"it waits for {_few([_doing(view, each, now) for each in due])}" if due else "its own end comes next"
+    waits = f"it waits for {_few([_doing(view, each, now) for each in due])}" if due else "its end is recorded next"
     until = f", until {to_iso(int(view.run.deadlines.waiting_until))}" if isinstance(view.run, Waiting) else ""
     facts = {"ended": ended, "jobs": len(view.steps), "waits_for": [each.step.id for each in due]}
-    sentence = f"{ended} of its {len(view.steps)} jobs have ended; {waits}{until}."
+    sentence = f"{ended} of its {len(view.steps)} steps have ended; {waits}{until}."
     return replace(found, sentence=sentence, facts={**found.facts, **facts})
 
 
@@ -35,16 +35,18 @@ def step_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) 
     due = view.due(each)
     if each.run is not None:  # the run of its workflow stands for several occurrences
         found = recorded(each.run, each.run.occurrence)
-        found = replace(found, sentence=f"Its workflow's run then is {of.name}. {found.sentence}")
+        found = replace(found, sentence=f"Its workflow's run at this time is {of.name}. {found.sentence}")
     elif isinstance(each.progress, StepOutcome):
-        found = Explanation(Verdict.UNCLEAR, f"It has ended in {of.name} ({each.progress}); its record is not there.")
+        found = Explanation(
+            Verdict.UNCLEAR, f"It has ended in {of.name} ({each.progress}); its record no longer exists."
+        )
     elif each.progress is Pending.LEFT or due is None:
         return instead_of(whole, of.job_id)
     elif each.progress is Pending.WAITING:
         waits = {"waits_for": list(each.waits_for)}
         found = Explanation(Verdict.WAITS, f"It waits for {_few(each.waits_for)} of {of.name}.", waits)
     else:
-        found = _due(f"Its turn in {of.name}", due, job, now)
+        found = _due(f"Its start in {of.name}", due, job, now)
     facts = {**found.facts, "workflow_run": str(of.name)}
     return replace(found, facts=facts, before=whole.before, after=whole.after, run=found.run or of)
 
@@ -52,16 +54,20 @@ def step_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) 
 def instead_of(whole: Explanation, workflow: str) -> Explanation:
     """The explanation of a step that did not run, from why its workflow did not, or ended before its turn came."""
     verdict = Verdict.SKIPPED if whole.verdict is Verdict.FIRED else whole.verdict
-    return replace(whole, verdict=verdict, sentence=f"It runs in the workflow {workflow}. Of that: {whole.sentence}")
+    return replace(
+        whole, verdict=verdict, sentence=f"It runs in the workflow {workflow}. About that run: {whole.sentence}"
+    )
 
 
-def _due(turn: str, due: int, job: Job, now: float) -> Explanation:
+def _due(start: str, due: int, job: Job, now: float) -> Explanation:
     facts = {"due": to_iso(due), "lane": job.lane.value}
     if due > now:
-        return Explanation(Verdict.FUTURE, f"{turn} comes at {to_iso(due)}.", facts)
+        return Explanation(Verdict.FUTURE, f"{start} is at {to_iso(due)}.", facts)
     if job.state is JobState.PAUSED:
-        return Explanation(Verdict.PAUSED, f"{turn} came at {to_iso(due)}; it starts once the job is resumed.", facts)
-    return Explanation(Verdict.QUEUED, f"{turn} came at {to_iso(due)}; it waits for a worker.", facts)
+        return Explanation(
+            Verdict.PAUSED, f"{start} was due at {to_iso(due)}; it starts after the job is resumed.", facts
+        )
+    return Explanation(Verdict.QUEUED, f"{start} was due at {to_iso(due)}; it waits for a worker.", facts)
 
 
 def _doing(view: WorkflowRunView, each: StepView, now: float) -> str:

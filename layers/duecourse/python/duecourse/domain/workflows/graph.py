@@ -132,8 +132,8 @@ PART_STEPS = 128
 
 
 class Rule(StrEnum):
-    """When a step starts, by the ends of the jobs that it comes after: all succeeded; all ended; one succeeded; one
-    failed; none failed, and one succeeded at least.
+    """The outcomes of the upstream steps with which a step starts: all succeeded; all ended; one succeeded; one failed;
+    none failed and at least one succeeded.
     """
 
     ALL_SUCCESS = "all_success"
@@ -185,7 +185,7 @@ def read_ref(text: str) -> WorkflowRef:
     """The inverse of `str`. Raises ValueError."""
     workflow, mark, graph = text.partition("@")
     if not (workflow and mark and graph):
-        raise ValueError(f"{text!r} names no graph of a workflow")
+        raise ValueError(f"{text!r} is not a reference to the graph of a workflow")
     return WorkflowRef(workflow, graph)
 
 

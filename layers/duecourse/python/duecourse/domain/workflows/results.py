@@ -82,13 +82,13 @@ def result_faults(payload: Any, step: str, graph: Graph) -> Iterator[tuple[tuple
     for path, name, taken in taken_by(payload):
         if taken is None:
             forms = "upstream.JOB.result.PATH, upstream.JOB.state, .run_id, .code or .error, workflow.payload.PATH"
-            yield path, f"{{{{{name[:40]}}}}} is not understood; known are {forms}"
+            yield path, f"{{{{{name[:40]}}}}} is not valid; use one of {forms}"
         elif taken.job is not None and not before >> graph.numbers.get(taken.job, len(graph.steps)) & 1:
-            yield path, f"upstream.{taken.job} does not come before {step}"
+            yield path, f"upstream.{taken.job} is not an upstream step of {step}"
         elif taken.job is not None:
             named.add(taken.job)
     if len(named) > MAX_UPSTREAMS:
-        yield (), f"takes from {len(named)} jobs; at most {MAX_UPSTREAMS} are allowed"
+        yield (), f"uses the results of {len(named)} steps; at most {MAX_UPSTREAMS} are allowed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def filled(payload: Any, records: Mapping[str, Run], workflow_payload: Callable[
         texts[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         size += times * len(texts[name].encode(errors="replace"))
         if size > MAX_TAKEN_BYTES:
-            raise UpstreamResultError(f"takes more than {MAX_TAKEN_BYTES} bytes of its workflow")
+            raise UpstreamResultError(f"takes more than {MAX_TAKEN_BYTES} bytes of the results of its workflow")
     return Filled(_filled(payload, values), texts)
 
 
@@ -145,7 +145,7 @@ def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[],
         return None
     if run.result_key is not None:
         raise UpstreamResultError(
-            f"the result of {taken.job} is too large to be handed down ({run.result_bytes} bytes)"
+            f"the result of {taken.job} is too large to be passed to other steps ({run.result_bytes} bytes)"
         )
     return _inside(run.result, taken.path, name)
 

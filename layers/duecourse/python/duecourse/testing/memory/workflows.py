@@ -31,7 +31,7 @@ class MemoryWorkflows:
         try:
             return self.items.graphs[tenant, ref]
         except KeyError:
-            raise GraphMissingError(f"graph {ref} of tenant {tenant} is not kept any more") from None
+            raise GraphMissingError(f"graph {ref} of tenant {tenant} no longer exists") from None
 
     def put_graph(self, tenant: str, workflow: str, graph: Graph, *, expires_at: int | None = None) -> WorkflowRef:
         text = json.dumps(to_document(graph), sort_keys=True)

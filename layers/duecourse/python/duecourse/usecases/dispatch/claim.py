@@ -190,7 +190,7 @@ class Planning:
         first, last = made.firings[0].occurrence if made.firings else made.skipped[0].first, made.skipped[-1].last
         began = self.clock.now()
         if sum(self.failed) > MAX_FAILED_SECONDS:
-            self._defer(cursor, made, "reads of this round that failed have taken too long")
+            self._defer(cursor, made, "the failed reads of this round took too long")
             return None
         try:
             known = self.runs.between(cursor.tenant, cursor.job_id, first - 1, last, strongly=True)

@@ -86,7 +86,7 @@ def message(
     )
 
 
-OUT_OF_TIME = "out of time; the next tick goes on"
+OUT_OF_TIME = "out of time; the next tick continues"
 
 GROUP_TIMERS = 100
 """Timers sent and cleared together: ten full batches of messages, four of deletions."""

@@ -17,7 +17,7 @@ class StepError(Exception):
     """The job (`job_id`) is a step of `workflow`, and would be none after what was asked."""
 
     def __init__(self, job_id: str, workflow: str) -> None:
-        super().__init__(f"{job_id} is in workflow {workflow}")
+        super().__init__(f"{job_id} is a step of workflow {workflow}")
         self.job_id = job_id
         self.workflow = workflow
 

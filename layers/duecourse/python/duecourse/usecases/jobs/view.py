@@ -39,7 +39,7 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
     from the schedule.
     """
     if cursor is None:
-        return JobView(job, None, "its place in the schedule cannot be read")
+        return JobView(job, None, "its cursor cannot be read")
     if cursor.error is not None or job.state is not JobState.ACTIVE:
         return JobView(job, None, cursor.error)
     try:

@@ -414,7 +414,7 @@ class _Invocation:
         if self.opened < MAX_OPEN:
             return True
         self.report.counts["AuditsWaiting"] += 1
-        reason = "dispatch or the lanes are far behind"
+        reason = "dispatch or the lanes have a large backlog"
         self.report.add("audit_waits", alarming=True, reason=reason, open=self.opened)
         return False
 
@@ -423,7 +423,7 @@ class _Invocation:
         store, clock = self.uses.store, self.uses.clock
         reached = scan(turn, going=self._going, page=self._page, save=lambda turn: store.save(turn, now=clock.now()))
         if reached is None:
-            self.report.add("audit_overtaken", reason="another invocation is on the same turn")
+            self.report.add("audit_overtaken", reason="another invocation is in the same audit")
         elif reached.done:
             window, counted = {"after": to_iso(turn.low), "until": to_iso(turn.high)}, dict(reached.counts)
             self.report.add("audited", segment=turn.segment, segments=turn.segments, window=window, counts=counted)

@@ -57,7 +57,7 @@ class IndexCheck:
         """
         watermarks = self.marks.progress().watermarks  # read for each page: a shard may have been added since
         if not watermarks:
-            raise LookupError("no shards are recorded: no tick has ever come")
+            raise LookupError("no shards are recorded, because no tick has run yet")
         now = self.clock.now()
         slots = ReadSlots(watermarks, bucket_of(now - FIRST_LOOK_BACK_SECONDS))
         logged = Counter(event.action for event in report.events)
@@ -108,7 +108,7 @@ class _Mend:
             job = self.uses.jobs.get(self.entry.tenant, self.entry.job_id)
             if job is None or job.state is not JobState.ACTIVE:
                 return
-        error = "it cannot be read" if self.entry.cursor is None else self.entry.cursor.error
+        error = "it is not readable" if self.entry.cursor is None else self.entry.cursor.error
         if (anew := self._released()) is not None:
             self._found("CursorsReleased", "cursor_released", alarming=True, error=error, due=anew.due)
         else:
@@ -255,7 +255,7 @@ class IndexRepair:
             save=lambda position: self.store.save(position, now=self.clock.now()),
         )
         if reached is None:
-            report.add("repair_overtaken", reason="another invocation is on the same repair")
+            report.add("repair_overtaken", reason="another invocation is in the same repair")
         else:
             counts = dict(reached.counts)
             report.add("index_checked", complete=reached.done, begun_at=reached.begun_at, counts=counts)

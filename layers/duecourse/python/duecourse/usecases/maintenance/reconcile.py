@@ -136,7 +136,7 @@ class ReconcileDeadLetters:
     def _act(self, found: DeadMessage, message: RunMessage, report: Report) -> bool:
         now = self.clock.now()
         if message.watch is not None:  # a line's watch, independent of the run that it names
-            return self._resend(message, "it looks after a line", report)
+            return self._resend(message, "it monitors a wait queue", report)
         context = AttemptContext(
             message_id=found.message_id,
             fencing_token=f"reconcile/{found.message_id}",
@@ -167,7 +167,7 @@ class ReconcileDeadLetters:
                 report.counts["DeadLettersRecorded"] += decision.run.state is RunState.DEAD
                 return decision.run.state is not RunState.DEAD
             case Start() | RemainingCatchUp() | Withdraw() | Hold():
-                raise AssertionError("nothing is started from the dead-letter queue")
+                raise AssertionError("runs are not started from the dead-letter queue")
             case other:
                 assert_never(other)
 

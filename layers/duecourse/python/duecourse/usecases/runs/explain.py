@@ -97,7 +97,7 @@ class Explain:
         if isinstance(job, Job) and job.workflow is not None and found.verdict is Verdict.NOT_AN_OCCURRENCE:
             if self._reached(tenant, job.workflow, tags):
                 return self._as_step(job, job.workflow, at, found, charge), None
-            sentence = f"It runs in the workflow {job.workflow}, which the caller's scopes do not reach."
+            sentence = f"It runs in the workflow {job.workflow}, which the caller's scopes do not include."
             return Explained(replace(found, sentence=sentence), None), None
         if found.verdict is Verdict.QUEUED and found.run is None and isinstance(job, Job):
             return Explained(found, queued_run(job, at, job.occurrences().due(at))), None

@@ -18,7 +18,10 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.ports import Clock, CloudWatchUnavailableError, Depths, StageAlarms, TickMark
 from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS
 
-ASK_AGAIN = "ask again; if it stays so, see that the role of the function Api has the rights that its release asks for"
+ASK_AGAIN = (
+    "try again; if the problem continues, check that the role of the function Api has the permissions "
+    "that its release needs"
+)
 RIGHTS = "docs/security.md#what-each-function-may-do"
 
 
@@ -59,7 +62,7 @@ class StageChecks:
     def _lane(self, lane: Lane) -> Check:
         depth = self.depths.depth(lane)
         if depth is None:
-            return unknown(f"lane {lane.value}", "SQS did not say how full it is", ASK_AGAIN, RIGHTS)
+            return unknown(f"lane {lane.value}", "SQS returned no depth of the queue", ASK_AGAIN, RIGHTS)
         return verdicts.lane(Queue(lane.value, depth.waiting, depth.delayed, depth.in_flight))
 
 

@@ -15,7 +15,7 @@ from duecourse.usecases.runs.commands import JobGoneError
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.workflows.workflows import Payloads
 
-NOTHING_SENT = "the run ended before its first attempt: nothing was sent"
+NOTHING_SENT = "the run ended before its first attempt, so no request was sent"
 
 TOKEN = "{{callback_token}}"
 """Stands for itself: whoever has a run's token may end the run."""

@@ -243,7 +243,10 @@ class Backfills:
 
     def _look(self, job: Job, asked: Backfill, now: float) -> BackfillEstimate:
         if not job.scheduled:
-            raise ScheduleError("schedule", "is null, so the job has no occurrences to backfill; run it now instead")
+            raise ScheduleError(
+                "schedule",
+                "is null, so the job has no occurrences to backfill; start a run with POST /v1/jobs/{id}/run instead",
+            )
         made = plan_backfill(job.occurrences(), asked, now=now, limit=self.limit)
         return BackfillEstimate(made, estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS))
 

@@ -1,4 +1,4 @@
-"""Run a part of a workflow's run again: some steps and all that come after them."""
+"""Rerun a part of a workflow's run: some steps and all that come after them."""
 
 from __future__ import annotations
 

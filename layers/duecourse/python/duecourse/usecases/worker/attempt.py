@@ -224,12 +224,12 @@ class LaneWorker:
         message, report, now = item.message, item.report, self.clock.now()
         decision = decide(event_of(message, self.randomness.draw(), found), job, run, item.context, now=now)
         if run is None and found is None and (covering := self.coverage.covering(message, job, now=now)) is not None:
-            decision = Drop(f"{covering.name} stands for it")
+            decision = Drop(f"{covering.name} covers it")
         match decision:
             case Start() if isinstance(job, Job):
                 return self.starter.start(item, decision, job, found if isinstance(found, StepTurn) else None)
             case Start():
-                raise AssertionError("a start was decided without a job")
+                raise AssertionError("a start needs a job")
             case Transition():
                 return self.transitions.write(item, decision, job)
             case Drop(reason):
@@ -353,7 +353,7 @@ class Starter:
             # To the job's present lane: this lane's workers may never have enough time.
             return defer("not enough time left", lane=job.lane)
         if message.is_step and message.attempt == 1 and job.lane is not rules.lane:
-            return defer("its job is in another lane now", lane=job.lane)
+            return defer("its job has moved to another lane", lane=job.lane)
         if not message.bulk and not self._has_seat(item, decision, job, turn):
             return self._to_bulk(item, decision, job)
         return None
@@ -366,8 +366,8 @@ class Starter:
         if fitted.rest is not None:
             rest = fitted.rest.again(nonce=self.randomness.nonce())
             if not self.forwarder.send(rest, now):
-                return self.requeue.defer(item, None, now, "the rest of a catch-up could not be sent")
-            reason = "the rest of a catch-up"
+                return self.requeue.defer(item, None, now, "the remaining occurrences of a catch-up could not be sent")
+            reason = "the remaining occurrences of a catch-up"
             item.report.add("message_forwarded", not_before=now, reason=reason, run_id=str(rest.name))
         return replace(decision, run=fitted.run)
 
@@ -407,7 +407,7 @@ class Starter:
             armed = replace(run.deadlines, deadline_message_id=self.randomness.nonce())
             run = replace(run, deadlines=armed)
             if not self._arm(run, message, armed):
-                return self.requeue.defer(item, decision.previous, now, "its deadline could not be armed")
+                return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
         if conflict := self.runs.write(run, decision.previous):
             if isinstance(conflict.found, Dead):
                 self.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
@@ -440,7 +440,7 @@ class Starter:
     def _to_bulk(self, item: WorkItem, decision: Start, job: Job) -> Disposition:
         bulk = replace(item, message=replace(item.message, bulk=True))
         now = self.clock.now()
-        return self.requeue.defer(bulk, decision.previous, now, "it has no seat", lane=job.lane)
+        return self.requeue.defer(bulk, decision.previous, now, "no seat is free", lane=job.lane)
 
     def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
         """Record that the run waits, put it in line, then read the lock again, which may have been released meanwhile.
@@ -449,7 +449,7 @@ class Starter:
         standing, report = decision.previous, item.report
         if standing is None:
             if (most := self.overlaps.full_at(job)) is not None:
-                full = refused(decision, "overlap_full", f"{most} runs wait already")
+                full = refused(decision, "overlap_full", f"{most} runs are already waiting")
                 return self.transitions.write(item, full, job)
             standing = queued(decision.run, self.clock.now())
             if conflict := self.runs.write(standing, None):
@@ -565,7 +565,7 @@ class TransitionWriter:
         for _ in range(MAX_FINISHES):
             decision = decide(Ended(outcome, draw), job, run, item.context, now=self.clock.now())
             if not isinstance(decision, Transition):
-                raise AssertionError(f"the end of a call was decided as {type(decision).__name__}")  # noqa: TRY004
+                raise AssertionError(f"the end of a call has an unexpected decision: {type(decision).__name__}")  # noqa: TRY004
             written = self.write(item, decision, job, retry=retry)
             if isinstance(written, Disposition):
                 return written

@@ -86,4 +86,4 @@ def _broken(item: WorkItem, problem: Exception) -> Failed:
     """The outcome of a call that broke. Without the error's text, which may quote a header and so a secret."""
     name, trace = type(problem).__name__, "".join(format_tb(problem.__traceback__))
     item.report.add("call_broke", alarming=True, error=name, traceback=trace)
-    return Failed(f"the call broke inside Duecourse ({name})", code="internal")
+    return Failed(f"the call failed because of an internal error ({name})", code="internal")

@@ -71,7 +71,9 @@ class FailingJobs:
                 report.add("job_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=because)
                 return
         report.counts["PausesFailed"] += 1
-        report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason="changed meanwhile")
+        report.add(
+            "job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason="the job changed meanwhile"
+        )
 
     def _recent(self, job: Job, wanted: int) -> list[Run]:
         """The newest records, of which `wanted` have ended with success or death; runs may end in another order than

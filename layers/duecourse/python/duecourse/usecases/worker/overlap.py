@@ -147,7 +147,7 @@ class Overlaps:
                     previous, wanted = previous_lock, self._after(wanted, holder, held)
                 case decision:
                     return decision
-        return Wait("its holder changes again and again")
+        return Wait("its holder changed repeatedly")
 
 
 def position_of(run: Run | RunMessage) -> QueuePosition:
@@ -240,7 +240,7 @@ class WaitQueue:
         for _ in range(MAX_LOOKS):
             standing = self.wait_queues.watch(message.tenant, message.job_id)
             if standing is not None and standing.nonce != message.watch:
-                report.add("message_dropped", reason="another message looks after the line", asked=message.kind)
+                report.add("message_dropped", reason="another message monitors the wait queue", asked=message.kind)
                 return
             first = self._first(message)
             if not first:
@@ -256,7 +256,7 @@ class WaitQueue:
                 self._send(first[0], following.at, following.call)
                 report.add("wait_queue_watched", run_id=str(first[0].name))
                 return
-        raise WaitQueueUnavailableError(f"the watch of {message.name} was changed at each of {MAX_LOOKS} tries")
+        raise WaitQueueUnavailableError(f"the watch of {message.name} changed at each of {MAX_LOOKS} attempts")
 
     def _watched(self, entry: RunMessage) -> Watch:
         """The line's watch, which is set up if there is none. The message is sent before its nonce is recorded, as in

@@ -126,7 +126,7 @@ def start_request_of(message: RunMessage) -> StartRequest:
 
 def _failed(failure: Fail) -> Failed:
     return Failed(
-        failure.error or "it failed without saying why",
+        failure.error or "it failed without an error message",
         retry_after=failure.retry_after,
         code=failure.code or "callback.failed",
         forbidden=failure.retryable is False,

@@ -172,7 +172,9 @@ def claimed_by_others(
 ) -> list[WorkflowFault]:
     """What is wrong where another workflow has some of these jobs, at `now` (UTC seconds)."""
     return [
-        WorkflowFault(("jobs", name), f"is in workflow {job.workflow}; take it out there first", conflict=True)
+        WorkflowFault(
+            ("jobs", name), f"is a step of workflow {job.workflow}; remove it from that workflow first", conflict=True
+        )
         for name, job in found.items()
         if job.workflow not in (None, workflow) and membership.holds(job, now)
     ]

@@ -127,7 +127,7 @@ class Payloads:
             return Prepared(job)
         given = self.inputs.get(run.tenant, run.job_id, run.suffix)
         if given is None:
-            raise PayloadGoneError("the payload that was given for this run is not kept any more")
+            raise PayloadGoneError("the payload of this run has expired")
         return Prepared(replace(job, payload=given.payload))
 
     def _step(self, job: Job, run: Run) -> Prepared:
@@ -147,7 +147,7 @@ class Payloads:
                 and step.carried_over is not None
                 and step.carried_over.end is StepOutcome.SUCCEEDED
             ):
-                raise UpstreamResultError(f"the record of {step.id}.{step.carried_over.run} is not kept any more")
+                raise UpstreamResultError(f"the record of {step.id}.{step.carried_over.run} has expired")
         found = filled(job.payload, records, cache(lambda: self._of_workflow(run, ref.workflow)))
         return Prepared(replace(job, payload=found.payload), found.texts)
 
@@ -266,7 +266,7 @@ class Workflows:
             wanted.append(messages.evaluate())
         report.add("workflow_begun", steps=len(graph.steps), sent=len(wanted), redriven=len(dead))
         if not self.forwarder.send_all(wanted):
-            return Failed("the starts of its jobs were not all accepted by their lanes", code="workflow.start")
+            return Failed("some starts of its steps were not accepted by their lanes", code="workflow.start")
         return Returned()
 
     def ended(self, run: Run, report: Report) -> None:
@@ -276,7 +276,7 @@ class Workflows:
         if following:
             report.add("workflow_went_on", run_id=str(run.name), sent=len(following))
         if not self.forwarder.send_all(following):
-            raise NotSentError(f"what follows from the end of {run.name}")
+            raise NotSentError(f"the actions after the end of {run.name}")
 
     def _after_step(self, run: Run, graph: Graph) -> list[RunMessage]:
         number, messages = graph.numbers[run.job_id], self._messages(run, graph)

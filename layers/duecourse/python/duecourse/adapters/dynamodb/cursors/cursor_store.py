@@ -229,7 +229,7 @@ class DynamoCursorStore:
             answer: dict[str, Any] = self._query(slot, until, start)
         except ClientError as error:
             if error.response["Error"]["Code"] in THROTTLED:
-                raise StoreBusyError(f"the due index asks to come back later: {error}") from error
+                raise StoreBusyError(f"the due index is throttled: {error}") from error
             raise
         return answer
 

@@ -225,6 +225,6 @@ def read_job(item: Item, get: Callable[[Item], Item | None]) -> Job:
             return from_item(item, None if own is None else values.text(own, "payload"))
         anew = get(job_key(*where, JOB))
         if anew is None:
-            raise JobMissingError(f"{where[1]} was deleted while it was read")
+            raise JobMissingError(f"{where[1]} was deleted during the read")
         item = anew
-    raise ValueError("its payload is another one's")
+    raise ValueError("its payload belongs to another version")

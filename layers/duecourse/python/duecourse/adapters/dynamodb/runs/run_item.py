@@ -202,7 +202,7 @@ def from_item(item: Item) -> Run:
         field.name: _READ[field.name](item, field.name) for field in _FIELDS[state] if field.name in item
     }
     if missing := [field.name for field in _FIELDS[state] if field.default is MISSING and field.name not in item]:
-        raise KeyError(f"a {state} record without {missing[0]}")
+        raise KeyError(f"a {state} record must have {missing[0]}")
     if state is RunState.WAITING or (state is RunState.RUNNING and "waiting_until" in item):
         until = float(item["waiting_until"]["N"])
         own["deadlines"] = Deadlines(until, **{name: _READ[name](item, name) for name in _DEADLINES[1:]})

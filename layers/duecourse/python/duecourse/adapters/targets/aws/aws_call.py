@@ -197,8 +197,8 @@ _RETRYABLE_CODES = STALE_CREDENTIALS | frozenset(
 
 _MEANINGS = {
     "the call is not allowed": ("accessdenied", "notauthorized", "unauthorized", "forbidden", "authorizationerror"),
-    "the service had an error of its own": ("internal",),
-    "there is no such resource": ("notfound", "doesnotexist", "nonexistent", "nosuch"),
+    "the service had an internal error": ("internal",),
+    "the resource does not exist": ("notfound", "doesnotexist", "nonexistent", "nosuch"),
 }
 """Plain words for codes that have one of these parts, in any case."""
 
@@ -230,14 +230,16 @@ def _outcome(
     except ClientError as refused:
         return refusal_of(refused, what, clock.now())
     except (ReadTimeoutError, TimeoutError):
-        text = f"{what} gave no answer within {ceil(seconds)} s; what was asked may still be done"
+        text = f"{what} did not respond within {ceil(seconds)} s; the call may still take effect"
         return Failed(text, code="timeout")
     except BotoCoreError as problem:
         return failure_of(problem, what)
     except (
         ResponseParserError
     ):  # no BotoCoreError: a page of some machine between us and the service, or half an answer
-        return Failed(f"{what} answered what cannot be read; what was asked may still be done", code="connection")
+        return Failed(
+            f"{what} returned a response that cannot be read; the call may still take effect", code="connection"
+        )
     except TemplateError as problem:
         return Failed(f"{what} was not called: {problem}", retryable=False, code=problem.code)
 
@@ -286,7 +288,7 @@ def _plainly(code: str, status: int) -> str:
     if _throttles(code):
         return "the service is throttling calls"
     if status >= 500:
-        return "the service had an error of its own"
+        return "the service had an internal error"
     if code in STALE_CREDENTIALS:
         return "its credentials were not accepted"
     words = code.lower()
@@ -305,16 +307,16 @@ def failure_of(problem: BotoCoreError, what: str) -> Failed:
     """What an error of botocore's own means. It never says what was sent: that may hold a token."""
     match problem:
         case ReadTimeoutError():
-            return Failed(f"{what} gave no answer in time; what was asked may still be done", code="timeout")
+            return Failed(f"{what} did not respond in time; the call may still take effect", code="timeout")
         case SSLError():
-            return Failed(f"{what}: no TLS connection", code="tls")
+            return Failed(f"{what}: the TLS connection failed", code="tls")
         case NoConnectionError() | HTTPClientError() | IncompleteReadError():
             return Failed(f"{what} could not be reached ({type(problem).__name__})", code="connection")
         case ParamValidationError():
             text = f"{what} was not called: {problem.kwargs.get('report', '')}"
             return Failed(text, retryable=False, code="ParamValidation")
         case DataNotFoundError():
-            return Failed(f"{what} was not called: the service is unknown", retryable=False, code="service_unknown")
+            return Failed(f"{what} was not called: the service is not known", retryable=False, code="service_unknown")
         case _:
             return Failed(f"{what} could not be called ({type(problem).__name__})", code=type(problem).__name__)
 
@@ -377,7 +379,7 @@ def _problem(client: Any, method: str, action: str, parameters: Any) -> str | No
         return "the service has no such action"
     model = client.meta.service_model.operation_model(action)
     if model.has_event_stream_output or model.has_event_stream_input:
-        return "actions that stream events are not supported"
+        return "actions with event streams are not supported"
     if not isinstance(parameters, dict):
         return "its parameters must be an object"
     known = model.input_shape.members if model.input_shape else {}

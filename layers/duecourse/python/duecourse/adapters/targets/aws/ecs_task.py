@@ -48,7 +48,7 @@ class EcsCaller:
         event = {"name": EVENT_VARIABLE, "value": message_text(call)}
         overrides = {"containerOverrides": [{"name": target.container, "environment": [event]}]}
         if (size := len(orjson.dumps(overrides))) > _OVERRIDES_CHARACTERS:
-            text = f"{name} was not run: the event takes {size} characters, ECS accepts {_OVERRIDES_CHARACTERS}"
+            text = f"{name} was not run: the event has {size} characters, and ECS accepts {_OVERRIDES_CHARACTERS}"
             return Failed(text, retryable=False, code="event_too_large")
         answer = self._client_for(wait_of(deadline)).run_task(
             cluster=target.cluster,

@@ -84,7 +84,7 @@ class _Incoming(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         if self._read > MAX_BYTES:
-            raise ConnectionError("the answer does not come to its end")
+            raise ConnectionError("the response does not end")
         self._sock.settimeout(self._deadline.left())
         count = self._sock.recv_into(buffer)
         self._read += count
@@ -151,13 +151,13 @@ def endpoint_of(url: str) -> Endpoint:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise EndpointError("the URL cannot be understood (brackets or port)") from None
+        raise EndpointError("the URL is not valid (brackets or port)") from None
     if parts.scheme not in _PORTS:
         raise EndpointError("the URL must begin with https:// or http://")
     if parts.username is not None or parts.password is not None:
-        raise EndpointError("the URL must not contain a user name or password: use a header")
+        raise EndpointError("the URL must not contain a user name or password; use a header")
     if port == 0:
-        raise EndpointError("the URL's port must lie between 1 and 65535")
+        raise EndpointError("the port of the URL must be from 1 to 65535")
     resource = quote(parts.path or "/", safe="/%:@!$&'()*+,;=-._~")
     if parts.query:
         resource += "?" + quote(parts.query, safe="/?%:@!$&'()*+,;=-._~")
@@ -171,13 +171,13 @@ def _host(host: str, *, literal: bool) -> str:
         try:
             return str(IPv6Address(host))
         except ValueError:
-            raise EndpointError("the URL's host in brackets is no IPv6 address") from None
+            raise EndpointError("the host of the URL in brackets is not an IPv6 address") from None
     try:
         ascii_host = host.encode("idna").decode().lower()
     except UnicodeError:
         ascii_host = ""
     if not _HOST.fullmatch(ascii_host):
-        raise EndpointError("the URL names no valid host")
+        raise EndpointError("the URL has no valid host")
     return ascii_host
 
 
@@ -218,4 +218,4 @@ def _ask(host: str, port: int, resolve: Resolver) -> list[str]:
     try:
         return resolve(host, port)
     except UnicodeError:
-        raise OSError("the host's name cannot be looked up") from None
+        raise OSError("the name of the host cannot be resolved") from None

@@ -140,7 +140,7 @@ def _signature(call: Call, name: str, secret: str, body: bytes, now: int) -> dic
     try:
         keys = signing_keys(secret)
     except SigningKeyError as problem:
-        raise RequestError(f"the secret {name}, to sign with, {problem}", code="bad_signing_secret") from None
+        raise RequestError(f"the signing secret {name} {problem}", code="bad_signing_secret") from None
     return signature_headers(webhook_id(call.idempotency_key), now, body, keys)
 
 
@@ -295,11 +295,12 @@ class HttpCaller:
             answer = self.exchange(request, deadline)
         except AddressRefusedError as refused:
             text = (
-                f"{request.name}: its host stands at an address that is not public ({refused}), which jobs may not call"
+                f"{request.name}: its host has an address that is not public ({refused}), and jobs cannot "
+                "call such addresses"
             )
             return Failed(text, retryable=False, code="address_refused")
         except TimeoutError:
-            text = f"{request.name} gave no full answer within {max(call.timeout_seconds, 0):g} s"
+            text = f"{request.name} sent no complete response within {max(call.timeout_seconds, 0):g} s"
             return Failed(text, code="timeout")
         except (OSError, HTTPException) as problem:
             code = "tls" if isinstance(problem, ssl.SSLError) else "connection"
@@ -336,7 +337,7 @@ class HttpCaller:
         if 200 <= status < 300:
             error = f"{error}, and the job expects {', '.join(expect)}"
         if 300 <= status < 400:
-            error = f"{error}: redirects are not followed, give the job the final URL"
+            error = f"{error}: redirects are not followed; set the job's URL to the final address"
         elif said := excerpt(answer.body, Redaction(request.secrets)):
             error = f"{error}: {said}"
         return Failed(
@@ -376,13 +377,13 @@ def _plainly(problem: Exception) -> str:
         case ssl.SSLCertVerificationError():
             return f"its certificate was not accepted ({problem.verify_message})"
         case ssl.SSLError():
-            return f"no TLS connection ({problem.reason or type(problem).__name__})"
+            return f"the TLS connection failed ({problem.reason or type(problem).__name__})"
         case socket.gaierror():
-            return "its host's name could not be resolved"
+            return "the name of its host could not be resolved"
         case IncompleteRead() | ConnectionResetError() | BrokenPipeError():
-            return "the connection broke before the answer was complete"
+            return "the connection ended before the response was complete"
         case HTTPException():
-            return f"the answer is not valid HTTP ({type(problem).__name__})"
+            return f"the response is not valid HTTP ({type(problem).__name__})"
         case OSError() if problem.strerror:
             return problem.strerror.lower()
         case _:

@@ -42,12 +42,18 @@ def refusal(headers: Iterable[tuple[str, str]], port: int, *, opens_console: boo
         found.setdefault(name.lower(), []).append(value.strip().lower())
     hosts = found.get("host", [])
     if len(hosts) != 1 or not _is_ours(hosts[0], port):
-        return f"The local stack answers under its own address alone: call http://{LOOPBACK}:{port}."
+        return f"The local stack accepts only requests to its own address; call http://{LOOPBACK}:{port}."
     if not set(found.get("origin", ())).issubset({f"http://{hosts[0]}"}):
-        return "The local stack answers programs of this machine and no web page: call it without Origin."
+        return (
+            "The local stack accepts requests from programs of this machine, not from web pages; call it "
+            "without Origin."
+        )
     linked = opens_console and found.get("sec-fetch-mode") == ["navigate"]
     if not linked and not set(found.get("sec-fetch-site", ())).issubset(_DIRECT):
-        return "The local stack answers programs of this machine and no web page: call it without Origin."
+        return (
+            "The local stack accepts requests from programs of this machine, not from web pages; call it "
+            "without Origin."
+        )
     return None
 
 

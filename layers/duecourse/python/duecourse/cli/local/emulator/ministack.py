@@ -113,4 +113,4 @@ def last_line(log: Path) -> str:
     """The last line of a log that says something."""
     text = log.read_text(errors="replace") if log.exists() else ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed no output"

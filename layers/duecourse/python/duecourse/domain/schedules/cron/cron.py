@@ -151,7 +151,7 @@ def parse_cron(text: str) -> Cron:
     text = text.upper()
     if text[:1] == "@":
         if text not in ALIASES:
-            raise refuse(f"{shown(text)} is not known; there are {', '.join(ALIASES).lower()}, and rate(5 minutes)")
+            raise refuse(f"{shown(text)} is not known; write one of {', '.join(ALIASES).lower()}, or rate(5 minutes)")
         text = ALIASES[text]
     fields = text.split()
     if len(fields) == 5:
@@ -173,19 +173,24 @@ def parse_eventbridge(text: str) -> Cron:
     fields = text.upper().split()
     if len(fields) != 6:
         raise refuse(
-            f"cron(...) has {len(fields)} field{'s' * (len(fields) != 1)}; it takes 6: minute, hour, day of month, "
+            f"cron(...) has {len(fields)} field{'s' * (len(fields) != 1)}; it needs 6: minute, hour, day of month, "
             "month, day of week, year"
         )
     day_of_month, day_of_week = fields[2], fields[4]
     if (day_of_month == "?") == (day_of_week == "?"):
-        raise refuse("cron(...) needs ? in exactly one of its two day fields: the one that does not matter")
+        raise refuse(
+            "cron(...) needs ? in exactly one of its two day fields; write ? in the field that should not "
+            "restrict the days"
+        )
     if "?" in (day_of_month + day_of_week).replace("?", "", 1):
-        raise refuse("cron(...) takes ? only as the whole of one day field")
+        raise refuse("cron(...) accepts ? only as a complete day field; remove the other characters")
     if "/" in day_of_week:
-        raise EVENTBRIDGE_DAY_OF_WEEK.error(day_of_week, "cron(...) takes no steps there; list the days: MON,WED,FRI")
+        raise EVENTBRIDGE_DAY_OF_WEEK.error(
+            day_of_week, "cron(...) does not accept steps in this field; list the days, such as MON,WED,FRI"
+        )
     if "#" in day_of_week and "," in day_of_week:
         raise EVENTBRIDGE_DAY_OF_WEEK.error(
-            day_of_week, "cron(...) takes # only alone; use two schedules, or crontab's form"
+            day_of_week, "cron(...) accepts # only as a single value; use two schedules, or cron with five fields"
         )
     return _possible(Cron(("0", *fields), eventbridge=True))
 
@@ -208,7 +213,7 @@ def _possible(cron: Cron) -> Cron:
         shapes = {shape(1970 + year, month) for year in members(cron.years) for month in members(cron.months)}
     if not any(cron.days.mask(length, first) for length, first in shapes):
         raise refuse(
-            f"no year has such a day: day of month {cron.fields[3]}, month {cron.fields[4]}, "
+            f"no year contains this day: day of month {cron.fields[3]}, month {cron.fields[4]}, "
             f"day of week {cron.fields[5]}" + ("" if cron.years is None else f", year {cron.fields[6]}")
         )
     return cron

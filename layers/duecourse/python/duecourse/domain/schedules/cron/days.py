@@ -72,7 +72,7 @@ class Field:
             raise self.error(item, self._hint(text))
         value = int(text)
         if not self.low <= value <= self.high:
-            raise self.error(item, f"{value} is out of range, {self.name} goes from {self.low} to {self.high}")
+            raise self.error(item, f"{value} is out of range; {self.name} must be from {self.low} to {self.high}")
         return value
 
     def values(self, item: str, wraps: bool = False) -> int:
@@ -106,15 +106,15 @@ class Field:
             return low, high + self.size
         remedy = f"write {low}-{self.high},{self.low}-{high} for both parts"
         if self is YEAR:
-            remedy = "years do not wrap, write the earlier one first"
-        raise self.error(item, f"the range runs backwards; {remedy}")
+            remedy = "write the earlier year first"
+        raise self.error(item, f"the range ends before it begins; {remedy}")
 
     def _step(self, text: str, item: str) -> int:
         if not digits(text):
             raise self.error(item, "the step after / must be a whole number")
         step = int(text)
         if step == 0:
-            raise self.error(item, "a step of 0 never moves; the smallest step is 1")
+            raise self.error(item, "a step of 0 is not allowed; the smallest step is 1")
         if step > self.size:
             raise self.error(item, f"a step of {step} is larger than the {self.size} values of the {self.name}")
         return step
@@ -123,7 +123,9 @@ class Field:
         if not text:
             return "a value is missing"
         if text == "?":
-            return "? stands only in the two day fields (six fields have the seconds first; a year goes into cron(...))"
+            return (
+                "? is allowed only in the two day fields (six fields start with the seconds; a year requires cron(...))"
+            )
         if text == "H":
             return "H (a hashed value) is not supported; write the value, and use jitter to spread jobs"
         if text == "R":
@@ -314,7 +316,9 @@ def parse_days_of_month(text: str, wraps: bool) -> DaysOfMonth:
             from_end |= 1 << _days_before_last(item)
         elif item[-1:] == "W":
             if len(items) > 1:
-                raise DAY_OF_MONTH.error(item, "nW stands alone; a list may hold numbers, ranges, L, L-n and LW")
+                raise DAY_OF_MONTH.error(
+                    item, "nW must be the only value of the field; a list can have numbers, ranges, L, L-n and LW"
+                )
             nearest = _nearest_day(item)
         else:
             numbers |= DAY_OF_MONTH.values(_any_day(item), wraps)
@@ -331,7 +335,7 @@ def parse_days_of_week(text: str, field: Field, wraps: bool) -> DaysOfWeek:
             nth.add((_weekday(name, item, field), _count(count, item, field)))
         elif item == "L":
             if field.low == 0:
-                raise field.error(item, "say which weekday, as in 5L or FRIL for the last Friday of the month")
+                raise field.error(item, "L needs a weekday, such as 5L or FRIL for the last Friday of the month")
             weekdays |= 1 << 6  # EventBridge: the last day of the week is Saturday
         elif item[-1:] == "L":
             last |= 1 << _weekday(item[:-1], item, field)
@@ -352,7 +356,7 @@ def _days_before_last(item: str) -> int:
     if item[1] != "-" or not digits(count):
         raise DAY_OF_MONTH.error(item, "write L for the last day, L-3 for the third day before it, LW, or 15W")
     if int(count) > 30:
-        raise DAY_OF_MONTH.error(item, "no month has more than 30 days before its last")
+        raise DAY_OF_MONTH.error(item, "L-n accepts at most 30 days before the last day")
     return int(count)
 
 
@@ -368,5 +372,5 @@ def _weekday(name: str, item: str, field: Field) -> int:
 
 def _count(text: str, item: str, field: Field) -> int:
     if not digits(text) or not 1 <= int(text) <= 5:
-        raise field.error(item, f"after # comes 1 to 5, as in {DAYS[1]}#1 for the first Monday")
+        raise field.error(item, f"# needs a number from 1 to 5 after it, such as {DAYS[1]}#1 for the first Monday")
     return int(text)

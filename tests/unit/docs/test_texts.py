@@ -1,0 +1,145 @@
+"""The words of the texts that users see: error messages, help, descriptions of the API, labels of the console, alarms.
+
+They use the terms of the field, as the documentation does. Add a text's word to the lists here when a reader stumbles
+over it.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import pytest
+
+from duecourse.cli.main import main
+from tests.unit.docs.test_words import AVOIDED, ROOT
+
+PACKAGE = ROOT / "layers/duecourse/python/duecourse"
+PYTHON = [
+    path
+    for folder in (PACKAGE, ROOT / "infra", ROOT / "cdk", ROOT / "functions")
+    for path in sorted(folder.rglob("*.py"))
+    if "cdk.out" not in path.parts
+]
+CONSOLE = [
+    path
+    for path in sorted((ROOT / "console/src").rglob("*.ts*"))
+    if ".test." not in path.name and path.name != "schema.ts"
+]
+
+IN_TEXTS = AVOIDED | {
+    "asks: requires, requests, prompts, calls": r"asks|asked|asking|ask(?! the operator)",
+    "is none, is no number: is not a number": r"(?<!there )is none|(?<!there )is no (?!longer)[a-z]+",
+    "spent: expired, used up": r"spent",
+    "awaits: waits for": r"awaits?|awaited",
+    "leave it out: remove it": r"leave (?:it|them|this|the \w+) out|left out",
+    "goes on, go on: continue": r"go on|going on",
+    "afresh: again": r"afresh",
+    "not any more: no longer": r"any more",
+    "has begun: has started": r"begun",
+    "what is not this: the clause as a subject": (
+        r"what (?:was|is|it|they|the|a|an) \w+ " r"(?:is|was|has|have|can|may|must)"
+    ),
+    "made up, of its own accord": r"made up|makes it up",
+}
+"""What to avoid in texts, with the field's term."""
+
+NOT_PROSE = re.compile(r"`[^`]*`|\{[^{}]*\}|https?://\S+")
+
+
+def literal(node: ast.AST) -> str | None:
+    """A string, with `{}` in the place of a formatted value."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in values)
+        case _:
+            return None
+
+
+def texts_of(tree: ast.AST) -> Iterator[str]:
+    """The strings of a module with at least two words, without its docstrings."""
+    docs = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+    inside = {id(part) for each in ast.walk(tree) if isinstance(each, ast.JoinedStr) for part in each.values}
+    for node in ast.walk(tree):
+        text = literal(node)
+        if text is not None and " " in text.strip() and id(node) not in docs | inside:
+            yield text
+
+
+def errors_of(tree: ast.AST) -> Iterator[str]:
+    """The texts within raised errors and the faults and problems that the API answers."""
+    for node in ast.walk(tree):
+        raised = node.exc if isinstance(node, ast.Raise) else None
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func).rpartition(".")[2].lower()
+            raised = node if re.search(r"fault|problem|refus|error|wrong", called) else raised
+        if raised is not None:
+            yield from texts_of(raised)
+
+
+def descriptions(value: Any) -> Iterator[str]:
+    """The summaries and descriptions of the OpenAPI document."""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                if name in ("summary", "description") and isinstance(inner, str):
+                    yield inner
+                else:
+                    yield from descriptions(inner)
+        case list():
+            for inner in value:
+                yield from descriptions(inner)
+
+
+def help_texts(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
+    """The help of a command and of those below it, without their examples."""
+    context = click.Context(command, info_name=name)
+    yield name, re.split(r"\n *(?:Examples?|duecourse|echo|#)", command.get_help(context))[0]
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            inner = command.get_command(context, each)
+            assert inner is not None
+            yield from help_texts(inner, f"{name} {each}")
+
+
+def shown(source: str) -> Iterator[str]:
+    """The strings and the texts between tags of a file of the console."""
+    plain = re.sub(r"/\*.*?\*/|(?<![:\"'])//[^\n]*", "", source, flags=re.DOTALL)
+    for found in re.finditer(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|>([^<>{}=;]*[A-Za-z][^<>{}=;]*)<', plain):
+        text = next(group for group in found.groups() if group is not None)
+        if " " in text.strip():
+            yield " ".join(text.split())
+
+
+def clean(text: str) -> str:
+    return NOT_PROSE.sub("", text)
+
+
+ERRORS = {str(path.relative_to(ROOT)): list(errors_of(ast.parse(path.read_text(encoding="utf-8")))) for path in PYTHON}
+TEXTS = {
+    **{str(path.relative_to(ROOT)): list(texts_of(ast.parse(path.read_text(encoding="utf-8")))) for path in PYTHON},
+    **{str(path.relative_to(ROOT)): list(shown(path.read_text(encoding="utf-8"))) for path in CONSOLE},
+    "openapi.json": list(descriptions(json.loads((PACKAGE / "api/openapi/openapi.json").read_text(encoding="utf-8")))),
+    **{name: [text] for name, text in help_texts(main, "duecourse")},
+}
+
+
+@pytest.mark.parametrize("avoided", IN_TEXTS)
+def test_texts_that_users_see_have_the_terms_of_the_field(avoided: str) -> None:
+    word = re.compile(rf"\b(?:{IN_TEXTS[avoided]})\b", re.IGNORECASE)
+    found = [f"{name}: {text}" for name, texts in TEXTS.items() for text in texts if word.search(clean(text))]
+    assert found == []
+
+
+def test_texts_include_the_error_messages() -> None:
+    """The walk finds the errors of each layer, so that the list of words applies to them."""
+    for folder, least in (("api", 100), ("domain", 100), ("usecases", 20), ("cli", 60), ("client", 10)):
+        messages = [text for name, texts in ERRORS.items() if f"duecourse/{folder}/" in name for text in texts]
+        assert len(messages) >= least, folder
+        assert set(messages) <= {text for texts in TEXTS.values() for text in texts}
