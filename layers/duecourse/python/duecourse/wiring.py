@@ -281,7 +281,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def bus(self: Wiring[DispatchSettings | ExecuteSettings | ReconcilerSettings]) -> Bus:
-        """Events of jobs that ask for them."""
+        """Events of jobs with the field `events`."""
         from duecourse.adapters.aws.event_bus import EventBridgeBus
 
         return EventBridgeBus(self._client("events"), self.settings.bus_name)

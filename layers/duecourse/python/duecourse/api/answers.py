@@ -297,7 +297,7 @@ class Answering(ABC):
         )
 
     def _caller(self) -> dict[str, str]:
-        """Who asks, as the check of the scope has found out: nobody yet where it refused."""
+        """The caller, as the scope check has identified it; None if the check refused the request."""
         principal = self.request.principal
         return {"tenant": self.request.tenant} | ({"principal": principal} if principal else {})
 

@@ -1,4 +1,4 @@
-"""The HTTP application with all routes: scopes, the tenant's limit, narrowed scopes."""
+"""The HTTP application with all routes: scopes, limits of tenants, tag-scoped permissions."""
 
 from __future__ import annotations
 

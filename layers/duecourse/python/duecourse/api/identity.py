@@ -1,4 +1,4 @@
-"""Who asks, and for what: what API Gateway's authorizer found out, read from the event before any route runs. Nothing
+"""The caller and the scopes: the result of API Gateway's authorizer, read from the event before any route runs. Nothing
 that a caller wrote is believed.
 """
 
@@ -23,11 +23,11 @@ TAG_SCOPE = re.compile(f"({READ}|{WRITE}):tag=({TAG_PATTERN})")
 """A scope that counts for jobs with a tag only, such as `jobs:write:tag=billing`."""
 
 DEFAULT_TENANT = "default"
-"""Whose jobs all are where callers are not told apart (IAM, the local stack)."""
+"""The tenant of all jobs if callers are not distinguished (IAM, the local stack)."""
 
 _PREFIX = "duecourse/"
 _NAMES = ("sub", "client_id", "azp", "appid")
-"""Claims that name who asks, the best first: tokens of machines often have no subject of their own."""
+"""Claims with the caller, in order of preference: tokens of programs often have no subject."""
 
 
 @dataclass(frozen=True, slots=True)

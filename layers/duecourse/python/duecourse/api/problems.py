@@ -39,7 +39,7 @@ RETRY_SECONDS = 5
 """When to come again after a 503."""
 
 MAX_FAULTS = 50
-"""Faults told at once; a document that is all wrong needs no longer answer."""
+"""The maximum number of faults in a response."""
 
 MAX_POINTER = 200
 """Characters of a pointer that are echoed: its last part may be as long as the caller likes."""
@@ -112,12 +112,12 @@ def invalid(faults: Sequence[FieldFault], kind: str = "invalid-job") -> Problem:
 
 
 def later(kind: str, detail: str, seconds: int = RETRY_SECONDS) -> Problem:
-    """What passes by itself: the caller gets the time to come again."""
+    """A temporary condition: the caller gets the time until the next try."""
     return Problem(kind, detail, headers={"retry-after": str(seconds)})
 
 
 def malformed(detail: str) -> Problem:
-    """A body that is no JSON document."""
+    """A body that is not a JSON document."""
     return Problem("malformed-body", detail)
 
 
@@ -177,7 +177,7 @@ _CODES = frozenset(
 
 
 def unavailable(error: Exception) -> Problem | None:
-    """503 for an error that passes by itself; None for any other, which is a fault of ours. AWS's words stay inside."""
+    """503 for a temporary error; None for any other error, which is a defect. Error texts of AWS are not returned."""
     if not _passes(error):
         return None
     detail = "A required service is too busy or does not respond. Try again in some seconds."

@@ -254,7 +254,7 @@ _CHANGE = re.compile(r"[0-9]{13}#[A-Za-z0-9_./-]{1,128}")
 
 
 def job_page_token(last: str) -> str:
-    """Goes on after the job `last`."""
+    """Continues after the job `last`."""
     return _sealed(_JOBS + last)
 
 
@@ -267,7 +267,7 @@ def read_job_page_token(sealed: str | None) -> str | None:
 
 
 def run_page_token(job_id: str, last: str) -> str:
-    """Goes on before the run of that local name."""
+    """Continues before the run with that local name."""
     return _sealed(f"{_RUNS}{job_id}.{last}")
 
 
@@ -286,7 +286,7 @@ def read_run_page_token(sealed: str | None, job_id: str) -> str | None:
 
 
 def dead_page_token(mark: StateMark) -> str:
-    """Goes on after the dead run of that mark."""
+    """Continues after the dead run of that mark."""
     return _sealed(f"{_DEAD}{mark.at!r}:{mark.run_id}")
 
 
@@ -296,7 +296,7 @@ def open_dead_page_token(sealed: str) -> StateMark | None:
 
 
 def state_page_token(mark: StateMark) -> str:
-    """Goes on after the run of that mark."""
+    """Continues after the run of that mark."""
     return _sealed(f"{_PAGE_STATES}{mark.state}:{mark.at!r}:{mark.run_id}")
 
 
@@ -344,7 +344,7 @@ def fitting(items: Sequence[Mapping[str, Any]]) -> int:
 
 
 def change_page_token(job_id: str, last: str) -> str:
-    """Goes on before the change of that place in the job's history."""
+    """Continues before the change at that place in the job's history."""
     return _sealed(f"{_CHANGES}{job_id}.{last}")
 
 

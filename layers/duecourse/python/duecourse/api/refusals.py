@@ -45,7 +45,7 @@ from duecourse.usecases.workflows.view import NoWorkflowRunError
 
 
 class StateProblem(Problem):
-    """409: that cannot be asked of a run in this state, which the answer names (`state`)."""
+    """409: the run does not allow this in its state, which is in the response (`state`)."""
 
     def __init__(self, kind: str, detail: str, state: RunState) -> None:
         super().__init__(kind, detail)
@@ -84,7 +84,7 @@ def busy() -> Problem:
 
 
 def bad_token() -> Problem:
-    """One answer for every token that opens nothing, so that nobody learns from it which runs there are."""
+    """One response for every token that is not valid, so that the response does not reveal which runs exist."""
     return Problem(
         "bad-token",
         "This needs the callback token of the run's current attempt, as Authorization: "

@@ -1,4 +1,4 @@
-"""Which API a program calls, and as whom: the environment first, then a profile of the user's.
+"""The API that a program calls and its credentials: from the environment, otherwise from a profile of the user.
 
 Profiles are in `~/.config/duecourse/profiles.toml` (or where XDG_CONFIG_HOME says):
 

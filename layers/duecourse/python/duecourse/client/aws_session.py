@@ -7,7 +7,7 @@ from typing import Any
 
 
 def own_session() -> Any:
-    """A botocore session. Its region is that of AWS_REGION before all that botocore reads by itself."""
+    """A botocore session. AWS_REGION takes precedence over the region that botocore finds."""
     import botocore.session
 
     session = botocore.session.get_session()

@@ -21,7 +21,7 @@ KEY = "Idempotency-Key"
 TOO_MANY = 429
 """Nothing was done: any request may be sent again."""
 BUSY = frozenset({502, 503, 504})
-"""Nobody knows whether it was done: only a request that may be done twice is sent again."""
+"""It is unknown whether the request took effect. Only a request that may be repeated is sent again."""
 
 
 DIRECT = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
@@ -85,7 +85,7 @@ DELETED = ApiAnswer(httpx.codes.NO_CONTENT, {}, None)
 
 
 def understood(response: httpx.Response) -> ApiAnswer:
-    """The document of a response. Raises ApiError for a refusal and for what is no JSON object."""
+    """The document of a response. Raises ApiError for an error response and for a body that is not a JSON object."""
     document = _document(response)
     if not response.is_success:
         problem = problem_of(response.status_code, _beginning(response)) if document is None else document
@@ -158,7 +158,7 @@ def _plain(value: object) -> object:
 
 
 def _instant(value: datetime) -> str:
-    """Raises ValueError for a naive datetime: nobody knows which instant it means."""
+    """Raises ValueError for a naive datetime, because its instant is ambiguous."""
     if value.tzinfo is None:
         raise ValueError(f"{value!r} has no time zone; pass an aware datetime, such as datetime.now(UTC)")
     return value.astimezone(UTC).isoformat()

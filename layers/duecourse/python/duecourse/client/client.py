@@ -93,8 +93,8 @@ class Client(Methods):
         return self.send(Call(method, path, body=json, **more)).document
 
     def send(self, call: Call) -> ApiAnswer:
-        """The answer to one request. Raises ApiError, ApiUnreachableError; TypeError or ValueError where its body is no
-        JSON.
+        """The answer to one request. Raises ApiError, ApiUnreachableError; TypeError or ValueError if its body cannot
+        be written as JSON.
         """
         given, failures = call.request(self.api), list[Failure]()
         while True:
@@ -128,18 +128,18 @@ class Client(Methods):
 
 
 def model(answer: ApiAnswer, kind: type[A]) -> A:
-    """The model of an answer. Raises ApiError where its document is no such one."""
+    """The model of a response. Raises ApiError if the document does not match the model."""
     return _read(answer, lambda: kind.from_document(answer.document, etag=answer.etag, answered_at=answer.at))
 
 
 def page(answer: ApiAnswer, kind: type[A]) -> tuple[tuple[A, ...], str | None]:
-    """The items of a page and the next one's cursor. Raises ApiError where its document is no page of these."""
+    """The items of a page and the next one's cursor. Raises ApiError if the document is not such a page."""
     document = answer.document
     return _read(answer, lambda: (tuple(map(kind.from_document, document["items"])), document.get("next_cursor")))
 
 
 def at_cursor(call: Call, cursor: str) -> Call:
-    """The call that asks for the page of a cursor."""
+    """The call that reads the page of a cursor."""
     return replace(call, query={**call.query, "cursor": cursor})
 
 

@@ -1,5 +1,5 @@
-"""A limit for a whole exchange with the API. httpx limits each wait by itself, so an answer that comes byte by byte
-could last for ever.
+"""A limit for a whole exchange with the API. httpx limits each wait separately, so a response that arrives byte by byte
+would have no limit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a call can end with instead of an answer: the API's refusals by kind, or nobody who answers."""
+"""The errors of calls: error responses of the API by kind, and an unreachable API."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ConflictError(ApiError):
 
 
 class PreconditionError(ApiError):
-    """412: somebody else changed it since it was read; read it again."""
+    """412: another caller changed it after it was read; read it again."""
 
 
 class TooManyRequestsError(ApiError):

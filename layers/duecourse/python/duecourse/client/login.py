@@ -38,7 +38,7 @@ class Tokens:
 
     @classmethod
     def of(cls, answer: Mapping[str, Any], now: float, before: Tokens | None = None) -> Tokens:
-        """What a token endpoint answered. Raises KeyError, TypeError, ValueError for what is no such answer."""
+        """What a token endpoint answered. Raises KeyError, TypeError, ValueError for another response."""
         renewed = answer.get("refresh_token") or (before.refresh_token if before else None)
         return cls(str(answer["access_token"]), now + float(answer.get("expires_in") or 3600), renewed)
 
@@ -77,7 +77,7 @@ class TokenMemory:
 
 @dataclass(frozen=True)
 class TokenFile:
-    """Tokens in a file that nobody else may read."""
+    """Tokens in a file that only the user can read."""
 
     path: Path
 
@@ -124,7 +124,7 @@ class Issuer:
 
     @property
     def is_cognito(self) -> bool:
-        """Whether it is a user pool that has no token endpoint of its own."""
+        """Whether the issuer is a user pool without its own token endpoint."""
         return self.account is not None or (urlsplit(self.url).hostname or "").startswith("cognito-idp.")
 
     def form(self, **fields: str | None) -> dict[str, str]:

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """One page of a list, and the cursor of the next one. Iterating goes on over all pages after it.
+    """One page of a list, and the cursor of the next one. Iterating continues over all later pages.
 
     for job in client.list_jobs(tag="billing"): ...
     """
@@ -19,7 +19,7 @@ class Page(Generic[T]):
     items: tuple[T, ...]
     next_cursor: str | None
     turn: Callable[[str], Page[T]] | None = field(default=None, repr=False, compare=False)
-    """Asks for the page of a cursor."""
+    """Reads the page of a cursor."""
 
     def __iter__(self) -> Iterator[T]:
         page = self
@@ -31,7 +31,7 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True)
 class AsyncPage(Generic[T]):
-    """One page of a list, and the cursor of the next one. Iterating goes on over all pages after it.
+    """One page of a list, and the cursor of the next one. Iterating continues over all later pages.
 
     async for job in await client.list_jobs(tag="billing"): ...
     """
@@ -39,7 +39,7 @@ class AsyncPage(Generic[T]):
     items: tuple[T, ...]
     next_cursor: str | None
     turn: Callable[[str], Awaitable[AsyncPage[T]]] | None = field(default=None, repr=False, compare=False)
-    """Asks for the page of a cursor."""
+    """Reads the page of a cursor."""
 
     async def __aiter__(self) -> AsyncIterator[T]:
         page = self

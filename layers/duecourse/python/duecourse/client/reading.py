@@ -41,25 +41,25 @@ class Answer:
 
 
 class RunExtras:
-    """What can be asked of a run besides its fields."""
+    """The methods of a run."""
 
     state: str
 
     @property
     def is_final(self) -> bool:
-        """Whether the run can no longer change by itself."""
+        """Whether the run has ended, so that it changes only on request."""
         return self.state in FINAL_STATES
 
 
 class HeartbeatExtras:
-    """What can be asked of a heartbeat's answer besides its fields."""
+    """The methods of the response to a heartbeat."""
 
     heartbeat_until: datetime | None
     answered_at: datetime | None
 
     @property
     def seconds_left(self) -> float | None:
-        """How long until the next heartbeat is due, by the API's clock; None where the job asks for none."""
+        """How long until the next heartbeat is due, by the API's clock; None if the job has no heartbeats."""
         if self.heartbeat_until is None:
             return None
         return (self.heartbeat_until - (self.answered_at or datetime.now(UTC))).total_seconds()

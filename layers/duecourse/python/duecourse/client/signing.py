@@ -1,4 +1,4 @@
-"""How calls say who makes them: a token, or a SigV4 signature for stages that stand behind the IAM authorizer."""
+"""The authentication of calls: a token, or a SigV4 signature for stages with the IAM authorizer."""
 
 from __future__ import annotations
 

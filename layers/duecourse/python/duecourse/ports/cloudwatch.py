@@ -1,4 +1,4 @@
-"""What CloudWatch says of the stage by itself."""
+"""The state of the stage according to CloudWatch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class StageAlarms(Protocol):
     """The alarms of the stage."""
 
     def alarms(self) -> Alarms:
-        """Those that ring, at most some seconds old. Raises CloudWatchUnavailableError."""
+        """The active alarms, at most some seconds old. Raises CloudWatchUnavailableError."""
 
 
 class StageMetrics(Protocol):

@@ -139,7 +139,7 @@ class JobFilter:
         return any(each is not None for each in (self.name, self.state, self.owner)) or self.workflows
 
     def passes(self, job: Job) -> bool:
-        """Whether a job that has prefix and tag is asked for; its payload does not matter."""
+        """Whether a job with this prefix and tag matches; its payload is not compared."""
         return (
             (self.name is None or self.name.casefold() in job.name.casefold())
             and self.state in (None, job.state)
@@ -210,7 +210,7 @@ class JobStore(Protocol):
         """
 
     def release(self, tenant: str, job_id: str, reservation: Reservation) -> None:
-        """End the reservation, unless the same request has reserved the job anew. Raises nothing where that fails."""
+        """End the reservation, unless the same request has reserved the job again. Raises nothing where that fails."""
 
     def complete(self, job: Job, *, at: float) -> bool:
         """ACTIVE -> COMPLETED; False if its generation is not `job`'s any more or it is not ACTIVE. The revision grows

@@ -119,7 +119,7 @@ class WaitQueues(Protocol):
         """
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
-        """How many runs are in line, counted up to `limit`. Strongly consistent."""
+        """The number of runs in the wait queue, counted up to `limit`. Strongly consistent."""
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         """The watch of the line. Strongly consistent."""

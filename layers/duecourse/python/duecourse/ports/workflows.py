@@ -13,7 +13,7 @@ from duecourse.domain.workflows.graph import Graph, StepOutcome, StepOutcomes, W
 
 
 class GraphMissingError(LookupError):
-    """A graph that a run names is not kept any more."""
+    """The graph of a run has expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class WorkflowStore(Protocol):
         """
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
-        """A workflow's run, and the ends of its steps in these parts. Strongly consistent, each item by itself."""
+        """A workflow's run, and the ends of its steps in these parts. Strongly consistent for each item."""
 
     def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
         """The records of these runs that exist. Strongly consistent."""

@@ -1,4 +1,4 @@
-"""A clock that stands until it is set, and randomness without chance."""
+"""A clock that changes only when it is set, and deterministic randomness."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ EPOCH = "2026-01-01T00:00:00Z"
 
 
 class Scheduler:
-    """A stage of Duecourse within this process, on a clock that stands until it is moved.
+    """A stage of Duecourse in this process, with a clock that changes only when it is moved.
 
     Attributes:
         client: the real client, over the real API.
@@ -82,7 +82,7 @@ class Scheduler:
     def advance_to(self, instant: datetime | str) -> list[TargetCall]:
         """Let time pass to an instant; the calls that were made meanwhile, those of that instant included.
 
-        Raises ValueError for an instant that is over or has no zone, and whatever a handler raises.
+        Raises ValueError for an instant that is in the past or has no time zone, and every exception of a handler.
         """
         until = _instant(instant)
         if until < self._stage.clock.now():

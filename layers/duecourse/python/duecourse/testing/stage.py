@@ -160,7 +160,7 @@ class Stage:
         caller: calls targets.
         wheel: the lanes.
         jobs, cursors, run_store, lines, timers, inputs, workflows, counters, mark: stores.
-        notices, bus, results: what leaves the stage besides calls.
+        notices, bus, results: the other output of the stage.
 
     """
 

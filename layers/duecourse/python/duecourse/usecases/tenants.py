@@ -142,7 +142,7 @@ class Limits:
 
 
 SEAT_TRIES = 4
-"""Tries of a creation whose seat other jobs take at the same moment; the last try asks for no seat."""
+"""Attempts of a creation whose seat other jobs take at the same time; the last attempt requests no seat."""
 
 
 @dataclass(frozen=True, slots=True)

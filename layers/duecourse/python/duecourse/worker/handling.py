@@ -84,7 +84,7 @@ class Handler:
         return report_of(returned)
 
     def _settle(self, received: TaskMessage, run: WorkerRun, report: Report) -> bool:
-        """Nobody waits for this run's end, so the queue alone remembers a failure: its message comes back."""
+        """The run has no callback, so only the queue records a failure: its message comes back."""
         if isinstance(report, Completion) or report.retryable is False:
             return True
         if report.retry_after is not None:
@@ -94,7 +94,7 @@ class Handler:
         return False
 
     def _report(self, run: WorkerRun, token: str, report: Report) -> bool:
-        """Tell the API; whether the message is done with."""
+        """Report to the API; returns whether the message is processed."""
         try:
             persistently(lambda: self._tell(run, token, report), self.pause)
         except ApiUnreachableError as error:

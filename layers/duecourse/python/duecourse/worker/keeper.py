@@ -53,7 +53,7 @@ class Keeper:
         self._thread.join()
 
     def over(self) -> bool:
-        """Whether the API has said that the attempt is over: nothing is to be reported any more."""
+        """Whether the API has reported that the attempt is over, so that no result is accepted."""
         return self._over
 
     def tick(self) -> float:

@@ -85,8 +85,8 @@ class TaskMessageError(ValueError):
 class WorkerRun:
     """One attempt of a run. `scheduled_at` and `due_at` are ISO-8601 instants (UTC).
 
-    `cancelled` is set when the work is not wanted any more: look at it now and then, or wait on it, and stop by raising
-    anything. `token` is the attempt's own: whoever has it can end the run.
+    `cancelled` is set when the work should stop: check it regularly, or wait on it, and raise an exception to stop.
+    `token` is the attempt's own: whoever has it can end the run.
     """
 
     run_id: str
@@ -102,7 +102,9 @@ class WorkerRun:
     beat: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
     def heartbeat(self) -> None:
-        """Send a heartbeat now. The worker sends them by itself; this learns at once whether to go on."""
+        """Send a heartbeat now. The worker sends heartbeats automatically; this call immediately returns whether to
+        continue.
+        """
         self.beat()
 
 

@@ -100,7 +100,7 @@ class ReportOutcome(Enum):
 
 
 def report_of(returned: object) -> Report:
-    """What a task's return value makes of its run: it has succeeded, unless that value cannot be told."""
+    """What a task's return value makes of its run: it has succeeded, unless the value cannot be written as JSON."""
     try:
         json.dumps(returned, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -140,7 +140,7 @@ def verdict_of(error: ApiError) -> ReportOutcome:
 
 
 def _told(text: str) -> str:
-    """Within the API's bounds, and without what is no character or only half of one."""
+    """Within the limits of the API, and without characters that are not valid."""
     whole = _NO_CHARACTERS.sub("?", text.encode("utf-8", "replace").decode())
     return whole if len(whole) <= ERROR_CHARACTERS else whole[: ERROR_CHARACTERS - 1] + "…"
 

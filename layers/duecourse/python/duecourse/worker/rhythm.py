@@ -22,7 +22,7 @@ class Rhythm:
         return cls(now + extension_after(visibility_seconds), now if beats else None)
 
     def extended(self, now: float, visibility_seconds: float) -> Rhythm:
-        """After the message was hidden anew, or that was tried."""
+        """After an attempt to extend the visibility timeout of the message."""
         return replace(self, extend_at=now + extension_after(visibility_seconds))
 
     def beaten(self, now: float, seconds_left: float | None) -> Rhythm:
@@ -30,8 +30,8 @@ class Rhythm:
         return replace(self, beat_at=now + beat_after(seconds_left))
 
     def unheard(self, now: float, retry_after: float | None = None) -> Rhythm:
-        """After a heartbeat that was not taken: soon again, since nobody knows how much time is left, but no sooner
-        than the API wishes (seconds).
+        """After a heartbeat that was not accepted: retry soon, because the remaining time is unknown, but not earlier
+        than the API requests (seconds).
         """
         return replace(self, beat_at=now + min(max(retry_after or 0.0, MIN_BEAT), MAX_HEARTBEAT_SECONDS))
 

@@ -183,7 +183,7 @@ class Worker:
 
     @contextmanager
     def _stopped_by_signals(self) -> Iterator[None]:
-        """Where the worker is not the main thread's, signals are somebody else's business."""
+        """If the worker is not in the main thread, other code handles the signals."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -26,8 +26,8 @@ _CONNECT_SECONDS = 2
 _READ_SECONDS = 5
 _ATTEMPTS = 4
 _SHORT = (1, 3, 3)
-"""The same for a function that somebody waits for: 12 s at most (with the pauses between the attempts), of its 29; and
-3 s more where a request went the short way first (direct_transport.py)."""
+"""The same for a function with a waiting caller: 12 s at most (with the pauses between the attempts), of its 29; and 3
+s more where a request went the short way first (direct_transport.py)."""
 _CONNECTIONS = 32  # ten runs of a batch side by side, each with a few requests
 _CALLING_CLIENTS = 16
 _FRESH_SECONDS = 10

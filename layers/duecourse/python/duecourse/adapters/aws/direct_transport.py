@@ -36,8 +36,8 @@ OPERATIONS = {
     "sqs": ("SendMessageBatch",),
     "dynamodb": ("BatchExecuteStatement", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
 }
-"""Those that are asked and answered in JSON without blobs and instants (ours have none), so that the answer needs no
-model to be read by.
+"""Operations with requests and responses in JSON without blobs and timestamps (ours have none), so that the answer
+needs no model to be read by.
 """
 
 _CA_BUNDLES = ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
@@ -128,7 +128,7 @@ class _DirectTransport:
     once: bool = False
 
     def __call__(self, params: dict[str, Any], **_: Any) -> tuple[AWSResponse, dict[str, Any]] | None:
-        """Botocore's hook before a call: an answer stands for the call, None lets it go its way."""
+        """Botocore's hook before a call: a response replaces the call, None lets the call continue."""
         url: str = params["url"]
         if url.removesuffix("/") != self.url:
             return None
@@ -165,7 +165,9 @@ class _DirectTransport:
 def _answered(
     answer: urllib3.BaseHTTPResponse, document: dict[str, Any], status: int | None = None
 ) -> tuple[AWSResponse, dict[str, Any]]:
-    """The pair that botocore goes on with (it takes what is below 300 for a success), with what it adds to answers."""
+    """The pair that botocore continues with (it takes what is below 300 for a success), with what it adds to
+    answers.
+    """
     code = answer.status if status is None else status
     about = {"RequestId": answer.headers.get("x-amzn-requestid", ""), "HTTPStatusCode": code, "RetryAttempts": 0}
     return AWSResponse("", code, {}, None), {**document, "ResponseMetadata": about}

@@ -25,7 +25,7 @@ SENT: dict[str, dict[str, tuple[str, ...]]] = {
         "UpdateItem": ("ExpressionAttributeValues",),
     },
 }
-"""Operations with much in what they are asked, and its names."""
+"""Operations with large requests, and the names of their fields."""
 
 READ = {"sqs": ("SendMessageBatch",), "dynamodb": ("Query", "BatchExecuteStatement")}
 """Operations with a long list in their answer."""

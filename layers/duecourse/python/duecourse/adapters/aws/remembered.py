@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class TtlCache(Generic[Value]):
-    """What CloudWatch answered, or that it did not: for so many seconds nobody asks again."""
+    """A response or an error of CloudWatch, which is reused for some seconds."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock

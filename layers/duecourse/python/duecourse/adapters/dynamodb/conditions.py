@@ -1,4 +1,4 @@
-"""Conditions of writes: that what was read still stands; and whether what stands was written so."""
+"""Conditions of writes: an item is unchanged since it was read, or was written by this request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def vacant(by: str | None, now: float) -> dict[str, Any]:
 
 
 def still(gone: Tombstone) -> dict[str, Any]:
-    """The condition that a deletion is still the last one, or is not remembered any more."""
+    """The condition that a deletion is still the last one, or has expired."""
     return {
         "ConditionExpression": "attribute_not_exists(PK) OR #deleted_at = :deleted_at",
         "ExpressionAttributeNames": {"#deleted_at": "deleted_at"},
@@ -34,14 +34,14 @@ def still(gone: Tombstone) -> dict[str, Any]:
 
 
 def standing(cursor: Cursor) -> dict[str, Any]:
-    """The condition that the cursor is the one read. Where it stands is enough: a claim moves it, a change has a new
-    generation.
+    """The condition that the cursor is unchanged since it was read. Its position and generation are sufficient: a claim
+    moves it, a change has a new generation.
     """
     return holds({"generation": cursor.generation, "after": cursor.after})
 
 
 def unchanged(job: Job) -> dict[str, Any]:
-    """The condition that nobody has written the definition since it was read."""
+    """The condition that the definition is unchanged since it was read."""
     until = None if job.reserved is None else job.reserved.until
     stand = {"generation": job.generation, "state": job.state, "revision": job.revision, "reserved_until": until}
     return holds(stand)

@@ -17,7 +17,7 @@ def number(value: float) -> dict[str, str]:
 
 
 def pack(values: Mapping[str, object]) -> Item:
-    """Attributes of the given values: str, int, float, bool; None is left out."""
+    """Attributes of the given values: str, int, float, bool; None is omitted."""
     item: Item = {}
     for name, value in values.items():
         match value:

@@ -33,7 +33,7 @@ TRANSACTION = 100
 """Writes of one transaction, at most (Amazon DynamoDB API Reference, TransactWriteItems)."""
 
 HASH_CHARACTERS = 24
-"""96 bits: within one workflow nobody meets the same by chance."""
+"""96 bits: a collision within one workflow is improbable."""
 
 
 class DynamoWorkflows:

@@ -30,7 +30,7 @@ THROTTLED = frozenset(
         "RequestLimitExceeded",
     }
 )
-"""Codes that ask to come back later."""
+"""Codes of throttling."""
 
 RETRYABLE = THROTTLED | {"TransactionConflict", "InternalServerError"}
 """Codes of single statements and cancelled transactions after which the same write may be tried again.
@@ -80,7 +80,7 @@ def read_item(client: Any, table: str, key: Item) -> Item | None:
 
 
 def read_items(client: Any, *, start: Item | None = None, limit: int | None = None, **query: Any) -> Iterator[Item]:
-    """The items of a query behind the key `start`, `limit` at most, page after page as they are asked for."""
+    """The items of a query behind the key `start`, `limit` at most; pages are read on demand."""
     while limit is None or limit > 0:
         answer = client.query(
             **query,
@@ -114,12 +114,13 @@ def batch_get(client: Any, table: str, keys: Iterable[Item], *, consistent: bool
 WRITE_BATCH = 25
 TRIES = 3
 FIRST_WAIT_SECONDS = 0.1
-"""Before the second try; twice as long before each further one. Whoever has more time asks again after that."""
+"""The pause before the second attempt; it doubles before each further one. A caller with more time repeats the call
+after that."""
 
 CONDITION_FAILED = frozenset({"ConditionalCheckFailed", "ConditionalCheckFailedException"})
 
 NEVER = frozenset({"ValidationError", "ValidationException", "ItemCollectionSizeLimitExceeded", "DuplicateItem"})
-"""Codes of statements that will fail whoever sends them and whenever (BatchStatementError)."""
+"""Codes of statements that fail on every retry (BatchStatementError)."""
 
 Statement = dict[str, Any]
 

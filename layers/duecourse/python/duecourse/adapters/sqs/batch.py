@@ -1,4 +1,4 @@
-"""SendMessageBatch: ten entries at most, each accepted or refused by itself."""
+"""SendMessageBatch: at most ten entries, each accepted or refused separately."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BUSY = frozenset(
         "ThrottlingException",
     }
 )
-"""Codes that ask to come back later (SendMessageBatch, and Common Errors; KMS's by its older name, too)."""
+"""Codes of throttling (SendMessageBatch, and Common Errors; KMS's by its older name, too)."""
 
 _SERVERS_FAULT = 500
 """HTTP status from which on SQS says that the fault is its own."""

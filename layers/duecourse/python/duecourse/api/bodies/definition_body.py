@@ -178,7 +178,7 @@ _TEMPLATED = {word: [name for name, field in kind.fields.items() if field.templa
 _REMEDY = "store the data elsewhere and pass its address"
 
 _MAX_ID = "x" * 64
-"""Stands for an id that is yet to be made up."""
+"""A placeholder for an id that is not generated yet."""
 
 
 def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFault]) -> Iterator[FieldFault]:
@@ -387,7 +387,7 @@ RETRY_WORD = r"^[A-Za-z0-9_.*-]{1,64}$"
 
 
 def _status(value: object) -> object:
-    """A status may be written as the number that it is; one below 0 is no word at all."""
+    """A status may be written as a number; a negative number is not valid."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value) if value >= 0 else ""
     return value

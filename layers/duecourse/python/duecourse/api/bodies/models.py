@@ -2,7 +2,7 @@
 
 JSON as strictly as RFC 8259 and I-JSON (RFC 7493) have it: what is read here can be written again unchanged.
 
-What the bodies of requests have in common. What JSON Schema can say stands in the types, the rest in validators.
+The common parts of request bodies. The types contain the rules of JSON Schema, validators the other rules.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def write_json(value: Any) -> str:
 
 
 def unfit(value: Any) -> Iterator[FieldFault]:
-    """What JSON may say and nobody could hand on: text that is not Unicode, numbers beyond 64 bits, too many levels.
+    """Values that JSON allows but that cannot be passed on: text that is not Unicode, numbers beyond 64 bits, too many
+    levels.
 
     NUL, too, in any field but HANDED_ON. Every body is looked at by this.
     """
@@ -145,7 +146,7 @@ class Rules:
 
 
 def refuse(reason: str) -> PydanticCustomError:
-    """What a validator raises: a sentence that goes to the caller as it stands."""
+    """The error of a validator: a sentence that is returned to the caller unchanged."""
     return PydanticCustomError(OWN, "{reason}", {"reason": reason})
 
 
@@ -180,7 +181,7 @@ UNIQUE: JsonDict = {"uniqueItems": True}
 
 
 def each_once(entries: list[str]) -> list[str]:
-    """The entries, if none of them stands there twice. Their list wants a `max_length` before this."""
+    """The entries, if each of them occurs once. Their list needs a `max_length` before this."""
     if twice := sorted(entry for entry, count in Counter(entries).items() if count > 1):
         raise refuse(f"contains {', '.join(twice)} more than once; keep one of each")
     return entries

@@ -71,7 +71,7 @@ def _changed(value: Mapping[str, Any], job: Job | None) -> list[FieldFault]:
 
 
 def _same(name: str, said: object, stands: object) -> bool:
-    """A job is ACTIVE or COMPLETED by its schedule and the time; only a pause is somebody's doing."""
+    """A job is ACTIVE or COMPLETED by its schedule and the time; only a pause is an action of a caller."""
     by_itself = (JobState.ACTIVE.value, JobState.COMPLETED.value)
     return said == stands or (name == "state" and said in by_itself and stands in by_itself)
 

@@ -235,7 +235,7 @@ def _links(answer: Any) -> Document:
 
 
 def _needed(route: Route) -> set[str]:
-    """The query parameters that cannot be left out."""
+    """The required query parameters."""
     return {name for name, (_, required) in _query(route).items() if required}
 
 

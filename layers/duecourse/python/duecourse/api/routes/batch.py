@@ -1,4 +1,4 @@
-"""POST /v1/jobs/batch: many jobs in one request, each with an answer of its own."""
+"""POST /v1/jobs/batch: many jobs in one request, each with its own response."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
 
 
 def _read(request: Request) -> RedriveBody:
-    """The body, which may be left out. Raises Problem."""
+    """The optional body. Raises Problem."""
     body = read_body(request, RedriveBody, optional=True)
     if body.since is not None and body.until is not None and body.since >= body.until:
         raise invalid([FieldFault("must be later than since", "/until")], "invalid-command")

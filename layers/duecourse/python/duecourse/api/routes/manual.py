@@ -1,4 +1,4 @@
-"""The routes of what is asked for by hand: run now, backfill, skip what comes next."""
+"""The routes of manual actions: run now, backfill, skip the next occurrences."""
 
 from __future__ import annotations
 

@@ -357,7 +357,7 @@ class Job(JobDefinition):
 
     @property
     def scheduled(self) -> bool:
-        """Whether it has a schedule; without one it runs only when it is asked to."""
+        """Whether it has a schedule; without one it runs only on request."""
         return bool(self.schedule.expression)
 
     def occurrences(self) -> Occurrences:

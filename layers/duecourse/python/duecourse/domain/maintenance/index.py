@@ -33,8 +33,8 @@ class RepairPass(Position):
 
 
 GIVEN_UP_SECONDS = 15 * DAY_SECONDS
-"""After this time no message of an occurrence exists any more: lanes and the dead-letter queue keep messages for 14
-days (Amazon SQS Developer Guide, "Amazon SQS message quotas").
+"""After this time no message of an occurrence exists: lanes and the dead-letter queue keep messages for 14 days (Amazon
+SQS Developer Guide, "Amazon SQS message quotas").
 """
 
 

@@ -61,7 +61,9 @@ in between need not move it.
 
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
-    """What a program says of its work: `progress` from 0 to 1, and a `note` (empty: none any more). None: as it was."""
+    """The progress that a program reports: `progress` from 0 to 1, and a `note` (empty: none any more). None: as it
+    was.
+    """
 
     progress: float | None = None
     note: str | None = None

@@ -162,8 +162,8 @@ class CancelAsked:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """Somebody asked what has become of a workflow's run by the ends of its jobs: `outcome`, with the `error` that its
-    record will have where one failed.
+    """A request to evaluate a workflow's run by the ends of its steps: `outcome`, with the `error` that its record will
+    have where one failed.
     """
 
     request: StartRequest

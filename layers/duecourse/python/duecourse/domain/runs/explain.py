@@ -199,7 +199,7 @@ def pause_over(changes: Iterable[ChangeRecord], at: int) -> ChangeRecord | None:
 
 
 def with_pause(found: Explanation, pause: ChangeRecord) -> Explanation:
-    """The explanation with since when the job was paused, by whom and why."""
+    """The explanation with the time, the caller and the reason of the pause."""
     since = to_iso(int(pause.at))
     note = next((change.get("after") for change in pause.changes if change["field"] == "paused_because"), None)
     because = "" if note is None else f" ({note})"

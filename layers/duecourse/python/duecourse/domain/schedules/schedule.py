@@ -260,7 +260,7 @@ class RateSchedule(Schedule):
 
 
 class NoSchedule(Schedule):
-    """Of a job that runs only when it is asked to, as often as it is."""
+    """The schedule of a job that runs only on request."""
 
     __slots__ = ()
     kind: Kind = "none"

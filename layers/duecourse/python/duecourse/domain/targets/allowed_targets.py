@@ -1,4 +1,4 @@
-"""What jobs of a stage may call besides HTTP: checked when a job is posted, and again at each call."""
+"""The AWS targets that jobs of a stage may call: checked when a job is posted, and again at each call."""
 
 from __future__ import annotations
 

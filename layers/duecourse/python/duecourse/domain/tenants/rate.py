@@ -25,7 +25,7 @@ later than that allows was written by a wrong clock.
 """
 
 MAX_DEBT_SECONDS = 60
-"""How many seconds of its rate a tenant may owe for the work of one request."""
+"""The maximum debt of a tenant for the work of one request, in seconds of its rate."""
 
 NANOSECONDS = 1_000_000_000
 

@@ -1,4 +1,4 @@
-"""What is wrong with a workflow that somebody asks for."""
+"""The faults of a requested workflow."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _too_wide(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
 
 
 def _circle(steps: Sequence[Step]) -> WorkflowFault | None:
-    """A circle, named at the edge that closes it. By a walk with a stack of its own: a graph may be deep."""
+    """A cycle, reported at the edge that closes it. The walk has its own stack, because a graph may be deep."""
     after = {step.id: step.after for step in steps}
     done: set[str] = set()
     for step in steps:

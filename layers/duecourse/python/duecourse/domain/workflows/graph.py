@@ -27,8 +27,8 @@ from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
 
 
 class StepOutcome(StrEnum):
-    """A step succeeded; failed; did not run since a job before it failed, or its workflow's run was over; had nothing
-    to do.
+    """A step succeeded; failed; did not run because an upstream step failed or its workflow's run had ended; was not
+    needed.
     """
 
     SUCCEEDED = "succeeded"

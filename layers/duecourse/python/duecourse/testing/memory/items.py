@@ -36,7 +36,7 @@ class DueIndex:
     places: dict[EntryKey, str] = field(default_factory=dict)
 
     def put(self, key: EntryKey, slot: str | None, due: int | None) -> None:
-        """Where an entry stands now; without a slot it leaves the index."""
+        """The current slot of an entry; without a slot it leaves the index."""
         if (old := self.places.pop(key, None)) is not None:
             self.slots[old].pop(key)
             if not self.slots[old]:

@@ -210,7 +210,7 @@ class MemoryJobStore:
 
 
 def unchanged(items: Items, job: Job) -> bool:
-    """Whether nobody has written the definition since it was read."""
+    """Whether the definition is unchanged since it was read."""
     standing = items.jobs.get((job.tenant, job.id))
     return standing is not None and _version(standing) == _version(job)
 

@@ -18,7 +18,7 @@ from duecourse.usecases.workflows.workflows import Payloads
 NOTHING_SENT = "the run ended before its first attempt, so no request was sent"
 
 TOKEN = "{{callback_token}}"
-"""Stands for itself: whoever has a run's token may end the run."""
+"""A placeholder for the callback token, because a run's token allows the caller to end the run."""
 
 
 @dataclass(frozen=True, slots=True)

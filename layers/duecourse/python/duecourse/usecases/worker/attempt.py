@@ -479,7 +479,7 @@ class Starter:
 
 
 def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:
-    """Count an attempt that has begun, and the one before it where that was lost."""
+    """Count an attempt that has started, and the previous attempt if it was lost."""
     target, previous = type_of(job.target), decision.previous
     report.count("AttemptsStarted", target)
     if isinstance(previous, Queued | None):

@@ -1,4 +1,4 @@
-"""Call the target of a run that has begun."""
+"""Call the target of a run that has started."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class FailingJobs:
     clock: Clock
 
     def consider(self, job: Job, report: Report) -> None:
-        """Pause the job if it asks for that and enough of its runs have died in a row since its last change."""
+        """Pause the job if its policy requires this and enough of its runs have died in a row since its last change."""
         limit = job.pause_on_failure
         if limit is None:
             return

@@ -38,7 +38,7 @@ from duecourse.usecases.jobs.view import JobView, view_of
 
 
 class WorkflowInvalidError(Exception):
-    """All that is wrong with what was asked; nothing was written."""
+    """All faults of the request; nothing was written."""
 
     def __init__(self, faults: list[WorkflowFault]) -> None:
         super().__init__("; ".join(fault.detail for fault in faults[:3]))
@@ -55,7 +55,7 @@ def steps_cost(steps: int) -> int:
 
 
 class NoWorkflowError(Exception):
-    """The job (its id is the argument) is there, and is no workflow."""
+    """The job (its id is the argument) exists and is not a workflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class WorkflowPut:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow as it stands."""
+    """A stored workflow."""
 
     view: JobView
     graph: Graph

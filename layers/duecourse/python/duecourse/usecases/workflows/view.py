@@ -16,7 +16,7 @@ RECORDS_A_REQUEST = 200
 
 
 class NoWorkflowRunError(Exception):
-    """`run` is no run of a workflow, or has not begun and so has no graph yet."""
+    """`run` is not a run of a workflow, or has not started and has no graph yet."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(f"{run.name} is {run.state}")
@@ -25,7 +25,7 @@ class NoWorkflowRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkflowRuns:
-    """Reads what became of the steps of a workflow's run. Each item is read strongly, at a moment of its own."""
+    """Reads what became of the steps of a workflow's run. Each item is read strongly, at a different moment."""
 
     workflows: WorkflowStore
 

@@ -96,7 +96,7 @@ def run_of(identity: RunIdentity, job_id: str) -> RunName:
 
 
 class PayloadGoneError(TemplateError):
-    """The payload that was given for the run is not kept any more."""
+    """The payload of the run has expired."""
 
     code = "payload_gone"
 

@@ -52,7 +52,7 @@ def is_timer(item: Item) -> bool:
 
 
 def clear(client: Any, table: str, timers: Sequence[Timer], clock: Clock, executor: Executor) -> list[Claimed]:
-    """Remove each by itself; LOST where it was armed anew, or is gone already."""
+    """Remove each separately; LOST if it was set again or is already removed."""
     first: dict[tuple[str, str, str], int] = {}
     for index, timer in enumerate(timers):
         first.setdefault((timer.message.tenant, timer.message.job_id, timer.key), index)

@@ -51,7 +51,7 @@ def tags_changed(job: Job, now: Job, table: str) -> list[dict[str, Any]]:
 
 
 def marked_job(item: Item) -> str:
-    """The id of the job that a marker stands for."""
+    """The id of the job of a marker."""
     sort: str = item["SK"]["S"]
     return sort.removeprefix(MARKER_PREFIX)
 
@@ -85,7 +85,7 @@ def used_key_from(item: Item, now: float) -> UsedKey | None:
 
 
 INLINE_PAYLOAD_BYTES = 4096
-"""A larger payload lives in an item of its own, so that listing jobs does not drag it along."""
+"""A larger payload is a separate item, so that lists of jobs do not read it."""
 
 
 GONE_SECONDS = 86_400
@@ -99,7 +99,7 @@ class JobMissingError(ValueError):
 
 
 PAYLOAD_READS = 3
-"""How often a job is read anew whose payload was written anew in between."""
+"""How often a job is read again if its payload was replaced during the read."""
 
 
 def to_item(job: Job) -> tuple[Item, str | None]:
@@ -166,7 +166,7 @@ def belongs(payload: Item | None, item: Item) -> bool:
 
 
 def hash_of(payload: str) -> str:
-    """What tells a payload from another one."""
+    """The identity of a payload."""
     return blake2b(payload.encode(), digest_size=16).hexdigest()
 
 

@@ -140,7 +140,7 @@ def _open_key(tenant: str, job_id: str) -> Item:
 
 
 def _standing(before: Undecided) -> dict[str, Any]:
-    """The condition that it stands as it was read; version 0 is none."""
+    """The condition that the item is unchanged since it was read; version 0 means that there is no item."""
     return ABSENT if before.version == 0 else holds({"version": before.version})
 
 

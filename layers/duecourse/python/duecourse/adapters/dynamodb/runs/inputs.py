@@ -1,4 +1,4 @@
-"""What was asked for by hand, in the runs table beside the runs."""
+"""Requests of callers (manual runs, backfills, skips) in the runs table."""
 
 from __future__ import annotations
 

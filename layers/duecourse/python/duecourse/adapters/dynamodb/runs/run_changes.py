@@ -17,7 +17,7 @@ TRIMMED = "TrimmedDataAccessException"
 GONE = "ResourceNotFoundException"
 
 EMPTY_PAGES = 100
-"""So many in a row and there is nothing to come: an open shard goes on with empty pages for ever."""
+"""The number of empty pages after which reading stops: an open shard returns empty pages without end."""
 
 
 class DynamoRunChanges:

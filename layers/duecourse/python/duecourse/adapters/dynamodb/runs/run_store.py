@@ -64,7 +64,7 @@ class StateIndex:
     def _partition(
         self, tenant: str, key: str, page: int | None, before: StateMark | None, job_id: str | None
     ) -> Iterator[Item]:
-        """The entries of a partition, page after page as they are asked for."""
+        """The entries of a partition; pages are read on demand."""
         condition, given, start = _after(before, tenant, key)
         request: dict[str, Any] = {
             "TableName": self._table,
@@ -136,7 +136,7 @@ def recorded_between(
 
 
 def _recorded(job_id: str, item: Item) -> Recorded | None:
-    """None for what was asked for by hand: it stands for no occurrence."""
+    """None for a run on request, which has no occurrence of the schedule."""
     name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
     if name.suffix:
         return None
