@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from duecourse.domain.jobs.job import Completion, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Rule
@@ -209,3 +211,31 @@ def test_a_step_that_was_redriven_and_cancelled_with_its_workflow_runs_when_that
     world.redrive("nightly")
     told(world, "extract")
     assert [world.state(name) for name in ("extract", "load", "nightly")] == [(S, None)] * 3
+
+
+@pytest.mark.parametrize("dies_again", [False, True])
+def test_a_redrive_of_a_workflows_run_holds_although_a_redriven_step_continues_the_run_first(
+    world: WorkflowWorld, dies_again: bool
+) -> None:
+    slow(world, "slow")
+    world.answers.failing = {"us", "eu"}
+    world.begin(graph_of({"us": (), "eu": (), "slow": ("eu",)}), NOON + 90)
+    assert world.state("nightly") == (D, "steps_failed")
+    dead = world.run("nightly")
+    assert dead is not None
+    asked = world.about(dead, MessageKind.REDRIVE)
+    world.answers.failing = set()
+    world.redrive("eu")
+    world.until(NOON + 100)
+    assert world.state("nightly") == (W, None), "it continues since eu was redriven"
+    if dies_again:
+        told(world, "slow", MessageKind.FAIL)
+        assert world.state("nightly") == (D, "steps_failed")
+    world.tell(asked)
+    world.until(NOON + 110)
+    assert world.state("us") == (S, None)
+    told(world, "slow")
+    world.until(NOON + 120)
+    assert [world.state(name) for name in ("us", "eu", "slow", "nightly")] == [(S, None)] * 4
+    world.tell(asked)
+    assert world.state("nightly") == (S, None)

@@ -134,7 +134,7 @@ def test_a_redrive_is_not_repeated_by_a_late_second_delivery_of_the_message_befo
     redriven = decide(run(RunState.DEAD, attempt=4), start_request(attempt=4), by=brought_back)
     assert isinstance(redriven, Start)
     died_again = varied(redriven.run, state=RunState.DEAD)
-    assert decide(died_again, start_request(attempt=4), by=first) == Drop("a copy for a dead run")
+    assert decide(died_again, start_request(attempt=4), by=first) == Drop("a duplicate message of a dead run")
     again = decide(died_again, start_request(attempt=4), by=context("message-3"))
     assert isinstance(again, Start), "it was brought back once more"
     assert again.run.redriven_from == "message-1 message-2"

@@ -77,6 +77,8 @@ def records(state: RunState) -> Iterator[Run | None]:
         yield from (queued(run(attempts_allowed=allowed), DUE + 1.0) for allowed in (1, 2))
         return
     shapes = [waiting_run(state)] if state is RunState.WAITING else [run(state), waiting_run(state)]
+    if state is RunState.WAITING:
+        shapes.append(varied(shapes[0], workflow=f"{shapes[0].job_id}@3f2a"))
     if state in STOPPED:
         shapes.append(varied(run(state), reason=STOPPED[state]))
     for shape in shapes:

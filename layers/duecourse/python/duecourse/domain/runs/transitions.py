@@ -48,6 +48,8 @@ from duecourse.domain.runs.states import (
     LOST,
     LOST_ERROR,
     Alive,
+    Attempt,
+    AttemptOutcome,
     Cancelled,
     Dead,
     Deadlines,
@@ -78,6 +80,9 @@ LATE_WORKFLOW = Failed("its steps had not ended by its deadline", code="workflow
 
 ARMED_SECONDS = 5
 """After which a deadline is looked at again whose message came before the record of its attempt."""
+
+CONTINUES_SECONDS = 5
+"""After which a redrive is decided again that came while a worker continued the workflow's run."""
 
 _MAY_BEGIN = (Running, Retrying, Queued)
 """Where the next attempt may be armed and not written yet: after a retry, a turn in line, or a lost worker."""
@@ -226,6 +231,16 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
             # A fresh allowance, also with at_most_once: a person has decided to redrive.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
             return Start(begun(allowed, request, job, context, now), run, "redriven")
+        case Running() if _continued_first(request, run):
+            return RetryLater(now + CONTINUES_SECONDS, "a redriven step continues it at this moment")
+        case Dead() | Waiting() | Retrying() if _continued_first(request, run) and isinstance(job, Job):
+            if held := held_by_pause(request, job, now):
+                return held
+            ended = Attempt(run.attempt, run.started_at, now, AttemptOutcome.CANCELLED)
+            earlier = (*run.earlier, ended) if isinstance(run, Waiting) else run.earlier
+            attempts = run.attempt + job.attempts_allowed
+            again = replace(run, attempts_allowed=attempts, redriven_at=now, earlier=earlier)
+            return Start(begun(again, request, job, context, now), run, "redriven, after a redriven step continued it")
         case Dead() if run.message_id == context.message_id:
             return FollowUp(run, "dead")
         case Dead() if request.carries(run, context.message_id):
@@ -260,6 +275,14 @@ def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
 def asked_again(request: StartRequest, run: Run) -> bool:
     """Whether the API's redrive is for this death, and not for an earlier one or one after that redrive."""
     return request.redrive and run.nonce != request.nonce and run.attempt == request.attempt - 1
+
+
+def _continued_first(request: StartRequest, run: Run) -> bool:
+    """Whether this redrive of a workflow's run was requested before a redriven step continued the run. It holds, since
+    that step alone was redriven then.
+    """
+    continued = run.is_workflow and run.redriven_at is None and 1 < run.attempt == request.attempt
+    return request.redrive and continued and run.nonce != request.nonce
 
 
 def _retry(request: StartRequest, job: JobSnapshot, run: Retrying, context: AttemptContext, now: float) -> Decision:
