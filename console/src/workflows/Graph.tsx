@@ -4,7 +4,7 @@ import "./graph.css";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { Background, Controls, Handle, type NodeProps, Position, ReactFlow } from "@xyflow/react";
 import { RunStatus } from "../shared/Status";
-import { edges, type Step, NODE } from "./graph";
+import { edges, NODE, type Step } from "./graph";
 import { useLayout } from "./useLayout";
 
 export interface GraphStep extends Step {

@@ -8,12 +8,7 @@ type StepRun = Schemas["StepRun"];
 const AT = Date.parse("2026-03-28T06:00:00Z");
 const iso = (seconds: number) => new Date(AT + seconds * 1000).toISOString();
 
-function step(
-  id: string,
-  after: string[],
-  from: number | null = null,
-  until: number | null = null,
-): StepRun {
+function step(id: string, after: string[], from: number | null = null, until: number | null = null): StepRun {
   return {
     id,
     after,

@@ -1,5 +1,5 @@
 import { graphlib, layout as place } from "@dagrejs/dagre";
-import { edges, type Step, NODE } from "./graph";
+import { edges, NODE, type Step } from "./graph";
 
 export type Places = Map<string, { x: number; y: number }>;
 

@@ -12,7 +12,7 @@ import pytest
 from duecourse.domain.tenants.rate import MAX_DEBT_SECONDS, Bucket, BucketChange, BucketRules, tokens_left
 from duecourse.ports import BucketConflict
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.tenants import LEASE_SECONDS, RESTEPED, Limits
+from duecourse.usecases.tenants import LEASE_SECONDS, REMEMBERED, Limits
 from tests.support.limits import MemoryLimits
 
 NOON = 1_800_000_000.0
@@ -200,9 +200,9 @@ def test_what_is_left_is_what_the_table_says() -> None:
 
 def test_an_instance_remembers_no_more_than_so_many_tenants() -> None:
     instance = limits(MemoryLimits(), SettableClock(NOON))
-    for number in range(RESTEPED + 50):
+    for number in range(REMEMBERED + 50):
         instance.admit(f"tenant-{number}")
-    assert len(instance._leases) == RESTEPED
+    assert len(instance._leases) == REMEMBERED
 
 
 def test_a_clock_that_was_an_hour_ahead_locks_nobody_out_once_it_is_set_right() -> None:

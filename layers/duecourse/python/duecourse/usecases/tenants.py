@@ -29,7 +29,7 @@ TRIES = 5
 write a bucket that was full; from the third try on one token is taken, which needs no more than that there is one.
 """
 
-RESTEPED = 1_000
+REMEMBERED = 1_000
 """The most tenants whose state an instance keeps."""
 
 
@@ -136,7 +136,7 @@ class Limits:
     def _lease(self, tenant: str) -> _Lease:
         lease = self._leases.pop(tenant, None) or _Lease()
         self._leases[tenant] = lease
-        if len(self._leases) > RESTEPED:
+        if len(self._leases) > REMEMBERED:
             self._leases.popitem(last=False)
         return lease
 

@@ -26,7 +26,7 @@ from duecourse.domain.tenants.seats import moved
 from duecourse.domain.workflows.graph import PART_STEPS, Graph, StepOutcome, StepOutcomes, WorkflowRef, ends_in, entry
 from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, WorkflowRead
 
-RESTEPED = 64
+REMEMBERED = 64
 """Graphs that a worker keeps in its memory; one of 1,000 steps takes about a megabyte."""
 
 TRANSACTION = 100
@@ -51,7 +51,7 @@ class DynamoWorkflows:
         self._executor = executor or InlineExecutor()
         self._jobs_table = jobs_table
         self._runs_table = runs_table
-        self._remembered = lru_cache(RESTEPED)(self._read_graph)
+        self._remembered = lru_cache(REMEMBERED)(self._read_graph)
 
     def graph(self, tenant: str, ref: WorkflowRef) -> Graph:
         return self._remembered(tenant, ref)

@@ -212,8 +212,8 @@ LONG_TIMEOUT_SECONDS = 840
 UNREAD: Final = object()
 """The payload of a job that was read without it, because it has an item of its own."""
 
-RESTEPED_DEFINITIONS = 20
-RESTEPED_SECONDS = 15 * DAY_SECONDS
+REMEMBERED_DEFINITIONS = 20
+REMEMBERED_SECONDS = 15 * DAY_SECONDS
 """How many earlier definitions of a schedule are remembered, and for how long: a lane keeps a message for 14 days."""
 
 
@@ -319,7 +319,7 @@ class Job(JobDefinition):
             self,
             generation=max(int(since * 1000), self.generation + 1),
             changed_at=since,
-            earlier=tuple(each for each in known if each.since > since - RESTEPED_SECONDS)[-RESTEPED_DEFINITIONS:],
+            earlier=tuple(each for each in known if each.since > since - REMEMBERED_SECONDS)[-REMEMBERED_DEFINITIONS:],
         )
 
     def superseded_at(self, generation: int) -> float | None:
