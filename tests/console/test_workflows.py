@@ -52,7 +52,7 @@ def test_one_of_four_fails_and_a_rerun_from_there_succeeds(
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("runs 2 steps: refunds, book.")
     dialog.get_by_role("button", name="Run 2 steps").click()
-    expect(page.get_by_text("has not begun: it is QUEUED")).to_be_visible()
+    expect(page.get_by_text("has not started: it is QUEUED")).to_be_visible()
     calls = scheduler.advance(seconds=30)
     assert [call.job_id for call in calls] == ["refunds", "book"]
     page.reload()  # it asks again by itself, too; later

@@ -294,7 +294,7 @@ def test_the_open_local_stage_goes_to_no_account_of_aws() -> None:
     ("context", "problem"),
     [
         ({"issuer": "https://issuer.example"}, "auth.audience must be the audience of the tokens"),
-        ({"issuer": "https://issuer.example", "audience": " , "}, "auth.audience must name"),
+        ({"issuer": "https://issuer.example", "audience": " , "}, "auth.audience must be the audience"),
         ({"audience": "duecourse"}, "auth.issuer must be the issuer of the tokens"),
         ({"issuer": "", "audience": "duecourse"}, "auth.issuer must be the issuer of the tokens"),
         ({"auth": "jwt"}, "auth.issuer must be the issuer of the tokens"),

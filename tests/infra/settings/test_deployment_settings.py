@@ -113,7 +113,7 @@ def test_without_a_file_the_stages_are_as_they_come(folder: Path, stage: str) ->
             {"alarm_mail": "ops@example.com"},
             r"settings/prod\.json: alarm_mail is not a setting; the settings are alarm_email, ",
         ),
-        ({"stage": "dev"}, r"settings/prod\.json: stage is no setting"),
+        ({"stage": "dev"}, r"settings/prod\.json: stage is not a setting"),
         ({"alarm_email": None}, r"settings/prod\.json: alarm_email must be a text"),
         ({"reserved_concurrency": 5, "alarm_mail": "x"}, "reserved_concurrency must be a text"),
         ({"alarm_email": ""}, r"settings/prod\.json: alarm_email must not be empty"),
@@ -175,7 +175,7 @@ def test_the_app_reads_the_folder_beside_it_wherever_it_is_started_and_says_what
     )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("duecourse: settings/prod.json: alarm_mail is no setting")
+    assert line.startswith("duecourse: settings/prod.json: alarm_mail is not a setting")
 
 
 def test_the_context_of_this_checkout_overrides_nothing_that_is_kept() -> None:

@@ -80,8 +80,7 @@ def test_a_job_with_a_record_is_explained_by_it(world: WorkflowWorld, asked: Ask
     assert found.found.sentence == "It did not run: an upstream step of its workflow failed."
     assert found.run == world.run("transform")
     assert asked("nightly").found.sentence == (
-        "Its jobs have ended; failed: extract (http.500). "
-        "Redrive it, or run a part of it again, once the cause is gone."
+        "Its steps have ended; failed: extract (http.500). Correct the cause, then redrive it or rerun a part of it."
     )
 
 
@@ -89,7 +88,7 @@ def test_a_job_whose_own_time_is_to_come_says_when_it_starts(world: WorkflowWorl
     world.begin(graph_of(CHAIN, transform={"not_before": "0 13 * * *"}), NOON + 90)
     found = asked("transform").found
     assert (found.verdict, found.facts["due"]) == (Verdict.FUTURE, "2026-11-21T13:00:00Z")
-    assert found.sentence == f"Its turn in nightly.{INSTANT} comes at 2026-11-21T13:00:00Z."
+    assert found.sentence == f"Its start in nightly.{INSTANT} is at 2026-11-21T13:00:00Z."
     assert "it waits for transform (due 2026-11-21T13:00:00Z)" in asked("nightly").found.sentence
 
 
@@ -107,7 +106,7 @@ def test_a_job_whose_turn_has_come_waits_for_a_worker(world: WorkflowWorld, aske
     world.clock.set(NOON + 301)
     found = asked("transform").found
     assert found.verdict is Verdict.QUEUED
-    assert found.sentence == f"Its turn in nightly.{INSTANT} came at 2026-11-21T12:05:00Z; it waits for a worker."
+    assert found.sentence == f"Its start in nightly.{INSTANT} was due at 2026-11-21T12:05:00Z; it waits for a worker."
 
 
 def test_a_job_whose_record_is_gone_is_not_explained_by_guess(world: WorkflowWorld, asked: Asked) -> None:
@@ -125,11 +124,11 @@ def test_a_job_of_a_workflow_that_was_cancelled_before_its_turn_did_not_run(worl
     world.cancel("nightly")
     world.until(NOON + 3700)
     assert asked("transform").found.sentence == (
-        "It was cancelled since the run of its workflow was over after 0 attempts."
+        "It was cancelled after 0 attempts because the run of its workflow had ended."
     )
     found = asked("load").found
     assert found.verdict is Verdict.CANCELLED
-    assert found.sentence == "It runs in the workflow nightly. Of that: It was cancelled after 1 attempt."
+    assert found.sentence == "It runs in the workflow nightly. About that run: It was cancelled after 1 attempt."
 
 
 def test_a_job_of_a_workflow_whose_deadline_came_before_its_turn_did_not_run(
@@ -139,8 +138,8 @@ def test_a_job_of_a_workflow_whose_deadline_came_before_its_turn_did_not_run(
     found = asked("load").found
     assert found.verdict is Verdict.SKIPPED
     assert found.sentence == (
-        "It runs in the workflow nightly. Of that: It was tried and is dead after 1 attempt (workflow.deadline); "
-        "redrive it once the cause is gone."
+        "It runs in the workflow nightly. About that run: It is dead after 1 attempt (workflow.deadline). "
+        "Correct the cause, then redrive it."
     )
 
 
@@ -149,7 +148,7 @@ def test_at_an_instant_without_a_run_of_the_workflow_it_is_said_why(world: Workf
     assert asked("load").found.verdict is Verdict.QUEUED
     nothing = asked("load", DUE + 5)
     assert (nothing.found.verdict, nothing.run) == (Verdict.NOT_AN_OCCURRENCE, None)
-    assert nothing.found.sentence.startswith("It runs in the workflow nightly. Of that: Its schedule (")
+    assert nothing.found.sentence.startswith("It runs in the workflow nightly. About that run: Its schedule (")
     assert nothing.found.before == DUE
 
 

@@ -283,4 +283,4 @@ def test_a_rerun_that_takes_a_result_which_is_not_kept_any_more_fails(world: Wor
     run = world.run("transform", again)
     assert run is not None
     assert (run.state, run.code) == (D, "upstream_result")
-    assert run.error == f"the record of extract.{INSTANT} is not kept any more"
+    assert run.error == f"the record of extract.{INSTANT} has expired"

@@ -58,7 +58,12 @@ class TestFromItsRecord:
             (RunState.RUNNING, {}, Verdict.RUNNING, "It is running, attempt 2"),
             (RunState.WAITING, {"waiting_until": NOON + 60}, Verdict.RUNNING, "callback until 2026-11-21T12:01:00Z"),
             (RunState.RETRYING, {"not_before": NOON + 9.5}, Verdict.RUNNING, "Attempt 2 failed; the next .*12:00:09Z"),
-            (RunState.CANCELLED, {"reason": "deleted"}, Verdict.CANCELLED, "because the job was deleted after 2"),
+            (
+                RunState.CANCELLED,
+                {"reason": "deleted"},
+                Verdict.CANCELLED,
+                "after 2 attempts because the job was deleted",
+            ),
             (RunState.SKIPPED, {"reason": "overlap"}, Verdict.SKIPPED, "another run of the job was alive"),
             (RunState.SKIPPED, {"reason": "missed"}, Verdict.SKIPPED, "the job skips missed occurrences"),
             (

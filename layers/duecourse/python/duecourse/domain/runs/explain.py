@@ -159,7 +159,7 @@ def _told(run: Run) -> str:
                 "replaced": " by a newer run of the job",
                 "workflow_over": " because the run of its workflow had ended",
             }
-            return f"It was cancelled{because.get(run.reason, '')} after {attempts}."
+            return f"It was cancelled after {attempts}{because.get(run.reason, '')}."
         case Skipped():
             by = "" if run.requested_by is None else f" ({run.requested_by})"
             return f"It did not run: {_REASONS.get(run.reason, run.reason)}{by}."
