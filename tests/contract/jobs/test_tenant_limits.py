@@ -15,7 +15,7 @@ import pytest
 from duecourse.adapters.dynamodb.jobs.tenants import PARTS, PORTION, part_of
 from duecourse.adapters.dynamodb.keys import key, tenant_key
 from duecourse.adapters.system import SystemClock
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.tenants.rate import Add, Bucket, BucketRules, Restart
 from duecourse.ports import BucketConflict, CreationTerms, JobQuotaError, JobStore, TenantLimits
 from duecourse.testing.clock import SettableClock
@@ -172,6 +172,54 @@ def test_a_full_stock_is_given_back_so_that_the_count_falls_too(tables: Tables) 
         assert create(store, of)
     for of in same:
         assert store.delete(of, deleted_at=NOON)
+
+    assert taken(tables) <= 2 * PORTION
+    assert tables.limits().jobs("default") == 0
+
+
+def test_a_job_that_has_ended_gives_its_place_back_once(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    first, second, third = jobs(3)
+    assert create(store, first, 1)
+    assert not create(store, second, 1)
+
+    assert store.complete(first, at=NOON + 1)
+    assert not store.complete(first, at=NOON + 2)
+    assert any_tables.limits().jobs("default") == 0
+    assert create(store, second, 1)
+    ended = store.get("default", first.id)
+    assert ended is not None
+    assert store.delete(ended, deleted_at=NOON + 3)
+    assert any_tables.limits().jobs("default") == 1
+    assert not create(store, third, 1)
+
+
+def test_a_job_that_becomes_active_again_takes_a_place_again(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    first, second = jobs(2)
+    assert create(store, first, 1)
+    assert store.complete(first, at=NOON + 1)
+    assert create(store, second, 1)
+    ended = store.get("default", first.id)
+    assert ended is not None
+    again = replace(ended, state=JobState.ACTIVE, revision=ended.revision + 1)
+
+    with pytest.raises(JobQuotaError):
+        store.change(ended, cursor(first), again, cursor(first), quota=1)
+    assert store.get("default", first.id) == ended
+    assert store.delete(second, deleted_at=NOON + 2)
+    assert store.change(ended, cursor(first), again, cursor(first), quota=1)
+    assert not store.change(ended, cursor(first), again, cursor(first), quota=1)
+    assert any_tables.limits().jobs("default") == 1
+
+
+def test_many_jobs_that_end_leave_no_place_taken(tables: Tables) -> None:
+    store = tables.job_store(SettableClock(NOON))
+    same = [of for of in jobs(2_000) if part_of(of) == 3][: 3 * PORTION]
+    for of in same:
+        assert create(store, of)
+    for of in same:
+        assert store.complete(of, at=NOON)
 
     assert taken(tables) <= 2 * PORTION
     assert tables.limits().jobs("default") == 0

@@ -283,7 +283,7 @@ def test_a_job_whose_place_cannot_be_read_is_not_asked_to_be_changed_again(
     )
     answer = edit(api, STEADY | {"name": "Stuck"})
     assert (answer.status, answer.json["type"]) == (409, "/problems/job-unreadable")
-    assert "again" not in answer.json["detail"]
+    assert "change the job again" not in answer.json["detail"]
     assert api.get(PATH).json["name"] == "Steady"
 
     assert (delete(api).status, put(api).status) == (204, 201)

@@ -76,7 +76,7 @@ def test_a_completed_job_goes_with_its_cursor_payload_markers_and_place_in_the_q
     assert [sort.partition("#")[0] for _, sort in left] == ["CHANGE", "GONE"]  # who removed it stays on record
     assert stage.jobs.history("default", "report", limit=9, before=None).items[0].principal == ("duecourse")
     assert isinstance(stage.jobs.snapshot("default", "report"), Tombstone)
-    assert stage.count() == 1
+    assert stage.count() == 0
 
 
 def test_a_second_clean_up_takes_nothing_twice(stage: Stage) -> None:

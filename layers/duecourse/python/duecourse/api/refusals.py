@@ -137,7 +137,7 @@ def _of_creation(error: Exception, job_quota: int) -> Problem | None:
             detail = f'created the job "{error}", which was deleted later; send a new key to create it again'
             return _key("idempotency-key-expired", detail)
         case JobQuotaError():
-            full = f"The quota of {job_quota} jobs (job_quota) is reached"
+            full = f"The quota of {job_quota} jobs that have not ended (job_quota) is reached"
             return Problem("job-quota", f"{full}; delete some jobs, or ask the operator for a larger quota.")
     return None
 

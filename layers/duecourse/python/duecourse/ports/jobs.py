@@ -194,11 +194,13 @@ class JobStore(Protocol):
         records: Sequence[Run] = (),
         record: ChangeRecord | None = None,
         seats: Seats | None = None,
+        quota: int | None = None,
     ) -> bool:
         """Write `changed` and `cursor` over `job` and `standing`, `records` of skipped occurrences, and `seats` with
         its own; False, and nothing written, if one of them changed, or one of the records exists already.
 
-        A job has changed if its generation, its revision, its state or its reservation differs.
+        A job has changed if its generation, its revision, its state or its reservation differs. A COMPLETED job that
+        becomes ACTIVE counts towards the `quota` again. Raises JobQuotaError, and nothing is written then.
         """
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
@@ -214,7 +216,8 @@ class JobStore(Protocol):
 
     def complete(self, job: Job, *, at: float) -> bool:
         """ACTIVE -> COMPLETED; False if its generation is not `job`'s any more or it is not ACTIVE. The revision grows
-        and is no condition, since an edit that leaves the schedule as it is must not keep a job from ending.
+        and is no condition, since an edit that leaves the schedule as it is must not keep a job from ending. The job
+        does not count towards its tenant's quota any more. Raises StoreBusyError.
         """
 
     def note(self, records: Sequence[ChangeRecord]) -> None:

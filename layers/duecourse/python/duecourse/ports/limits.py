@@ -29,7 +29,7 @@ class TenantLimits(Protocol):
         """
 
     def jobs(self, tenant: str) -> int:
-        """How many jobs the tenant has, as counted with each of their writes."""
+        """How many jobs the tenant has that count towards its quota (Job.counts), as counted with their writes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,7 +276,7 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     {200: JobAnswer},
     body=JobPatch,
     headers=("If-Match",),
-    problems=(*JOB_PROBLEMS, "job-unreadable", "is-workflow", "in-workflow"),
+    problems=(*JOB_PROBLEMS, "job-quota", "job-unreadable", "is-workflow", "in-workflow"),
     checks_tags=True,
 )
 def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:

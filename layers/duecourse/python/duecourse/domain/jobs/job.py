@@ -335,6 +335,11 @@ class Job(JobDefinition):
         return f"{self.generation}-{self.revision}"
 
     @property
+    def counts(self) -> bool:
+        """Whether it counts towards its tenant's quota: a job that has ended does not."""
+        return self.state is not JobState.COMPLETED
+
+    @property
     def lane(self) -> Lane:
         """The lane of its runs: by priority, or `long` if an attempt may take longer than the other lanes allow."""
         longest = max(self.timeout_seconds, self.estimated_seconds or 0)

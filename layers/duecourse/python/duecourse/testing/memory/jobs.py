@@ -96,6 +96,7 @@ class MemoryJobStore:
         records: Sequence[Run] = (),
         record: ChangeRecord | None = None,
         seats: Seats | None = None,
+        quota: int | None = None,
     ) -> bool:
         items, where = self._items, (job.tenant, job.id)
         with items.lock:
@@ -104,6 +105,9 @@ class MemoryJobStore:
             fresh = all(items.run(run.tenant, run.job_id, run.name.local) is None for run in records)
             if not (unchanged(items, job) and unmoved and fresh and (seats is None or _stand(items, seats))):
                 return False
+            again = changed.counts and not job.counts
+            if again and quota is not None and job_count(items, job.tenant) >= quota:
+                raise JobQuotaError
             items.jobs[where] = changed
             items.put_cursor(cursor, self._shards, self._clock.now())
             for run in records:

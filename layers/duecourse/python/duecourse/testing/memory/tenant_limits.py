@@ -10,8 +10,8 @@ from duecourse.testing.memory.items import Items
 
 
 def job_count(items: Items, tenant: str) -> int:
-    """How many jobs a tenant has."""
-    return sum(owner == tenant for owner, _ in items.jobs)
+    """How many jobs of a tenant count towards its quota."""
+    return sum(job.counts for (owner, _), job in items.jobs.items() if owner == tenant)
 
 
 @dataclass(frozen=True)

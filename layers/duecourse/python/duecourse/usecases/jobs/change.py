@@ -455,7 +455,8 @@ class EditJobs:
         change, seats = self.jobs.seating.of_changed(job, change, cursor.due, step=step)
         records = self.skipping.records(cursor, change.skipped)
         record = changed(ChangeAction.EDITED, job, change.job, by)
-        if not self.store.change(job, cursor, change.job, change.cursor, records, record, seats):
+        quota = self.jobs.limits.quota
+        if not self.store.change(job, cursor, change.job, change.cursor, records, record, seats, quota):
             return None
         changed_fields = tuple(record.fields)
         view = view_of(change.job, change.cursor, now=now)

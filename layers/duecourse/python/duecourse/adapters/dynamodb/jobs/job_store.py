@@ -30,7 +30,7 @@ from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, read_item, transact
+from duecourse.adapters.dynamodb.writing import batch_get, conditional, read_item, transact
 from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
@@ -65,19 +65,23 @@ class JobWriting:
         self._count = count
         self._snapshot = snapshot
 
-    def written(
-        self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool], counted: bool = False
-    ) -> bool:
-        """Whether all was written, else nothing is. `made` knows the job after these writes. `counted`: the last one
-        puts a place back, for which room is made.
-        """
+    def written(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
+        """Whether all was written, else nothing is. `made` knows the job after these writes."""
         try:
-            failed = transact(self._client, writes, self._clock)
-            if counted and failed == [len(writes) - 1]:
-                self._count.emptied(job.tenant, part_of(job))
-                failed = transact(self._client, writes, self._clock)
+            return not transact(self._client, writes, self._clock)
         except StoreBusyError:
             return False
+        except (BotoCoreError, ClientError) as error:
+            return self.read_back(job, made, error)
+
+    def given_back(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
+        """The same, and the job's place of the quota is given back. Raises StoreBusyError."""
+        writes = [*writes, self._count.put(job.tenant, part_of(job))]
+        try:
+            failed = transact(self._client, writes, self._clock)
+            if failed == [len(writes) - 1]:  # make room for it
+                self._count.emptied(job.tenant, part_of(job))
+                failed = transact(self._client, writes, self._clock)
         except (BotoCoreError, ClientError) as error:
             return self.read_back(job, made, error)
         return not failed
@@ -199,6 +203,7 @@ class DynamoJobStore:
         records: Sequence[Run] = (),
         record: ChangeRecord | None = None,
         seats: Seats | None = None,
+        quota: int | None = None,
     ) -> bool:
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
         writes = [
@@ -213,7 +218,27 @@ class DynamoJobStore:
             writes.append(self._put(job_item.payload_item(changed, payload)))
         if payload is None and had is not None:
             writes.append({"Delete": self._key(job, PAYLOAD)})
+        if changed.counts and not job.counts:
+            return self._counted_again(job, changed, writes, quota)
         return self._writing.written(job, writes, lambda standing: standing == changed)
+
+    def _counted_again(self, job: Job, changed: Job, writes: list[dict[str, Any]], quota: int | None) -> bool:
+        """Write a change by which the job takes a place of the quota again."""
+        part: int | None = part_of(job)
+        for _ in range(TRIES):
+            if part is None:
+                raise JobQuotaError
+            taking = [*writes, self._count.take(job.tenant, part)]
+            try:
+                failed = transact(self._client, taking, self._clock)
+            except StoreBusyError:
+                return False
+            except (BotoCoreError, ClientError) as error:
+                return self._writing.read_back(job, lambda standing: standing == changed, error)
+            if failed != [len(writes)]:
+                return not failed
+            part = self._count.stocked(job.tenant, part_of(job), quota)
+        return False
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         writes = [
@@ -223,11 +248,17 @@ class DynamoJobStore:
             self._put(job_item.gone_item(job, deleted_at)),
             *tags_removed(job, job.tags, self._table),
             *self._noted(record),
-            self._count.put(job.tenant, part_of(job)),
         ]
-        return self._writing.written(
-            job, writes, lambda standing: standing == Tombstone(deleted_at, job.generation), counted=True
-        )
+
+        def made(standing: JobSnapshot) -> bool:
+            return standing == Tombstone(deleted_at, job.generation)
+
+        if not job.counts:
+            return self._writing.written(job, writes, made)
+        try:
+            return self._writing.given_back(job, writes, made)
+        except StoreBusyError:
+            return False
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
         if job is None:
@@ -267,13 +298,8 @@ class DynamoJobStore:
             )
 
     def complete(self, job: Job, *, at: float) -> bool:
-        try:
-            self._client.update_item(**self._key(job, JOB), **conditions.completion(job, at))
-        except (BotoCoreError, ClientError) as error:
-            if condition_failed(error):
-                return False
-            return self._writing.read_back(job, lambda standing: conditions.is_completion(standing, job, at), error)
-        return True
+        update = {"Update": self._key(job, JOB) | conditions.completion(job, at)}
+        return self._writing.given_back(job, [update], lambda standing: conditions.is_completion(standing, job, at))
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
         change_items.put_all(self._client, self._table, records)
