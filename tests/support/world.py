@@ -17,6 +17,7 @@ from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.cursor import bucket_of
 from duecourse.domain.jobs.job import Job, Lane, Precision
 from duecourse.domain.jobs.plan import plan
+from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
@@ -42,7 +43,7 @@ from duecourse.usecases.maintenance.index_repair import IndexCheck, IndexRepair
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
-from duecourse.usecases.runs.requests import BackfillStarted, OwnPayload, RunRequest
+from duecourse.usecases.runs.requests import BackfillStarted, Later, OwnPayload, RunRequest
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.jobs import NOON, cursor
 from tests.support.tables import Tables
@@ -290,9 +291,26 @@ class Office:
         """A job as it is now."""
         return self.api.manual.job("default", job_id)
 
-    def run(self, payload: OwnPayload | None = None, *, key: str | None = None, job_id: str = "tick-tock") -> Run:
-        """Run a job now."""
-        return self.api.manual.run(self.job(job_id), RunRequest("anna", key), payload)
+    def run(
+        self,
+        payload: OwnPayload | None = None,
+        *,
+        key: str | None = None,
+        job_id: str = "tick-tock",
+        later: Later | None = None,
+    ) -> Run:
+        """Run a job, now unless `later` is given."""
+        return self.api.manual.run(self.job(job_id), RunRequest("anna", key), payload, later)
+
+    def listed(self, *states: RunState, limit: int = 20, job_id: str = "tick-tock") -> list[Run]:
+        """The newest runs of a job in these states (all, if none is named), over all pages of `limit`."""
+        wanted = RunFilter(states or tuple(RunState))
+        found, before = list[Run](), None
+        while True:
+            page = self.api.history.page("default", job_id, limit=limit, before=before, wanted=wanted)
+            found += page.items
+            if (before := page.following) is None:
+                return found
 
     def backfill(self, asked: Backfill, *, key: str | None = None) -> BackfillStarted:
         """Start a backfill."""

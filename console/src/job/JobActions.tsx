@@ -75,25 +75,42 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   };
   const runNow = () => {
     let payload = "";
+    let at = "";
     const key = freshKey();
     const waits = job.state === "PAUSED" && job.workflow !== null;
     confirm.ask({
       header: waits ? `Run ${job.id} after it is resumed` : `Run ${job.id} now`,
       text: (
-        <TextQuestion
-          label="Payload"
-          description="JSON that replaces the job's payload for this run. If it is empty, the job's payload is used."
-          rows={6}
-          onChange={(text) => {
-            payload = text;
-          }}
-        />
+        <SpaceBetween size="m">
+          <TextQuestion
+            label="Payload"
+            description="JSON that replaces the job's payload for this run. If it is empty, the job's payload is used."
+            rows={6}
+            onChange={(text) => {
+              payload = text;
+            }}
+          />
+          <TextQuestion
+            label="At"
+            description={`A time in ${job.timezone}, such as 2026-12-24T18:00:00. If it is empty, the run starts now.`}
+            onChange={(text) => {
+              at = text.trim();
+            }}
+          />
+        </SpaceBetween>
       ),
       action: "Run now",
       async run() {
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/run", {
           params: { path, header: { "Idempotency-Key": key } },
-          body: payload.trim() === "" ? undefined : { payload: parsed(payload) },
+          body:
+            payload.trim() === "" && at === ""
+              ? undefined
+              : {
+                  payload: payload.trim() === "" ? undefined : parsed(payload),
+                  at: at || null,
+                  delay_seconds: null,
+                },
         });
         await changed();
         if (data === undefined) return;
@@ -102,7 +119,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
           : to.run(data.id);
         notices.done(
           <>
-            {waits ? "It runs after the job is resumed:" : "It runs:"}{" "}
+            {waits ? "It runs after the job is resumed:" : at ? `It runs at ${at}:` : "It runs:"}{" "}
             <Link href={address} color="inverted">
               {data.id}
             </Link>

@@ -50,6 +50,46 @@ def test_a_run_is_answered_as_it_is_queued_and_can_be_read_and_cancelled(api: Ap
     assert api.ask(f"/v1/runs/{answer.json['id']}/cancel").status == 202
 
 
+@pytest.mark.parametrize(
+    ("body", "due"),
+    [
+        ({"delay_seconds": 7200}, "2026-11-21T14:00:01Z"),
+        ({"at": "2026-12-24T18:00:00+01:00"}, "2026-12-24T17:00:00Z"),
+        ({"at": "2026-12-24T18:00:00"}, "2026-12-24T17:00:00Z"),
+        ({"at": "2027-03-28T02:30:00"}, "2027-03-28T01:00:00Z"),
+        ({"at": "2027-10-31T02:30:00"}, "2027-10-31T00:30:00Z"),
+    ],
+    ids=["delay", "instant", "in_the_zone", "in_a_gap", "in_a_fold"],
+)
+def test_a_delayed_run_is_answered_listed_read_and_cancelled(api: ApiClient, body: dict[str, Any], due: str) -> None:
+    api.send(json_event("PATCH", "/v1/jobs/steady", {"timezone": "Europe/Berlin"}))
+    answer = api.post(body, RUN)
+    assert (answer.status, answer.json["state"], answer.json["due"]) == (202, "QUEUED", due)
+    assert sent(api) == []
+    assert api.get(answer.headers["location"]).json == answer.json | {"attempt_list": []}
+    assert answer.json in api.get("/v1/jobs/steady/runs", state="QUEUED").json["items"]
+    assert api.ask(f"{answer.headers['location']}/cancel").status == 202
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"at": "2026-11-21T11:00:00Z"}, "/at"),
+        ({"at": "2028-11-21T11:00:00Z"}, "/at"),
+        ({"at": "2026-13-21T11:00:00Z"}, "/at"),
+        ({"at": "tomorrow"}, "/at"),
+        ({"at": 1}, "/at"),
+        ({"delay_seconds": -1}, "/delay_seconds"),
+        ({"delay_seconds": 1.5}, "/delay_seconds"),
+        ({"at": "2026-12-24T18:00:00Z", "delay_seconds": 1}, "/delay_seconds"),
+    ],
+)
+def test_a_delayed_run_at_an_impossible_time_is_refused(api: ApiClient, body: dict[str, Any], pointer: str) -> None:
+    answer = api.post(body, RUN)
+    assert answer.status == 422
+    assert [error["pointer"] for error in answer.json["errors"]] == [pointer]
+
+
 @pytest.mark.parametrize("payload", [{"n": 1}, None, "", [], 0])
 def test_a_run_may_bring_a_payload_of_its_own(api: ApiClient, payload: object) -> None:
     assert api.post({"payload": payload}, RUN).status == 202

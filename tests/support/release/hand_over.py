@@ -59,7 +59,7 @@ def endings(world: World) -> dict[str, Any]:
             if item["SK"]["S"].startswith("RUN#")
         },
         "jobs": {item["PK"]["S"]: item["state"]["S"] for item in jobs if item["SK"]["S"] == "JOB"},
-        "wakes": sorted(item["SK"]["S"] for item in jobs if item["SK"]["S"].startswith("WAKE#")),
+        "wakes": sorted(item["SK"]["S"] for item in jobs if item["SK"]["S"].startswith("WAKE#") and "slot" in item),
         "calls": calls,
         "dead_letters": sorted(_named(held) for held in world.wheel.dead_letters),
         "wrong": {name: n for name in wrong if (n := world.count(name))},

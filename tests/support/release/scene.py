@@ -12,7 +12,7 @@ from duecourse.domain.jobs.pause import pause
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing
-from duecourse.usecases.runs.requests import Backfills, Manual, OwnPayload, RunRequest
+from duecourse.usecases.runs.requests import Backfills, OwnPayload, RunRequest
 from tests.support.jobs import NOON, job
 from tests.support.wheel import Held
 from tests.support.world import Killed, World
@@ -111,7 +111,7 @@ def _wait(world: World) -> None:
 
 def _run(world: World, payload: OwnPayload, *, key: str) -> None:
     """Anna runs the job now; by the use case, since the scene is played by an earlier release's world, too."""
-    manual = Manual(world.jobs, world.run_store, world.inputs, world.wheel, world.clock, world.randomness, 90)
+    manual = world.api.manual
     manual.run(manual.job("default", "tick-tock"), RunRequest("anna", key), payload)
 
 

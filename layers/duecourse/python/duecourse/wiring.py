@@ -604,7 +604,7 @@ class Wiring(Generic[S_co]):
         jobs_may = JobLimits(settings.job_quota, settings.smallest_interval_seconds, settings.seats)
         membership = Membership(store, workflows)
         jobs = Jobs(store, lanes, clock, randomness, horizon, self.tasks, membership, jobs_may)
-        history = History(store, runs, clock, horizon, kept_days)
+        history = History(store, runs, self.timers, clock, horizon, kept_days)
         search = RunSearch(runs, store)
         single = Runs(runs, history, self.results, inputs)
         editing = EditJobs(jobs, store, self.skipping, clock)
@@ -624,7 +624,7 @@ class Wiring(Generic[S_co]):
             dead_letters=DeadLetters(search, store, self.commands),
             preview=Preview(clock),
             upcoming=Upcoming(store, clock),
-            manual=Manual(store, runs, inputs, lanes, clock, randomness, kept_days),
+            manual=Manual(store, runs, inputs, lanes, self.timers, clock, randomness, kept_days),
             backfills=Backfills(
                 store, inputs, lanes, self.timers, clock, randomness, settings.backfill_limit, kept_days
             ),

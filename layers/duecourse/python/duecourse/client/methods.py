@@ -407,26 +407,30 @@ class Methods(ABC):
         if_match: str | None = None,
         idempotency_key: str | None = None,
         payload: Any | None = None,
+        at: str | None = None,
+        delay_seconds: int | None = None,
     ) -> Run:
-        """Run a job now.
+        """Run a job now or at a later time.
 
-        Starts a run independently of the state and the schedule of the job; `overlap` and `start_deadline_seconds`
-        apply. Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed. A
-        repeated request with the same `Idempotency-Key` returns the same run.
+        Whatever its state and schedule; `overlap` and `start_deadline_seconds` hold. A paused job that belongs to a
+        workflow is the exception: its run waits for the job's resumption. With `at` or `delay_seconds` the run is
+        `QUEUED` until then, at most 366 days; it can be listed, read and cancelled, and is not started once the job
+        is deleted. With an `Idempotency-Key` the same request is the same run.
 
         `job_id`: the id of the job.
 
         `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
-        key has no further effect.
+        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
+
+        `at`: an instant with an offset, or a time in the job's zone, such as 2026-12-24T18:00:00.
         """
         return self._send(
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/run", job_id=job_id),
                 idempotency_key=idempotency_key,
-                fields={"payload": payload},
+                fields={"payload": payload, "at": at, "delay_seconds": delay_seconds},
                 headers={"If-Match": if_match},
             ),
             Run,

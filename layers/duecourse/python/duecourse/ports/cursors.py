@@ -9,7 +9,7 @@ from typing import Protocol
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.runs.states import Run
-from duecourse.messages import RunMessage
+from duecourse.messages import MessageKind, RunMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,14 @@ class Timer:
         """`WAKE#20261121T064700Z.start2`."""
         return f"WAKE#{self.message.name.local}.{self.message.kind}{self.message.attempt}"
 
+    @property
+    def requested(self) -> bool:
+        """Whether it starts a run on request. Such a timer is kept for some days after its message was sent: lists show
+        its run until that has a record, and index repair notices if it never has one.
+        """
+        message = self.message
+        return message.kind is MessageKind.START and message.attempt == 1 and bool(message.suffix)
+
 
 class Timers(Protocol):
     """Timers, for messages that wait longer than SQS can delay them."""
@@ -80,6 +88,14 @@ class Timers(Protocol):
 
     def put_all(self, timers: Sequence[Timer]) -> None:
         """The same for many, of different purposes, in few requests. Raises if one could not be written."""
+
+    def get(self, tenant: str, job_id: str, key: str) -> Timer | None:
+        """By its key, also if its message was sent. Strongly consistent."""
+
+    def requested_runs(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Timer]:
+        """The timers of a job's runs on request (also those whose message was sent) whose local names sort before
+        `before`, newest first. Strongly consistent.
+        """
 
 
 class CursorStore(Protocol):
@@ -91,7 +107,9 @@ class CursorStore(Protocol):
         """
 
     def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
-        """Delete each timer separately if its `due` is unchanged, after its message was sent."""
+        """Delete each timer separately if its `due` is unchanged, after its message was sent. One of a run on request
+        only leaves the index.
+        """
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
         """Make each claim separately, conditional on the cursor being unchanged; the results in their order."""

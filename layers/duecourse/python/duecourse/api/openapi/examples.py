@@ -365,7 +365,11 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     PauseManyBody: {"a tag": {"tag": "billing", "note": "the ledger is being moved"}},
     ResumeBody: {"catch up": {"catch_up": True}},
     ResumeManyBody: {"a tag": {"tag": "billing", "catch_up": True}},
-    RunBody: {"other payload": {"payload": {"day": "2026-11-20"}}},
+    RunBody: {
+        "other payload": {"payload": {"day": "2026-11-20"}},
+        "in two hours": {"delay_seconds": 7200, "payload": {"to": "anna@example.com"}},
+        "at a time": {"at": "2026-12-24T18:00:00"},
+    },
     BackfillBody: {
         "look first": {"from": "2026-11-01T00:00:00Z", "to": "2026-11-08T00:00:00Z"},
         "start": {

@@ -18,11 +18,11 @@ from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems import FieldFault, invalid
 from duecourse.api.request import Request, read_expected, read_key
 from duecourse.api.routes.jobs import job_id_in
-from duecourse.domain.instants import to_iso
+from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.kinds import type_of
-from duecourse.usecases.runs.requests import BackfillEstimate, OwnPayload, RunRequest
+from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, BackfillEstimate, Later, OwnPayload, RunRequest, instant_of
 from duecourse.usecases.runs.skip_next import MAX_SKIPPED
 
 MAX_PACE_SECONDS = 3600
@@ -30,9 +30,27 @@ _PROBLEMS = ("job-changed", "idempotency-key-reused", "invalid-command", "invali
 
 
 class RunBody(Body):
-    """`payload`: replaces the job's payload for all attempts of this run; null is a valid payload."""
+    """`payload`: replaces the job's payload for all attempts of this run; null is a valid payload. The run is due now, `at`
+    a time, or after `delay_seconds`.
+    """
 
     payload: Any = None
+    at: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=64,
+            description="An instant with an offset, or a time in the job's zone, such as 2026-12-24T18:00:00.",
+        ),
+    ] = None
+    delay_seconds: Annotated[Whole | None, Field(ge=0, le=MAX_AHEAD_DAYS * DAY_SECONDS)] = None
+
+    @field_validator("delay_seconds")
+    @classmethod
+    def _one_time(cls, delay: int | None, info: ValidationInfo) -> int | None:
+        if delay is not None and info.data.get("at") is not None:
+            raise refuse("must not be given together with at; leave one of them out")
+        return delay
 
 
 class BackfillBody(Body):
@@ -93,20 +111,28 @@ class SkippedAnswer(TypedDict):
     problems=(*_PROBLEMS, "lane-unavailable"),
 )
 def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Run a job now.
+    """Run a job now or at a later time.
 
     Starts a run independently of the state and the schedule of the job; `overlap` and `start_deadline_seconds` apply.
-    Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed. A repeated request
-    with the same `Idempotency-Key` returns the same run.
+    Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed. With `at` or
+    `delay_seconds` the run is `QUEUED` until then, at most 366 days. It can be listed, read and cancelled, and does not
+    start if the job is deleted. A repeated request with the same `Idempotency-Key` returns the same run.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
-    own = _own_payload(request)
+    body = read_body(request, RunBody, optional=True)
+    own = _own_payload(body)
     job = api.manual.job(request.tenant, job_id, expected)
     if own is not None and (faults := _payload_faults(api, job, own)):
         raise invalid(faults, "invalid-command")
-    run = api.manual.run(job, run_request, own)
-    facts = {"job_id": job_id, "run_id": str(run.name), "by": request.principal, "own_payload": own is not None}
+    run = api.manual.run(job, run_request, own, _later(job, body))
+    facts = {
+        "job_id": job_id,
+        "run_id": str(run.name),
+        "by": request.principal,
+        "own_payload": own is not None,
+        "due": run.due,
+    }
     headers = {"location": f"/v1/runs/{run.name}"}
     return Answer(HTTPStatus.ACCEPTED, "run_requested", run_document(run), headers, facts)
 
@@ -173,12 +199,16 @@ def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     return Answer(HTTPStatus.OK, "runs_skipped", SkippedAnswer(items=[run_document(run) for run in runs]), facts=facts)
 
 
-def _own_payload(request: Request) -> OwnPayload | None:
-    """The payload of the body; None where it names none, or there is no body. Raises Problem."""
-    if not request.body:
-        return None
-    body = read_body(request, RunBody)
+def _own_payload(body: RunBody) -> OwnPayload | None:
+    """The payload of the body; None where it names none."""
     return OwnPayload(body.payload) if "payload" in body.model_fields_set else None
+
+
+def _later(job: Job, body: RunBody) -> Later | None:
+    """When the run is to start; None: now. Raises ScheduleError (on `at`)."""
+    if body.at is not None:
+        return Later(at=instant_of(job, body.at))
+    return None if body.delay_seconds is None else Later(delay_seconds=body.delay_seconds)
 
 
 def _payload_faults(api: Api, job: Job, own: OwnPayload) -> list[FieldFault]:

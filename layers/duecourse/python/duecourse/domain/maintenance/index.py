@@ -42,7 +42,8 @@ class IndexFault(StrEnum):
     """UNREAD: no round of dispatch reads its slot. OUTDATED: by the present zone data it is due earlier than its entry
     says. OUTSIDE: it has a future occurrence and is in no slot. QUARANTINED: a cursor or a timer that was taken out
     of the index. ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
-    NO_SCHEDULE: its place is right, but no later run of its schedule would start a waiting line.
+    NO_SCHEDULE: its place is right, but no later run of its schedule would start a waiting line. SENT: a timer whose
+    message was sent so long ago that its run should have begun.
     """
 
     UNREAD = "unread"
@@ -51,13 +52,18 @@ class IndexFault(StrEnum):
     QUARANTINED = "quarantined"
     ENDED = "ended"
     NO_SCHEDULE = "no_schedule"
+    SENT = "sent"
+
+
+BEGUN_SECONDS = 6 * 3600
+"""How long after its due time a run on request has begun, unless its message is lost or its lane far behind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A cursor or a timer as index repair reads it. `key` is the store's own name for it; `slot` and `due` (UTC
     seconds) are its place in the due index. `cursor` is None for a timer, and for a cursor that cannot be read
-    (`unreadable`). `state` is its job's, None if the job was not read with it.
+    (`unreadable`). `state` is its job's, None if the job was not read with it. `sent`: a timer whose message was sent.
     """
 
     key: tuple[str, str]
@@ -68,6 +74,7 @@ class Entry:
     cursor: Cursor | None = None
     unreadable: bool = False
     state: JobState | None = None
+    sent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,8 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
         if not slots.read(entry.slot):
             return IndexFault.UNREAD
         return IndexFault.OUTDATED if cursor is not None and _earlier(cursor) else None
+    if entry.sent:
+        return IndexFault.SENT if (entry.due or 0) + BEGUN_SECONDS <= now else None
     if cursor is None and not entry.unreadable:
         return IndexFault.QUARANTINED  # a timer: its run waits, whatever its job's schedule is
     if entry.state not in (JobState.ACTIVE, None):

@@ -77,7 +77,8 @@ class MemoryCursorStore:
             standing = self.items.timers.get(key)
             if standing is None or standing.due != timer.due:
                 return _LOST
-            del self.items.timers[key]
+            if not timer.requested:
+                del self.items.timers[key]
             self.items.index.put(key, None, None)
             return Claimed(ClaimResult.WON)
 
@@ -124,6 +125,16 @@ class MemoryTimers:
     def put_all(self, timers: Sequence[Timer]) -> None:
         for timer in timers:
             self.put(timer)
+
+    def get(self, tenant: str, job_id: str, key: str) -> Timer | None:
+        return self.items.timers.get((tenant, job_id, key))
+
+    def requested_runs(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Timer]:
+        with self.items.lock:
+            of_job = [timer for key, timer in self.items.timers.items() if key[:2] == (tenant, job_id)]
+        found = [timer for timer in of_job if timer.requested]
+        found = [timer for timer in found if before is None or timer.message.name.local < before]
+        return sorted(found, key=lambda timer: timer.message.name.local, reverse=True)[:limit]
 
 
 @dataclass(frozen=True)

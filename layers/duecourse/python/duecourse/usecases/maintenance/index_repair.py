@@ -95,6 +95,8 @@ class _Mend:
                     self._complete()
                 case IndexFault.NO_SCHEDULE:
                     self._call_wait_queue()
+                case IndexFault.SENT:
+                    self._send_again()
         except UNREADABLE as problem:
             if self.entry.slot is not None:  # dispatch will read it, and quarantine it with the error
                 self._found("CursorsNotUnderstood", "cursor_not_understood", alarming=True, error=str(problem))
@@ -127,6 +129,23 @@ class _Mend:
         if anew is None or anew.due is None:
             return None
         return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
+
+    def _send_again(self) -> None:
+        """Put the timer of a run on request back that has no record: its message was lost. If it was not, the worker
+        drops the second one.
+        """
+        uses, entry = self.uses, self.entry
+        timer, job = (
+            uses.timers.get(entry.tenant, entry.job_id, entry.key[1]),
+            uses.jobs.get(entry.tenant, entry.job_id),
+        )
+        if timer is None or job is None or timer.message.generation < job.created_generation:
+            return
+        name = timer.message.name
+        if uses.runs.get(entry.tenant, entry.job_id, name.local) is None and self._placed(
+            self.slots.slot_for(entry, timer.due, self.now)
+        ):
+            self._found(None, "requested_run_sent_again", alarming=True, run_id=str(name), due=timer.due)
 
     def _move(self) -> None:
         entry = self.entry

@@ -18,11 +18,23 @@ from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.runs.coverage import between
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.records import binds_nobody
-from duecourse.domain.runs.states import Run, RunState, Succeeded, state_since
+from duecourse.domain.runs.states import Queued, Run, RunState, Succeeded, state_since
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.occurrences import ExclusionError, Occurrences
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from duecourse.ports import Clock, Depth, Depths, Input, Inputs, JobStore, Results, RunStore, StateMark, TenantLimits
+from duecourse.ports import (
+    Clock,
+    Depth,
+    Depths,
+    Input,
+    Inputs,
+    JobStore,
+    Results,
+    RunStore,
+    StateMark,
+    TenantLimits,
+    Timers,
+)
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until, since_when
 from duecourse.usecases.runs.health import ClockHealth, Health
@@ -52,6 +64,7 @@ class History:
 
     jobs: JobStore
     runs: RunStore
+    timers: Timers
     clock: Clock
     horizon_seconds: int
     run_retention_days: int
@@ -102,6 +115,7 @@ class History:
         """All runs before the local name `before`; without a `job` records alone."""
         records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
         queued = [] if job is None or cursor is None else self._queued(job, cursor, records, limit + 1, before)
+        queued += [] if job is None else self._requested(job, records, limit + 1, before)
         again = {run.name for run in queued}
         standing = [run for run in records if run.name not in again]
         merged = sorted([*standing, *queued], key=lambda run: run.name.local, reverse=True)
@@ -127,6 +141,19 @@ class History:
         binding = [run for run in records if not run.suffix and not binds_nobody(job, run)]
         covered = [(run.occurrence - 1, run.through or run.occurrence) for run in binding]
         return [queued_run(job, at, schedule.due(at)) for at in newest(schedule, without((low, high), covered), count)]
+
+    def _requested(self, job: Job, records: list[Run], count: int, before: str | None) -> list[Run]:
+        """The newest `count` runs on request of this page that are due later and have no record."""
+        known = {run.name.local for run in records}
+        oldest = records[-1].name.local if len(records) == count else ""  # older runs are on later pages
+        timers = self.timers.requested_runs(job.tenant, job.id, limit=count, before=before)
+        messages = [timer.message for timer in timers]
+        waiting = [each for each in messages if each.name.local > oldest and each.name.local not in known]
+        return [
+            Queued(each.identity, lane=each.lane, attempts_allowed=job.attempts_allowed)
+            for each in waiting
+            if each.generation >= job.created_generation
+        ]
 
     def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:
         """The window of occurrences of the job's present schedule that were sent to their lane."""

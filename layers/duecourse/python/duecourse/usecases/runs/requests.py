@@ -21,17 +21,25 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import needs_lock
 from duecourse.domain.runs.states import Queued, Run
-from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules import ScheduleError, compile_schedule
+from duecourse.domain.schedules.instant import parse_moment
 from duecourse.domain.tenants.seats import Starting, has_seat
-from duecourse.limits import MAX_DELAY_SECONDS
+from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, Timer, Timers
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
+from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
 
 SUFFIX_CHARACTERS = 8
 """48 bits: no accidental collision within one job."""
 
 MAX_BY = 256
+
+MAX_AHEAD_DAYS = 366
+"""How far ahead a run can be requested."""
+
+PAST_SECONDS = 60
+"""How far a requested time may lie in the past: clocks differ, and a request takes time. The run starts at once."""
 
 KEPT_LONGER_DAYS = 30
 """How much longer than its run's record a request is kept: retries and redrives need its payload."""
@@ -113,15 +121,45 @@ class OwnPayload:
 
 
 @dataclass(frozen=True, slots=True)
+class Later:
+    """When a run is to start: `at` an instant (UTC seconds), or after `delay_seconds`."""
+
+    at: int | None = None
+    delay_seconds: int | None = None
+
+    def due(self, now: float) -> int:
+        """The instant, for a request at `now` (UTC seconds)."""
+        return ceil(now + (self.delay_seconds or 0)) if self.at is None else self.at
+
+
+def instant_of(job: Job, text: str) -> int:
+    """The instant (UTC seconds) that a text names: ISO-8601 with an offset, or a time in the job's zone, which is read
+    as the job's schedule `at(...)` would be. Raises ScheduleError (on `at`).
+    """
+    try:
+        moment = parse_moment(text.upper())
+    except ScheduleError as error:
+        raise ScheduleError("at", error.detail) from None
+    if moment is None:
+        raise ScheduleError("at", "must be a date and time, such as 2026-12-24T18:00:00 or 2026-12-24T18:00:00+01:00")
+    once = replace(job.schedule, expression=moment.canonical, anchor=None, start=None, end=None)
+    instant = compile_schedule(once).next(0)
+    if instant is None:
+        raise ScheduleError("at", f"does not exist in {job.schedule.timezone}: the clock jumps over it; name another")
+    return instant
+
+
+@dataclass(frozen=True, slots=True)
 class Manual:
-    """Writes the request with its author, then sends a message. After a crash in between the caller repeats the
-    request; with a key that gives the same run.
+    """Writes the request with its author, then sends a message, or writes the timer of a run that is due later. After a
+    crash in between the caller repeats the request; with a key that gives the same run.
     """
 
     jobs: JobStore
     runs: RunStore
     inputs: Inputs
     lanes: Lanes
+    timers: Timers
     clock: Clock
     randomness: Randomness
     run_retention_days: int
@@ -134,21 +172,30 @@ class Manual:
         expected.check(job)
         return job
 
-    def run(self, job: Job, run_request: RunRequest, given: OwnPayload | None = None) -> Run:
-        """The new run, QUEUED; for a repeated request the present state of its run.
+    def run(
+        self, job: Job, run_request: RunRequest, given: OwnPayload | None = None, later: Later | None = None
+    ) -> Run:
+        """The new run, QUEUED, due now or `later`; for a repeated request the present state of its run.
 
-        Raises KeyReusedError, LaneUnavailableError.
+        Raises KeyReusedError, LaneUnavailableError; ScheduleError (on `at`) for a time that has passed or is too far
+        ahead.
         """
         now = self.clock.now()
+        due = int(now) if later is None else later.due(now)
+        suffix = run_request.suffix("m", job, self.randomness.nonce())
+        said: list[object] = ["run", None if given is None else [given.payload]]
+        if later is not None:
+            said.append(asdict(later))
+            self._check(job, suffix, due, now)
         wanted = Input(
-            suffix=run_request.suffix("m", job, self.randomness.nonce()),
+            suffix=suffix,
             requested_at=now,
             requested_by=run_request.by[:MAX_BY],
             correlation_id=run_request.correlation_id,
-            fingerprint=run_request.fingerprint(["run", None if given is None else [given.payload]]),
+            fingerprint=run_request.fingerprint(said),
             generation=job.generation,
-            expires_at=int(now) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
-            occurrence=int(now),
+            expires_at=due + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
+            occurrence=due,
             own_payload=given is not None,
             payload=None if given is None else given.payload,
         )
@@ -159,14 +206,27 @@ class Manual:
         run = requested_run(job, asked, asked.occurrence or int(asked.requested_at))
         if standing is not None:
             record = self.runs.get(job.tenant, job.id, run.name.local)
-            if record is not None or standing.sent:
+            # Its record may have expired. Before that a second message is dropped.
+            if record is not None or standing.sent or now > run.due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:
                 return record or run
-        self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
-        if not self.lanes.send([Outgoing(message_of(job, run, self.randomness.nonce()), 0)])[0]:
+        message = message_of(job, run, self.randomness.nonce())
+        if run.due > now + AT_ONCE_SECONDS:
+            self.timers.put(Timer(message, run.due))
+            return run
+        if later is None:
+            self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
+        if not self.lanes.send([Outgoing(message, max(ceil(run.due - now), 0))])[0]:
             raise LaneUnavailableError(str(run.name))
         if run_request.key is not None:
             self.inputs.mark_sent(job.tenant, job.id, asked.suffix)
         return run
+
+    def _check(self, job: Job, suffix: str, due: int, now: float) -> None:
+        """Raises ScheduleError for a time that no new request may name."""
+        if due > now + MAX_AHEAD_DAYS * DAY_SECONDS:
+            raise ScheduleError("at", f"is too far ahead; name a time within {MAX_AHEAD_DAYS} days, or create a job")
+        if due < now - PAST_SECONDS and self.inputs.get(job.tenant, job.id, suffix) is None:
+            raise ScheduleError("at", "has passed; name a time that is still to come")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.keys import TIMER_PREFIX, Item, job_key, job_partition
-from duecourse.adapters.dynamodb.writing import Statement, batch_put, execute
+from duecourse.adapters.dynamodb.writing import Statement, batch_put, execute, read_item, read_items
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.messages import read_run_message
 from duecourse.ports import Claimed, ClaimResult, Clock, Executor, Timer
+
+KEPT_SECONDS = 7 * DAY_SECONDS
+"""How long the timer of a run on request is kept after its message was sent: some passes of index repair."""
 
 
 class DynamoTimers:
@@ -28,6 +33,23 @@ class DynamoTimers:
 
     def put_all(self, timers: Sequence[Timer]) -> None:
         batch_put(self._client, self._table, [self._item(timer) for timer in timers])
+
+    def get(self, tenant: str, job_id: str, key: str) -> Timer | None:
+        item = read_item(self._client, self._table, job_key(tenant, job_id, key))
+        return None if item is None else from_item(item)
+
+    def requested_runs(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Timer]:
+        # "~" sorts after all characters of a run's name.
+        reach = {":first": TIMER_PREFIX, ":last": TIMER_PREFIX + ("~" if before is None else before)}
+        items = read_items(
+            self._client,
+            TableName=self._table,
+            KeyConditionExpression="PK = :partition AND SK BETWEEN :first AND :last",
+            ExpressionAttributeValues=values.pack({":partition": job_partition(tenant, job_id), **reach}),
+            ScanIndexForward=False,
+            ConsistentRead=True,
+        )
+        return list(islice((timer for timer in map(from_item, items) if timer.requested), limit))
 
     def _item(self, timer: Timer) -> Item:
         return to_item(timer, self._record.covering(self._shards))
@@ -52,22 +74,27 @@ def is_timer(item: Item) -> bool:
 
 
 def clear(client: Any, table: str, timers: Sequence[Timer], clock: Clock, executor: Executor) -> list[Claimed]:
-    """Remove each separately; LOST if it was set again or is already removed."""
+    """Remove each separately, or only from the index; LOST if it was set again or is already removed."""
     first: dict[tuple[str, str, str], int] = {}
     for index, timer in enumerate(timers):
         first.setdefault((timer.message.tenant, timer.message.job_id, timer.key), index)
     unique = list(first.values())
-    outcomes = execute(client, [_statement(table, timers[index]) for index in unique], clock, executor)
+    expires_at = int(clock.now()) + KEPT_SECONDS
+    statements = [_statement(table, timers[index], expires_at) for index in unique]
+    outcomes = execute(client, statements, clock, executor)
     results = [Claimed(ClaimResult.LOST)] * len(timers)
     for index, outcome in zip(unique, outcomes, strict=True):
         results[index] = outcome.claimed()
     return results
 
 
-def _statement(table: str, timer: Timer) -> Statement:
+def _statement(table: str, timer: Timer, expires_at: int) -> Statement:
     where = values.pack(
         {"PK": job_partition(timer.message.tenant, timer.message.job_id), "SK": timer.key, "due": timer.due}
     )
     conditions = " AND ".join(f'"{name}" = ?' for name in where)
-    statement = f'DELETE FROM "{table}" WHERE {conditions}'  # noqa: S608 - names are ours, values are parameters
-    return {"Statement": statement, "Parameters": [*where.values()]}
+    if not timer.requested:
+        statement = f'DELETE FROM "{table}" WHERE {conditions}'  # noqa: S608 - names are ours, values are parameters
+        return {"Statement": statement, "Parameters": [*where.values()]}
+    statement = f'UPDATE "{table}" SET "expires_at" = ? REMOVE "slot" WHERE {conditions}'  # noqa: S608 - as above
+    return {"Statement": statement, "Parameters": [{"N": str(expires_at)}, *where.values()]}

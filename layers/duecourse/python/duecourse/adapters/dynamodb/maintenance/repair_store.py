@@ -21,7 +21,7 @@ PASS_KEY = key("REPAIR", "LAST")
 
 _READ = (
     "PK", "SK", "slot", "due", "occurrence", "after", "remaining", "generation", "rules", "lane", "precision",
-    "tzdata", "error", "last", "state", "updated_at",
+    "tzdata", "error", "last", "state", "updated_at", "expires_at",
 )  # fmt: skip
 """A cursor's attributes, and a job's state and last change. What is left out is read and paid for all the same."""
 
@@ -122,4 +122,5 @@ def _entry(states: Mapping[str, JobState | None], item: Item) -> Entry:
         cursor=cursor,
         unreadable=unreadable,
         state=states.get(partition),
+        sent=sort.startswith(TIMER_PREFIX) and "expires_at" in item,
     )

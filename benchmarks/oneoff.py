@@ -1,0 +1,120 @@
+"""What a one-off costs: write units of its whole life, counted on tables in this process, with a settable clock.
+
+    python -m benchmarks.oneoff [--json]
+
+A job with the schedule `at`, in four parts: it is created, fires, ends, and is cleaned up after 90 days. And a run of
+an existing job that is requested for two hours later. Every figure is counted and is the same on any machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.about import about
+from benchmarks.wire.metered import Metered
+from duecourse.adapters.dynamodb.keys import RUN_PREFIX, job_key
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import JobState, Overlap
+from duecourse.domain.runs.states import RunState
+from duecourse.testing.clock import SettableClock
+from duecourse.usecases.runs.requests import Later, OwnPayload
+from tests.support import in_process
+from tests.support.jobs import NOON
+from tests.support.tables import create_tables
+from tests.support.world import World
+
+DUE = NOON + 2 * 3600
+AT = "at(2026-11-21T14:00:00)"
+BACKGROUND = frozenset({"SHARD WATERMARK", "TICK LAST", "REPAIR LAST", "SHARDS HIGHEST"})
+
+
+def metered_world() -> tuple[World, Metered]:
+    """A world that counts."""
+    tables = create_tables(in_process.dynamodb())
+    client = Metered(tables.client)
+    return World(replace(tables, client=client)), client
+
+
+def counted(client: Metered, step: Callable[[], object]) -> dict[str, int]:
+    """Write units of a step, by what the item is."""
+    client.clear()
+    step()
+    return {kind: units for kind, units in client.units.items() if kind not in BACKGROUND}
+
+
+def at_job(overlap: Overlap) -> dict[str, dict[str, int]]:
+    """The parts of the life of a job with the schedule `at`."""
+    world, client = metered_world()
+    for number in range(64):  # the tenant's counters are stocked
+        world.office.create("0 3 * * *", f"earlier-{number}", overlap=Overlap.ALLOW)
+    parts = {"created": counted(client, lambda: world.office.create(AT, "once", overlap=overlap))}
+    world.until(DUE - 600)
+    parts["fired and ended"] = counted(client, lambda: world.until(DUE + 120))
+    if world.office.job("once").state is not JobState.COMPLETED:
+        raise AssertionError("the job has not ended")
+
+    def clean_up() -> None:
+        assert isinstance(world.clock, SettableClock)
+        world.clock.set(DUE + 91 * DAY_SECONDS)
+        for run in world.runs("once"):
+            key = job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local)
+            world.tables.client.client.delete_item(TableName=world.tables.runs, Key=key)
+        world.repair()
+
+    parts["cleaned up"] = counted(client, clean_up)
+    return parts
+
+
+def delayed_run(overlap: Overlap) -> dict[str, dict[str, int]]:
+    """The parts of the life of a run that is requested for two hours later, with a payload and a key."""
+    world, client = metered_world()
+    world.office.create("0 3 * * *", "daily", overlap=overlap)
+
+    def request() -> None:
+        world.office.run(OwnPayload({"to": "anna"}), key="k", job_id="daily", later=Later(delay_seconds=7200))
+
+    parts = {"requested": counted(client, request)}
+    world.until(DUE - 600)
+    parts["fired and ended"] = counted(client, lambda: world.until(DUE + 120))
+    if [run.state for run in world.runs("daily")] != [RunState.SUCCEEDED]:
+        raise AssertionError("the run has not ended")
+    return parts
+
+
+def total(parts: Mapping[str, Mapping[str, int]]) -> int:
+    """All units."""
+    return sum(sum(units.values()) for units in parts.values())
+
+
+def measure() -> dict[str, dict[str, dict[str, int]]]:
+    """All cases."""
+    rules = (Overlap.SKIP, Overlap.ALLOW)
+    return {
+        **{f"at, overlap {rule}": at_job(rule) for rule in rules},
+        **{f"run in two hours, overlap {rule}": delayed_run(rule) for rule in rules},
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.oneoff", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args(arguments)
+    cases: dict[str, Any] = {name: {"write_units": total(parts), "parts": parts} for name, parts in measure().items()}
+    if given.json:
+        print(json.dumps({**about("oneoff", ["ministack"]), "cases": cases, "budgets": {}}, indent=2))
+    else:
+        for name, case in cases.items():
+            print(f"{name:40}{case['write_units']:6g} write units")
+            for part, units in case["parts"].items():
+                print(f"    {part:36}{sum(units.values()):6g}  {units}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
