@@ -33,6 +33,7 @@ STAGES: Mapping[str, StageConfig] = {
             burst=2_000,
             smallest_interval_seconds=1,
             backfill_limit=10_000,
+            delayed_runs_per_hour=1_000_000,
         ),
         api=ApiConfig(
             requests_per_second=1_000,
@@ -60,7 +61,12 @@ STAGES: Mapping[str, StageConfig] = {
         shards=4,
         lanes=lanes(high=10, normal=10, low=5, long=5),
         limits=LimitsConfig(
-            job_quota=1_000, requests_per_second=20, burst=40, smallest_interval_seconds=1, backfill_limit=1_000
+            job_quota=1_000,
+            requests_per_second=20,
+            burst=40,
+            smallest_interval_seconds=1,
+            backfill_limit=1_000,
+            delayed_runs_per_hour=1_000,
         ),
         api=ApiConfig(requests_per_second=500, burst=1_000, access_logs=True),
         retain_data=False,
@@ -71,7 +77,12 @@ STAGES: Mapping[str, StageConfig] = {
         shards=16,
         lanes=lanes(high=100, normal=100, low=20, long=50),
         limits=LimitsConfig(
-            job_quota=10_000, requests_per_second=50, burst=100, smallest_interval_seconds=1, backfill_limit=1_000
+            job_quota=10_000,
+            requests_per_second=50,
+            burst=100,
+            smallest_interval_seconds=1,
+            backfill_limit=1_000,
+            delayed_runs_per_hour=10_000,
         ),
         api=ApiConfig(requests_per_second=2_000, burst=4_000, access_logs=True),
         retain_data=True,

@@ -25,6 +25,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "DUECOURSE_BURST": "100",
     "DUECOURSE_SMALLEST_INTERVAL_SECONDS": "1",
     "DUECOURSE_BACKFILL_LIMIT": "1000",
+    "DUECOURSE_DELAYED_RUNS_PER_HOUR": "1000",
     **{f"DUECOURSE_SEAT_{lane}": "30" for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
 }
 

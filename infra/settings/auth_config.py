@@ -85,6 +85,8 @@ class LimitsConfig:
     """Between two occurrences of a job."""
     backfill_limit: int
     """Runs of one backfill."""
+    delayed_runs_per_hour: int
+    """Delayed runs that are due in the same hour."""
 
     @property
     def environment(self) -> dict[str, str]:

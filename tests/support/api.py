@@ -85,6 +85,7 @@ def api_settings(**changes: Any) -> ApiSettings:
         "burst": 1_000,
         "smallest_interval_seconds": 1,
         "backfill_limit": 1_000,
+        "delayed_runs_per_hour": 1_000,
         "seats": dict.fromkeys(Lane, 30),
     }
     return ApiSettings(**(values | changes))

@@ -32,6 +32,12 @@ class MemoryLimits:
         self.buckets[tenant] = written
         return replace(written, at=max(written.at, found.at if found is not None else 0))
 
+    def delayed(self, tenant: str, hour: str) -> int:
+        return self.counted.get(f"{tenant} {hour}", 0)
+
+    def count_delayed(self, tenant: str, hour: str, places: int, *, expires_at: int) -> None:
+        self.counted[f"{tenant} {hour}"] = self.delayed(tenant, hour) + places
+
     def jobs(self, tenant: str) -> int:
         return self.counted.get(tenant, 0)
 

@@ -73,6 +73,7 @@ API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS
     "DUECOURSE_BURST": "100",
     "DUECOURSE_SMALLEST_INTERVAL_SECONDS": "10",
     "DUECOURSE_BACKFILL_LIMIT": "1000",
+    "DUECOURSE_DELAYED_RUNS_PER_HOUR": "1000",
     **{f"DUECOURSE_SEAT_{lane.name}": str(seats) for lane, seats in zip(Lane, (30, 30, 6, 15), strict=True)},
 }
 RECONCILE = {
@@ -204,6 +205,7 @@ def test_a_number_is_digits_within_its_bounds(text: str) -> None:
         (ApiSettings, API, "BURST", 1, 1_000_000),
         (ApiSettings, API, "SMALLEST_INTERVAL_SECONDS", 1, 86_400),
         (ApiSettings, API, "BACKFILL_LIMIT", 1, 1_000_000),
+        (ApiSettings, API, "DELAYED_RUNS_PER_HOUR", 1, 10_000_000),
     ],
 )
 def test_a_number_may_reach_its_bounds_and_no_further(

@@ -232,3 +232,12 @@ def test_creations_at_once_fill_the_quota_and_no_more(any_tables: Tables) -> Non
 
     assert made == 10
     assert any_tables.limits().jobs("default") == 10
+
+
+def test_delayed_runs_are_counted_by_tenant_and_hour(any_tables: Tables) -> None:
+    limits, hour = any_tables.limits(), "2026-11-21T14"
+    assert limits.delayed("acme", hour) == 0
+    limits.count_delayed("acme", hour, 20, expires_at=int(NOON))
+    limits.count_delayed("acme", hour, 1, expires_at=int(NOON) + 99)
+    assert limits.delayed("acme", hour) == 21
+    assert limits.delayed("acme", "2026-11-21T15") == limits.delayed("other", hour) == 0

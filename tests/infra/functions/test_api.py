@@ -325,11 +325,20 @@ def test_the_local_stage_may_have_an_issuer_on_this_machine() -> None:
 
 
 @pytest.mark.parametrize(
-    "limit", ["job_quota", "requests_per_second", "burst", "smallest_interval_seconds", "backfill_limit"]
+    "limit",
+    [
+        "job_quota",
+        "requests_per_second",
+        "burst",
+        "smallest_interval_seconds",
+        "backfill_limit",
+        "delayed_runs_per_hour",
+    ],
 )
 def test_a_limit_of_nothing_is_refused(limit: str) -> None:
     fine = {
         "job_quota": 5, "requests_per_second": 5, "burst": 5, "smallest_interval_seconds": 5, "backfill_limit": 5,
+        "delayed_runs_per_hour": 5,
     }  # fmt: skip
     with pytest.raises(ConfigError, match=rf"limits\.{limit} must be at least"):
         replace(STAGES["dev"], limits=LimitsConfig(**(fine | {limit: 0})))

@@ -243,6 +243,7 @@ def figures(limits: LimitsConfig) -> list[str]:
         f"{limits.job_quota:,}",
         f"{limits.smallest_interval_seconds:,}",
         f"{limits.backfill_limit:,}",
+        f"{limits.delayed_runs_per_hour:,}",
     ]
 
 

@@ -9,10 +9,12 @@ import pytest
 from duecourse.domain.jobs.job import Completion, JobState, Overlap
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.tenants.quota import counted_places
 from duecourse.ports import Timer
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, Later, OwnPayload
+from duecourse.usecases.tenants import RunQuotaError
 from tests.support.jobs import NOON, job
 from tests.support.world import Dying, Killed, Office, Payloads, World
 
@@ -226,6 +228,27 @@ def test_a_delayed_run_whose_message_was_lost_is_sent_again_by_index_repair(
     world.until(TWO_HOURS + 8 * 3600)
     assert calls.given == ["mine"]
     assert world.repair(every_seconds=0).counts["CursorsRepaired"] == 0
+
+
+def test_delayed_runs_that_are_due_in_one_hour_have_a_quota(world: World, office: Office, calls: Payloads) -> None:
+    world.settings = replace(world.settings, delayed_runs_per_hour=3)
+    first = office.run(key="first", later=IN_TWO_HOURS)
+    for _ in range(2):
+        office.run(later=IN_TWO_HOURS)
+    with pytest.raises(RunQuotaError):
+        office.run(key="fourth", later=IN_TWO_HOURS)
+    assert office.run(key="first", later=IN_TWO_HOURS) == first
+    office.run(later=Later(at=TWO_HOURS + 3600))
+    world.until(TWO_HOURS + 60)
+    assert len(calls.given) == 3
+    assert office.run(key="fourth", later=Later(delay_seconds=0)) is not None
+
+
+@pytest.mark.parametrize("quota", [1, 499, 10_000])
+def test_the_quota_of_delayed_runs_counts_as_many_places_as_runs_on_average(quota: int) -> None:
+    draws = [number / 10_000 for number in range(10_000)]
+    assert sum(counted_places(1, quota, draw) for draw in draws) == pytest.approx(10_000, rel=0.01)
+    assert sum(counted_places(1, quota, draw) > 0 for draw in draws) <= 10_000 / max(quota // 500, 1) + 1
 
 
 def test_the_timer_of_a_delayed_run_leaves_the_index_and_expires(world: World, office: Office, calls: Payloads) -> None:

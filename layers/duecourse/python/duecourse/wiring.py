@@ -592,7 +592,7 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.runs.requests import Backfills, Manual
         from duecourse.usecases.runs.rerun import Reruns
         from duecourse.usecases.runs.skip_next import SkipNext
-        from duecourse.usecases.tenants import Limits
+        from duecourse.usecases.tenants import DelayedRunQuota, Limits
         from duecourse.usecases.workflows.manage import CancelRuns, ManageWorkflows
         from duecourse.usecases.workflows.view import WorkflowRuns
 
@@ -624,7 +624,17 @@ class Wiring(Generic[S_co]):
             dead_letters=DeadLetters(search, store, self.commands),
             preview=Preview(clock),
             upcoming=Upcoming(store, clock),
-            manual=Manual(store, runs, inputs, lanes, self.timers, clock, randomness, kept_days),
+            manual=Manual(
+                store,
+                runs,
+                inputs,
+                lanes,
+                self.timers,
+                clock,
+                randomness,
+                DelayedRunQuota(self.tenant_limits, randomness, settings.delayed_runs_per_hour),
+                kept_days,
+            ),
             backfills=Backfills(
                 store, inputs, lanes, self.timers, clock, randomness, settings.backfill_limit, kept_days
             ),

@@ -40,6 +40,7 @@ from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.runs.rerun import NoStepError, RunNotEndedError
 from duecourse.usecases.runs.skip_next import NothingToSkipError
+from duecourse.usecases.tenants import RunQuotaError
 from duecourse.usecases.workflows.manage import NoWorkflowError, WorkflowInvalidError
 from duecourse.usecases.workflows.view import NoWorkflowRunError
 
@@ -139,6 +140,9 @@ def _of_creation(error: Exception, job_quota: int) -> Problem | None:
         case JobQuotaError():
             full = f"The quota of {job_quota} jobs that have not ended (job_quota) is reached"
             return Problem("job-quota", f"{full}; delete some jobs, or ask the operator for a larger quota.")
+        case RunQuotaError(hour=hour, quota=quota):
+            full = f"The quota of {quota} delayed runs that are due in the hour {hour} (delayed_runs_per_hour) is reached"
+            return Problem("run-quota", f"{full}; choose another time, or ask the operator for a larger quota.")
     return None
 
 

@@ -31,6 +31,12 @@ class TenantLimits(Protocol):
     def jobs(self, tenant: str) -> int:
         """How many jobs the tenant has that count towards its quota (Job.counts), as counted with their writes."""
 
+    def delayed(self, tenant: str, hour: str) -> int:
+        """How many delayed runs are counted as due in an hour (`2026-11-21T06`). May be stale."""
+
+    def count_delayed(self, tenant: str, hour: str, places: int, *, expires_at: int) -> None:
+        """Count so many more, until `expires_at` (UTC seconds)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

@@ -119,7 +119,8 @@ class CallbackSettings(TableSettings):
 class ApiSettings(_Rounds):
     """The HTTP API. `auth`: its authorizer; `none` only on the local stack. Limits are per tenant: at most `job_quota`
     jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than `smallest_interval_seconds`,
-    at most `backfill_limit` runs per backfill, `seats` in each lane (domain.tenants.seats).
+    at most `backfill_limit` runs per backfill, `delayed_runs_per_hour` delayed runs due in one hour, `seats` in each
+    lane (domain.tenants.seats).
     """
 
     default_precision: Precision
@@ -134,4 +135,5 @@ class ApiSettings(_Rounds):
     burst: int
     smallest_interval_seconds: int
     backfill_limit: int
+    delayed_runs_per_hour: int
     seats: Mapping[Lane, int]

@@ -82,6 +82,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "burst": _integer(1, 1_000_000),
     "smallest_interval_seconds": _integer(1, 86_400),
     "backfill_limit": _integer(1, 1_000_000),
+    "delayed_runs_per_hour": _integer(1, 10_000_000),
     "repair_hours": _integer(1, 168),
     "completed_job_retention_days": _integer(1, 36_500),
     "audit_segments": _integer(1, 168),

@@ -72,6 +72,7 @@ def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
         burst=10_000_000,
         smallest_interval_seconds=1,
         backfill_limit=10_000,
+        delayed_runs_per_hour=1_000_000,
         seats=dict.fromkeys(Lane, 30),
     )
 

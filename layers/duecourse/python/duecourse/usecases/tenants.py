@@ -11,12 +11,14 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.jobs.pause import PauseChange
+from duecourse.domain.tenants.quota import counted_places
 from duecourse.domain.tenants.rate import Bucket, BucketRules, ahead, charge, take, tokens_left
 from duecourse.domain.tenants.seats import LOOK_SECONDS, Seats, keeps_seat, loses_seat, may_have_seat
-from duecourse.ports import Clock, CreationTerms, JobStore, SeatsChangedError, SeatStore, TenantLimits
+from duecourse.ports import Clock, CreationTerms, JobStore, Randomness, SeatsChangedError, SeatStore, TenantLimits
 
 LEASE_SECONDS = 5
 """How long taken tokens are valid: the longest time for which they admit a request that the bucket no longer would."""
@@ -139,6 +141,37 @@ class Limits:
         if len(self._leases) > REMEMBERED:
             self._leases.popitem(last=False)
         return lease
+
+
+class RunQuotaError(Exception):
+    """The tenant's quota of delayed runs for an `hour` is used up."""
+
+    def __init__(self, hour: str, quota: int) -> None:
+        super().__init__(hour)
+        self.hour, self.quota = hour, quota
+
+
+@dataclass(frozen=True, slots=True)
+class DelayedRunQuota:
+    """At most about `quota` delayed runs of a tenant are due in one hour. They are counted by chance, so that a request
+    seldom writes, and the count ends with its hour: nothing is to be given back.
+    """
+
+    counters: TenantLimits
+    randomness: Randomness
+    quota: int
+
+    def refusal(self, tenant: str, due: int) -> RunQuotaError | None:
+        """Why no run more may be due then; None if one may."""
+        hour = bucket_of(due)
+        return RunQuotaError(hour, self.quota) if self.counters.delayed(tenant, hour) >= self.quota else None
+
+    def count(self, tenant: str, due: int) -> None:
+        """Count a run that is due then."""
+        hour = bucket_of(due)
+        if places := counted_places(1, self.quota, self.randomness.draw()):
+            expires_at = bucket_start(hour) + BUCKET_SECONDS + DAY_SECONDS
+            self.counters.count_delayed(tenant, hour, places, expires_at=expires_at)
 
 
 SEAT_TRIES = 4

@@ -108,7 +108,7 @@ class SkippedAnswer(TypedDict):
     body=RunBody,
     body_optional=True,
     headers=("If-Match", "Idempotency-Key"),
-    problems=(*_PROBLEMS, "lane-unavailable"),
+    problems=(*_PROBLEMS, "lane-unavailable", "run-quota"),
 )
 def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Run a job now or at a later time.

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from duecourse.domain.instants import DAY_SECONDS
 
+PORTIONS = 500
+"""Delayed runs are counted in portions of this part of their quota."""
+
+
+def counted_places(runs: int, quota: int, draw: float) -> int:
+    """How many places of the quota for delayed runs are counted for so many: whole portions, on average as many as
+    there are runs, so that few requests write. `draw` is a random number in [0, 1).
+    """
+    portion = max(quota // PORTIONS, 1)
+    return int(runs / portion + draw) * portion
+
+
 MAX_EXPRESSION = 256
 """Characters of a schedule."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import RLock
@@ -97,6 +97,7 @@ class Items:
     seats: dict[tuple[str, Lane], Seats] = field(default_factory=dict)
     changes: dict[JobKey, dict[str, ChangeRecord]] = field(default_factory=lambda: defaultdict(dict))
     buckets: dict[str, Bucket] = field(default_factory=dict)
+    delayed: Counter[tuple[str, str]] = field(default_factory=Counter)
     watermarks: dict[int, str] = field(default_factory=dict)
     shards: int = 0
     ticked_at: float | None = None

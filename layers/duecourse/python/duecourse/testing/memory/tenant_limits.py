@@ -32,6 +32,13 @@ class MemoryTenantLimits:
             self.items.buckets[tenant] = written
             return replace(written, at=max(written.at, found.at if found is not None else 0))
 
+    def delayed(self, tenant: str, hour: str) -> int:
+        return self.items.delayed[tenant, hour]
+
+    def count_delayed(self, tenant: str, hour: str, places: int, *, expires_at: int) -> None:
+        with self.items.lock:
+            self.items.delayed[tenant, hour] += places
+
     def jobs(self, tenant: str) -> int:
         with self.items.lock:
             return job_count(self.items, tenant)

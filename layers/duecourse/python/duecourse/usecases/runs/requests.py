@@ -29,6 +29,7 @@ from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, Timer, Timers
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
+from duecourse.usecases.tenants import DelayedRunQuota
 
 SUFFIX_CHARACTERS = 8
 """48 bits: no accidental collision within one job."""
@@ -162,6 +163,7 @@ class Manual:
     timers: Timers
     clock: Clock
     randomness: Randomness
+    quota: DelayedRunQuota
     run_retention_days: int
 
     def job(self, tenant: str, job_id: str, expected: Precondition = ANYTHING) -> Job:
@@ -178,7 +180,7 @@ class Manual:
         """The new run, QUEUED, due now or `later`; for a repeated request the present state of its run.
 
         Raises KeyReusedError, LaneUnavailableError; ScheduleError (on `at`) for a time that has passed or is too far
-        ahead.
+        ahead; RunQuotaError.
         """
         now = self.clock.now()
         due = int(now) if later is None else later.due(now)
@@ -211,6 +213,8 @@ class Manual:
                 return record or run
         message = message_of(job, run, self.randomness.nonce())
         if run.due > now + AT_ONCE_SECONDS:
+            if standing is None:
+                self.quota.count(job.tenant, run.due)
             self.timers.put(Timer(message, run.due))
             return run
         if later is None:
@@ -222,11 +226,16 @@ class Manual:
         return run
 
     def _check(self, job: Job, suffix: str, due: int, now: float) -> None:
-        """Raises ScheduleError for a time that no new request may name."""
+        """Raises ScheduleError or RunQuotaError for a time that no new request may name."""
         if due > now + MAX_AHEAD_DAYS * DAY_SECONDS:
             raise ScheduleError("at", f"is too far ahead; name a time within {MAX_AHEAD_DAYS} days, or create a job")
-        if due < now - PAST_SECONDS and self.inputs.get(job.tenant, job.id, suffix) is None:
-            raise ScheduleError("at", "has passed; name a time that is still to come")
+        problem: Exception | None = None
+        if due < now - PAST_SECONDS:
+            problem = ScheduleError("at", "has passed; name a time that is still to come")
+        elif due > now + AT_ONCE_SECONDS:
+            problem = self.quota.refusal(job.tenant, due)
+        if problem is not None and self.inputs.get(job.tenant, job.id, suffix) is None:  # else it is a repeated request
+            raise problem
 
 
 @dataclass(frozen=True, slots=True)

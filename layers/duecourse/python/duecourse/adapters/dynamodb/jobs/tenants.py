@@ -39,6 +39,7 @@ SPREAD = 160
 TRIES = 5
 
 RATE = "RATE"
+DELAYED_PREFIX = "DELAYED#"
 
 KEPT_SECONDS = 86_400
 """For how long an untouched bucket is kept: by then it is full again, and a full one need not be written down."""
@@ -176,6 +177,19 @@ class DynamoTenantLimits:
 
     def jobs(self, tenant: str) -> int:
         return total(self._client, self._table, tenant)
+
+    def delayed(self, tenant: str, hour: str) -> int:
+        item = self._client.get_item(TableName=self._table, Key=tenant_key(tenant, DELAYED_PREFIX + hour)).get("Item")
+        return values.integer(item, "runs") if item else 0
+
+    def count_delayed(self, tenant: str, hour: str, places: int, *, expires_at: int) -> None:
+        self._client.update_item(
+            TableName=self._table,
+            Key=tenant_key(tenant, DELAYED_PREFIX + hour),
+            UpdateExpression="SET expires_at = :expires ADD #runs :places",
+            ExpressionAttributeNames={"#runs": "runs"},
+            ExpressionAttributeValues=values.pack({":expires": expires_at, ":places": places}),
+        )
 
 
 def _bucket(item: Item) -> Bucket:
