@@ -29,6 +29,12 @@ def of_runs() -> Iterator[Case]:
     yield send(
         "POST /v1/jobs/{job_id}/run", "a payload of 200 KB", lambda: {"payload": LARGE}, "/v1/jobs/large-000/run", 202
     )
+    yield send(
+        "POST /v1/jobs/{job_id}/run/batch",
+        "100 delayed runs with payloads of 2 KB",
+        lambda: {"runs": [{"delay_seconds": 7200, "payload": "x" * 2000}] * 100},
+        "/v1/jobs/large-000/run/batch",
+    )
     yield from _backfills()
     skip = "POST /v1/jobs/{job_id}/skip-next"
     yield send(skip, "100 occurrences", lambda: {"count": 100}, "/v1/jobs/0busy-001/skip-next")

@@ -9,10 +9,14 @@ DOCUMENTS = {"JobRequest": "job", "JobPatch": "changes", "WorkflowRequest": "wor
 """Bodies that are handed over whole, by the argument's name; the fields of the others are arguments."""
 
 
+PARTS = ("RunRequest",)
+"""Parts of bodies that are handed over in lists."""
+
+
 def bodies(document: Document) -> str:
     """The module of what is sent."""
     parts = []
-    for name in document.reachable(*DOCUMENTS):
+    for name in document.reachable(*DOCUMENTS, *PARTS):
         schema = document.schemas[name]
         lines = [f"class {name}(TypedDict):", docstring(schema.get("description", name)), ""]
         for field, kind in schema["properties"].items():

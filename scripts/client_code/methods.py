@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scripts.client_code.bodies import DOCUMENTS
+from scripts.client_code.bodies import DOCUMENTS, PARTS
 from scripts.client_code.document import Document, Schema
 from scripts.client_code.names import docstring, python_name, snake
 
@@ -23,7 +23,7 @@ def methods(document: Document, *, asynchronous: bool) -> str:
     called = [_method(document, *each, asynchronous=asynchronous) for each in document.operations()]
     code = "\n\n".join(called)
     answers = sorted(set(re.findall(r"models\.(\w+)", code)))
-    sent = sorted(set(re.findall(r"bodies\.(\w+)", code)))
+    sent = sorted({*re.findall(r"bodies\.(\w+)", code), *(part for part in PARTS if part in code)})
     code = re.sub(r"\b(models|bodies)\.", "", code)
     return (
         '"""Every operation of the API. Written by scripts/client_code from openapi.json (`make openapi`)."""\n\n'

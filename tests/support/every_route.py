@@ -22,6 +22,7 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("POST", "/v1/jobs/pause"): ({}, {"all": True}),
     ("POST", "/v1/jobs/resume"): ({}, {"all": True}),
     ("POST", "/v1/jobs/<job_id>/run"): ({}, {"payload": 1}),
+    ("POST", "/v1/jobs/<job_id>/run/batch"): ({}, {"runs": [{"payload": 1}, {"delay_seconds": 7200}]}),
     ("POST", "/v1/jobs/<job_id>/backfill"): ({}, {**HOUR, "dry_run": False}),
     ("POST", "/v1/jobs/<job_id>/skip-next"): ({}, {"count": 1}),
     ("GET", "/v1/jobs/<job_id>/explain"): ({"at": "2026-11-21T12:01:00Z"}, None),

@@ -22,6 +22,7 @@ REASONS = {
     "api/answers.py:_answered": "logs and answers 500 or 503; nothing is stored",
     "api/refusals.py:refusing": "raised again unless it is a known refusal",
     "api/routes/batch.py:create_jobs": "answers 500 or 503 for this job; the jobs before it are reported as created",
+    "api/routes/manual.py:_one_of_many": "answers 500 or 503 for this run; the runs before it are reported",
     "cli/cases.py:answer": "answers the error for this case; the other cases go on",
     "cli/local/emulator/ministack.py:__enter__": "stops the process and raises again",
     "testing/targets.py:_answered": "kept for the test and raised again",

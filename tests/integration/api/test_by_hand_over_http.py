@@ -90,6 +90,35 @@ def test_a_delayed_run_at_an_impossible_time_is_refused(api: ApiClient, body: di
     assert [error["pointer"] for error in answer.json["errors"]] == [pointer]
 
 
+def test_many_runs_are_requested_at_once_each_with_its_own_answer(api: ApiClient) -> None:
+    body = {"runs": [{"payload": 1}, {"at": "2026-11-21T11:00:00Z"}, {"delay_seconds": 7200, "payload": 3}]}
+    first = keyed(api, f"{RUN}/batch", body, idempotency_key="k")
+    assert first.status == 200
+    assert [item["status"] for item in first.json["items"]] == [202, 422, 202]
+    assert first.json["items"][1]["problem"]["errors"][0]["pointer"] == "/at"
+    assert [message.own_payload for message in sent(api)] == [True]
+    listed = api.get("/v1/jobs/steady/runs", state="QUEUED").json["items"]
+    assert [run["id"] for run in listed if ".m" in run["id"]] == [first.json["items"][2]["run"]["id"]]
+    again = keyed(api, f"{RUN}/batch", body, idempotency_key="k")
+    assert [item.get("run") for item in again.json["items"]] == [item.get("run") for item in first.json["items"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"runs": []}, "/runs"),
+        ({"runs": [{}] * 101}, "/runs"),
+        ({"runs": [{}, {"delay_seconds": -1}]}, "/runs/1/delay_seconds"),
+        ({"runs": [{}, {"payload": "{{secret:x}}{{nothing}}"}]}, "/runs/1/payload"),
+    ],
+)
+def test_many_runs_with_a_wrong_one_are_refused_together(api: ApiClient, body: dict[str, Any], pointer: str) -> None:
+    answer = api.post(body, f"{RUN}/batch")
+    assert answer.status == 422
+    assert [error["pointer"] for error in answer.json["errors"]] == [pointer]
+    assert sent(api) == []
+
+
 @pytest.mark.parametrize("payload", [{"n": 1}, None, "", [], 0])
 def test_a_run_may_bring_a_payload_of_its_own(api: ApiClient, payload: object) -> None:
     assert api.post({"payload": payload}, RUN).status == 202

@@ -490,3 +490,19 @@ def test_a_rerun_names_the_new_run() -> None:
 
 def test_a_rerun_says_with_which_jobs_it_begins() -> None:
     assert told(RUN, "runs", "rerun", RUN_ID).exit_code == 2
+
+
+def test_a_run_is_requested_for_a_later_time_and_says_when_it_is_due() -> None:
+    def answer(_path: str, _query: Mapping[str, str]) -> object:
+        return {**RUN, "state": "QUEUED", "due": "2026-12-24T17:00:00Z"}
+
+    with served(answer) as api:
+        at = duecourse(api, "jobs", "run", "nightly", "--at", "2026-12-24T18:00:00")
+        later = duecourse(api, "jobs", "run", "nightly", "--in", "2h")
+        both = duecourse(api, "jobs", "run", "nightly", "--in", "2h", "--at", "2026-12-24T18:00:00")
+        wrong = duecourse(api, "jobs", "run", "nightly", "--in", "soon")
+
+    assert at.stdout == later.stdout
+    assert at.output.endswith("is QUEUED, due 2026-12-24 17:00:00Z\n")
+    assert (both.exit_code, wrong.exit_code) == (2, 2)
+    assert "write 90s, 15m, 2h or 3d" in wrong.output

@@ -33,6 +33,14 @@ def instant_of(text: str, zone: tzinfo, now: datetime) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=zone)
 
 
+def duration_of(text: str) -> timedelta:
+    """The time that `90s`, `15m`, `2h` or `3d` says. Raises ValueError."""
+    found = re.fullmatch(r"(\d{1,8})([smhd])", text)
+    if found is None:
+        raise ValueError(f"{text!r} is no length of time: write 90s, 15m, 2h or 3d")
+    return timedelta(**{UNITS[found[2]]: int(found[1])})
+
+
 def last_night(zone: tzinfo, now: datetime) -> tuple[datetime, datetime]:
     """From 18:00 of the day before to 08:00 in that zone; the night that is on, where one is."""
     here = now.astimezone(zone)

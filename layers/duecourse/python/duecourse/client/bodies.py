@@ -171,6 +171,16 @@ class Retry(TypedDict):
     max_age_seconds: NotRequired[int | None]
 
 
+class RunRequest(TypedDict):
+    """`payload`: to be used instead of the job's, for all attempts of this run; null is one, too. The run is due now,
+    `at` a time, or after `delay_seconds`.
+    """
+
+    payload: NotRequired[Any]
+    at: NotRequired[str | None]
+    delay_seconds: NotRequired[int | None]
+
+
 class Sign(TypedDict):
     """The secret of the tenant that signs the calls."""
 

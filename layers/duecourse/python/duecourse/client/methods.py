@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
-from duecourse.client.bodies import JobPatch, JobRequest, WorkflowRequest
+from duecourse.client.bodies import JobPatch, JobRequest, RunRequest, WorkflowRequest
 from duecourse.client.calls import Call
 from duecourse.client.models import (
     Accepted,
@@ -21,6 +21,7 @@ from duecourse.client.models import (
     Job,
     Preview,
     Redriven,
+    RequestedRuns,
     Run,
     RunPayload,
     SingleRun,
@@ -434,6 +435,36 @@ class Methods(ABC):
                 headers={"If-Match": if_match},
             ),
             Run,
+        )
+
+    def run_job_many_times(
+        self,
+        job_id: str,
+        runs: Sequence[RunRequest],
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> RequestedRuns:
+        """Request many runs of a job.
+
+        Up to 100, now or at later times, each with an answer of its own and counted as a request. With an
+        `Idempotency-Key` each place in the list has its own.
+
+        `job_id`: the job's id.
+
+        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+
+        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
+        """
+        return self._send(
+            Call(
+                "POST",
+                Call.at("jobs/{job_id}/run/batch", job_id=job_id),
+                idempotency_key=idempotency_key,
+                fields={"runs": runs},
+                headers={"If-Match": if_match},
+            ),
+            RequestedRuns,
         )
 
     def list_runs(

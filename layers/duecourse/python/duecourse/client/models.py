@@ -531,6 +531,22 @@ class RequestRate(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RequestedRun(Answer):
+    """What became of one request: `run`, or `problem`."""
+
+    status: int
+    run: Run | None
+    problem: Problem | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestedRuns(Answer):
+    """What became of each, in their order."""
+
+    items: tuple[RequestedRun, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RetryShown(Answer):
     """The number of attempts, the wait between them, and the failures that are retried."""
 

@@ -29,7 +29,15 @@ from duecourse.api.routes.batch import BatchAnswer, BatchBody
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
 from duecourse.api.routes.jobs import ChangeAnswer
-from duecourse.api.routes.manual import BackfillAnswer, BackfillBody, RunBody, SkipBody, SkippedAnswer
+from duecourse.api.routes.manual import (
+    BackfillAnswer,
+    BackfillBody,
+    RequestedRunsAnswer,
+    RunBody,
+    RunsBody,
+    SkipBody,
+    SkippedAnswer,
+)
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
 from duecourse.api.routes.runs import ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import HealthAnswer, StatsAnswer
@@ -370,6 +378,14 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
         "in two hours": {"delay_seconds": 7200, "payload": {"to": "anna@example.com"}},
         "at a time": {"at": "2026-12-24T18:00:00"},
     },
+    RunsBody: {
+        "two reminders": {
+            "runs": [
+                {"delay_seconds": 7200, "payload": {"to": "anna@example.com"}},
+                {"delay_seconds": 7200, "payload": {"to": "ben@example.com"}},
+            ]
+        }
+    },
     BackfillBody: {
         "look first": {"from": "2026-11-01T00:00:00Z", "to": "2026-11-08T00:00:00Z"},
         "start": {
@@ -410,6 +426,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     BatchAnswer: {
         "items": [{"status": 201, "job": JOB, "etag": '"1795262400000-0"'}, {"status": 422, "problem": PROBLEM}]
     },
+    RequestedRunsAnswer: {"items": [{"status": 202, "run": RUN}, {"status": 422, "problem": PROBLEM}]},
     ChangedJobsAnswer: {"changed": 2, "failed": [], "next_cursor": None},
     ExplainedAnswer: EXPLAINED,
     HealthAnswer: {"status": "ok"},

@@ -74,7 +74,7 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     request.budget.charge(len(jobs))
     for index, value in enumerate(jobs):
         try:
-            _check_time(api, until)
+            check_time(api, until)
             with refusing(api.settings.job_quota, {}, JOB_PROBLEMS):
                 answer = created_job(api, request, value, key, f"batch {index}")
         except Problem as problem:
@@ -93,8 +93,8 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     return Answer(HTTPStatus.OK, "jobs_created", {"items": items}, facts=facts, counts=counts)
 
 
-def _check_time(api: Api, until: float) -> None:
-    """Raises Problem (503) for a job that there is no time for any more."""
+def check_time(api: Api, until: float) -> None:
+    """Raises Problem (503) for a job or run that there is no time for any more."""
     if api.jobs.clock.now() > until:
         raise busy()
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from pydantic import Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import Count, RunAnswer, Second, run_document
+from duecourse.api.answers import Count, Document, ProblemAnswer, RunAnswer, Second, run_document
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.definition_body import payload_faults, rendering_faults
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import read_body
-from duecourse.api.problems import FieldFault, invalid
+from duecourse.api.problems import FieldFault, Problem, internal, invalid, unavailable
+from duecourse.api.refusals import refusing
 from duecourse.api.request import Request, read_expected, read_key
+from duecourse.api.routes.batch import BATCH_SECONDS, MAX_BATCH, check_time
 from duecourse.api.routes.jobs import job_id_in
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import Backfill
@@ -27,6 +30,9 @@ from duecourse.usecases.runs.skip_next import MAX_SKIPPED
 
 MAX_PACE_SECONDS = 3600
 _PROBLEMS = ("job-changed", "idempotency-key-reused", "invalid-command", "invalid-job", "busy")
+
+
+logger = logging.getLogger("duecourse.api")
 
 
 class RunBody(Body):
@@ -51,6 +57,26 @@ class RunBody(Body):
         if delay is not None and info.data.get("at") is not None:
             raise refuse("must not be given together with at; leave one of them out")
         return delay
+
+
+class RunsBody(Body):
+    """Runs of one job."""
+
+    runs: Annotated[list[RunBody], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class RequestedRunAnswer(TypedDict):
+    """What became of one request: `run`, or `problem`."""
+
+    status: int
+    run: NotRequired[RunAnswer]
+    problem: NotRequired[ProblemAnswer]
+
+
+class RequestedRunsAnswer(TypedDict):
+    """What became of each, in their order."""
+
+    items: list[RequestedRunAnswer]
 
 
 class BackfillBody(Body):
@@ -123,7 +149,7 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     body = read_body(request, RunBody, optional=True)
     own = _own_payload(body)
     job = api.manual.job(request.tenant, job_id, expected)
-    if own is not None and (faults := _payload_faults(api, job, own)):
+    if faults := _payload_faults(api, job, own):
         raise invalid(faults, "invalid-command")
     run = api.manual.run(job, run_request, own, _later(job, body))
     facts = {
@@ -135,6 +161,57 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     }
     headers = {"location": f"/v1/runs/{run.name}"}
     return Answer(HTTPStatus.ACCEPTED, "run_requested", run_document(run), headers, facts)
+
+
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/run/batch",
+    "by hand",
+    {200: RequestedRunsAnswer},
+    body=RunsBody,
+    headers=("If-Match", "Idempotency-Key"),
+    problems=_PROBLEMS,
+)
+def run_job_many_times(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Request many runs of a job.
+
+    Up to 100, now or at later times, each with an answer of its own and counted as a request. With an `Idempotency-Key`
+    each place in the list has its own.
+    """
+    job_id, expected, key = job_id_in(parameters), read_expected(request), read_key(request)
+    bodies = read_body(request, RunsBody).runs
+    request.budget.charge(len(bodies))
+    job = api.manual.job(request.tenant, job_id, expected)
+    faults = [
+        replace(fault, pointer=f"/runs/{index}{fault.pointer}")
+        for index, body in enumerate(bodies)
+        for fault in _payload_faults(api, job, _own_payload(body))
+    ]
+    if faults:
+        raise invalid(faults, "invalid-command")
+    until = api.manual.clock.now() + BATCH_SECONDS
+    items: list[Document] = []
+    for index, body in enumerate(bodies):
+        place = RunRequest(request.principal, None if key is None else f"batch {index} {key}", request.correlation_id)
+        items.append(_one_of_many(api, request, job, body, place, until))
+    good = sum("run" in item for item in items)
+    facts = {"job_id": job_id, "items": len(items), "made": good, "refused": len(items) - good}
+    return Answer(HTTPStatus.OK, "runs_requested", {"items": items}, facts=facts)
+
+
+def _one_of_many(api: Api, request: Request, job: Job, body: RunBody, place: RunRequest, until: float) -> Document:
+    """The answer about one run. An error does not affect the others, which may have been requested already."""
+    try:
+        check_time(api, until)
+        with refusing(api.settings.job_quota, {}, _PROBLEMS):
+            run = api.manual.run(job, place, _own_payload(body), _later(job, body))
+    except Problem as problem:
+        return {"status": int(problem.status), "problem": problem.document(request.request_id)}
+    except Exception as error:
+        logger.exception("run_failed", extra={"action": "run_failed", "request_id": request.request_id})
+        fault = unavailable(error) or internal()
+        return {"status": int(fault.status), "problem": fault.document(request.request_id)}
+    return {"status": int(HTTPStatus.ACCEPTED), "run": run_document(run)}
 
 
 @route(
@@ -211,8 +288,10 @@ def _later(job: Job, body: RunBody) -> Later | None:
     return None if body.delay_seconds is None else Later(delay_seconds=body.delay_seconds)
 
 
-def _payload_faults(api: Api, job: Job, own: OwnPayload) -> list[FieldFault]:
+def _payload_faults(api: Api, job: Job, own: OwnPayload | None) -> list[FieldFault]:
     """What the job's payload may not be, this one may not be either."""
+    if own is None:
+        return []
     value = {"payload": own.payload, "completion": job.completion.value, "target": {"type": type_of(job.target)}}
     faults = {fault.pointer: fault for fault in payload_faults(value, {})}
     if not faults:

@@ -14,7 +14,7 @@ from duecourse.cli.commands.runs import zone_of_job
 from duecourse.cli.output.runs import print_found_runs, print_run
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
-from duecourse.cli.when import moment
+from duecourse.cli.when import duration_of, moment
 from duecourse.client import Client
 from duecourse.client.models import SingleRun
 
@@ -25,6 +25,8 @@ POLL_SECONDS = 1.0
 @click.argument("job_id", metavar="JOB")
 @click.option("--payload", help="JSON that replaces the job's payload for this run.")
 @click.option("--key", help="An idempotency key: a repeated request with the same key returns the same run.")
+@click.option("--at", help="The start: an instant with an offset, or a time in the job's zone (2026-12-24T18:00:00).")
+@click.option("--in", "delay", metavar="TIME", help="The delay until the start: 90s, 15m, 2h, 3d.")
 @click.option(
     "--wait", is_flag=True, help="Wait for the end of the run; the exit code is 0 if it succeeds, otherwise 1."
 )
@@ -34,23 +36,29 @@ def run(
     job_id: str,
     payload: str | None,
     key: str | None,
+    at: str | None,
+    delay: str | None,
     wait: bool,
     timeout: float | None,
     api: str | None,
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Run a job now, independently of its schedule and even if it is paused. A paused step of a workflow runs after it
-    is resumed.
+    """Run a job now or later, independently of its schedule and even if it is paused. A paused step of a workflow runs
+    after it is resumed.
     """
+    seconds = None if delay is None else _seconds(delay)
+    if at is not None and seconds is not None:
+        raise UsageError("--at and --in name two times; leave one of them out")
     try:
         given = None if payload is None else json.loads(payload)
     except ValueError as error:
         raise UsageError(plain(f"--payload: the text is not valid JSON ({error})")) from error
     with connected(api, sign) as client:
-        started = client.run_job(job_id, payload=given, idempotency_key=key)
+        started = client.run_job(job_id, payload=given, idempotency_key=key, at=at, delay_seconds=seconds)
         if not wait:
-            print_json(started.document) if as_json else say(f"{started.id} is {started.state}")
+            due = "" if at is None and seconds is None else f", due {moment(started.due)}"
+            print_json(started.document) if as_json else say(f"{started.id} is {started.state}{due}")
             return
         zone = zone_of_job(client, job_id)
         ended = _followed(client, started.id, timeout, quiet=as_json)
@@ -60,6 +68,14 @@ def run(
         print_run(ended, zone=zone, now=datetime.now(UTC))
     if ended.state != "SUCCEEDED":
         raise CliError(plain(f"{ended.id} is {ended.state}: {ended.error or ended.reason or 'see its attempts'}"))
+
+
+def _seconds(text: str) -> int:
+    """The seconds of `2h`. Raises UsageError."""
+    try:
+        return int(duration_of(text).total_seconds())
+    except ValueError as error:
+        raise UsageError(f"--in: {error}") from None
 
 
 def _followed(client: Client, run_id: str, timeout: float | None, *, quiet: bool) -> SingleRun:
