@@ -141,7 +141,9 @@ def _of_creation(error: Exception, job_quota: int) -> Problem | None:
             full = f"The quota of {job_quota} jobs that have not ended (job_quota) is reached"
             return Problem("job-quota", f"{full}; delete some jobs, or ask the operator for a larger quota.")
         case RunQuotaError(hour=hour, quota=quota):
-            full = f"The quota of {quota} delayed runs that are due in the hour {hour} (delayed_runs_per_hour) is reached"
+            full = (
+                f"The quota of {quota} delayed runs that are due in the hour {hour} (delayed_runs_per_hour) is reached"
+            )
             return Problem("run-quota", f"{full}; choose another time, or ask the operator for a larger quota.")
     return None
 

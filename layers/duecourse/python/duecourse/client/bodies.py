@@ -172,7 +172,7 @@ class Retry(TypedDict):
 
 
 class RunRequest(TypedDict):
-    """`payload`: to be used instead of the job's, for all attempts of this run; null is one, too. The run is due now,
+    """`payload`: replaces the job's payload for all attempts of this run; null is a valid payload. The run is due now,
     `at` a time, or after `delay_seconds`.
     """
 

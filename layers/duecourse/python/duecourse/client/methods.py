@@ -413,16 +413,18 @@ class Methods(ABC):
     ) -> Run:
         """Run a job now or at a later time.
 
-        Whatever its state and schedule; `overlap` and `start_deadline_seconds` hold. A paused job that belongs to a
-        workflow is the exception: its run waits for the job's resumption. With `at` or `delay_seconds` the run is
-        `QUEUED` until then, at most 366 days; it can be listed, read and cancelled, and is not started once the job
-        is deleted. With an `Idempotency-Key` the same request is the same run.
+        Starts a run independently of the state and the schedule of the job; `overlap` and `start_deadline_seconds`
+        apply. Exception: if the job is paused and a step of a workflow, its run waits until the job is resumed.
+        With `at` or `delay_seconds` the run is `QUEUED` until then, at most 366 days. It can be listed, read and
+        cancelled, and does not start if the job is deleted. A repeated request with the same `Idempotency-Key`
+        returns the same run.
 
         `job_id`: the id of the job.
 
         `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
+        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
+        key has no further effect.
 
         `at`: an instant with an offset, or a time in the job's zone, such as 2026-12-24T18:00:00.
         """
@@ -450,11 +452,12 @@ class Methods(ABC):
         Up to 100, now or at later times, each with an answer of its own and counted as a request. With an
         `Idempotency-Key` each place in the list has its own.
 
-        `job_id`: the job's id.
+        `job_id`: the id of the job.
 
-        `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
+        `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `idempotency_key`: your own name for this request (a UUID, say): sent again, it does nothing again.
+        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
+        key has no further effect.
         """
         return self._send(
             Call(

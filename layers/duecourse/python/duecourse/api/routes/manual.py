@@ -36,8 +36,8 @@ logger = logging.getLogger("duecourse.api")
 
 
 class RunBody(Body):
-    """`payload`: replaces the job's payload for all attempts of this run; null is a valid payload. The run is due now, `at`
-    a time, or after `delay_seconds`.
+    """`payload`: replaces the job's payload for all attempts of this run; null is a valid payload. The run is due now,
+    `at` a time, or after `delay_seconds`.
     """
 
     payload: Any = None
@@ -55,7 +55,7 @@ class RunBody(Body):
     @classmethod
     def _one_time(cls, delay: int | None, info: ValidationInfo) -> int | None:
         if delay is not None and info.data.get("at") is not None:
-            raise refuse("must not be given together with at; leave one of them out")
+            raise refuse("cannot be used together with at; omit one of them")
         return delay
 
 

@@ -49,7 +49,7 @@ def run(
     """
     seconds = None if delay is None else _seconds(delay)
     if at is not None and seconds is not None:
-        raise UsageError("--at and --in name two times; leave one of them out")
+        raise UsageError("--at and --in cannot be used together; omit one of them")
     try:
         given = None if payload is None else json.loads(payload)
     except ValueError as error:
