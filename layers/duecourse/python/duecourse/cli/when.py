@@ -37,7 +37,7 @@ def duration_of(text: str) -> timedelta:
     """The time that `90s`, `15m`, `2h` or `3d` says. Raises ValueError."""
     found = re.fullmatch(r"(\d{1,8})([smhd])", text)
     if found is None:
-        raise ValueError(f"{text!r} is no length of time: write 90s, 15m, 2h or 3d")
+        raise ValueError(f"{text!r} is not a duration; write 90s, 15m, 2h or 3d")
     return timedelta(**{UNITS[found[2]]: int(found[1])})
 
 

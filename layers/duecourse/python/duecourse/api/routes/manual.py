@@ -166,7 +166,7 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 @route(
     "POST",
     "/v1/jobs/<job_id>/run/batch",
-    "by hand",
+    "manual actions",
     {200: RequestedRunsAnswer},
     body=RunsBody,
     headers=("If-Match", "Idempotency-Key"),
