@@ -54,6 +54,7 @@ MEANING = {
     ("POST", "/v1/jobs/<job_id>/pause"): OF_A_JOB,
     ("POST", "/v1/jobs/<job_id>/resume"): OF_A_JOB,
     ("POST", "/v1/jobs/<job_id>/run"): OF_A_JOB,
+    ("POST", "/v1/jobs/<job_id>/run/batch"): OF_A_JOB,
     ("POST", "/v1/jobs/<job_id>/backfill"): OF_A_JOB,
     ("POST", "/v1/jobs/<job_id>/skip-next"): OF_A_JOB,
     ("GET", "/v1/jobs/<job_id>/explain"): OF_A_JOB,
@@ -324,6 +325,7 @@ def add_run(tenants: Tenants, job_id: str, state: RunState, workflow: str | None
 
 OF_A_WORKFLOW = [
     ("POST", "/v1/jobs/<job_id>/run"),
+    ("POST", "/v1/jobs/<job_id>/run/batch"),
     ("POST", "/v1/jobs/<job_id>/backfill"),
     ("POST", "/v1/jobs/<job_id>/skip-next"),
     ("POST", "/v1/jobs/<job_id>/pause"),
