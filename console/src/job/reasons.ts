@@ -15,7 +15,7 @@ const REASONS: Record<string, string> = {
   not_its_time: "it takes part in other occurrences only",
   not_retryable: "the error is not retryable",
   cancelled: "it was cancelled on request",
-  steps_failed: "its steps have ended",
+  steps_failed: "a step failed",
   workflow_over: "the run of its workflow had ended",
 };
 

@@ -52,7 +52,7 @@ function Lanes({ lanes }: { lanes: Schemas["Stats"]["lanes"] }) {
   const metrics = useStageMetrics().data;
   return (
     <table className="lanes">
-      <caption>Messages in the lanes, of all tenants (about)</caption>
+      <caption>Messages in the lanes of all tenants (approximate)</caption>
       <thead>
         <tr>
           <th scope="col">Lane</th>

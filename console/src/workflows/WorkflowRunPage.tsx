@@ -52,7 +52,7 @@ export default function WorkflowRunPage() {
 function NotBegun({ id, instant, detail }: { id: string; instant: string; detail: string }) {
   return (
     <SpaceBetween size="m">
-      <Header variant="h1">Run of a workflow</Header>
+      <Header variant="h1">Workflow run</Header>
       <Alert
         header="There are no steps to show"
         action={<Button href={to.run(`${id}.${instant}`)}>The run</Button>}
@@ -126,7 +126,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
           </Button>
         }
       >
-        Run of a workflow
+        Workflow run
       </Header>
       <ProblemBox error={error} />
       {run.error !== null && (

@@ -107,7 +107,7 @@ it("counts what still runs up to now, and nothing for what a rerun took over", (
   expect(criticalPath([step("extract", [])], AT)).toEqual({ ids: [], seconds: 0 });
 });
 
-it("is asked for until its jobs have ended, too", () => {
+it("is polled until its steps have ended", () => {
   expect(isSettled({ state: "CANCELLED", jobs: [{ state: "RUNNING" }] })).toBe(false);
   expect(isSettled({ state: "CANCELLED", jobs: [{ state: "CANCELLED" }, { state: "LEFT" }] })).toBe(true);
 });
