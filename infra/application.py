@@ -19,7 +19,7 @@ CHINA = "cn-"
 """With which the names of these regions begin."""
 
 EMULATED_ACCOUNT = "000000000000"
-"""What emulators call their account; AWS gives it to nobody."""
+"""The account id of emulators; AWS does not assign it."""
 
 
 def missing_in_china(config: StageConfig) -> Iterator[str]:
@@ -54,10 +54,10 @@ def build(
 ) -> App:
     """The application, ready to be synthesised; the CDK command line brings folder, context and account by itself.
 
-    `settings` is the folder of deployments' own settings (settings/deployment_settings.py); None: there is none.
-    A `checked` application is held against CloudFormation's own rules when it is synthesised, and stages for AWS
-    against cdk-nag's, too; a finding ends that with a RuntimeError and stands on stderr. Raises ConfigError, also for
-    an API that asks nobody and is about to be deployed to AWS, and for a region that does not have what the stage asks
+    `settings` is the folder of deployments' own settings (settings/deployment_settings.py); None: there is none. A
+    `checked` application is held against CloudFormation's own rules when it is synthesised, and stages for AWS against
+    cdk-nag's, too; a finding raises a RuntimeError and is written to stderr. Raises ConfigError, also for an API
+    without authorization that is about to be deployed to AWS, and for a region that does not have what the stage asks
     for.
     """
     # The rules take seconds to load, which those who only read the template do not want to wait for.

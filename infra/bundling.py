@@ -78,7 +78,7 @@ class Target:
 
     @property
     def warning(self) -> str | None:
-        """What whoever deploys should know, and do about it; None where the layers are compiled."""
+        """A warning and its remedy for the deployment; None if the layers are compiled."""
         if self.interpreter is not None:
             return None
         python = f"python{self.python}"
@@ -141,7 +141,7 @@ def copy_code(source: Path, folder: Path) -> None:
 
 def compile_all(target: Target, site: Path) -> None:
     """Compile beforehand where a Python of the target's version is at hand. A layer cannot be written to, so every cold
-    start would compile anew all that it imports: most of a second.
+    start would compile all imports again: most of a second.
     """
     if (interpreter := target.interpreter) is not None:
         command = [interpreter, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(site)]

@@ -21,7 +21,9 @@ def find_uv() -> str | None:
 
 
 def environment() -> dict[str, str]:
-    """The environment for uv: the user's own, with pip's index, certificates and proxy where uv was told none."""
+    """The environment for uv: the user's own, with pip's index, certificates and proxy if uv has no settings of its
+    own.
+    """
     env = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
     env.pop("VIRTUAL_ENV", None)
     pip = _pip_settings()
@@ -35,7 +37,7 @@ def environment() -> dict[str, str]:
 
 
 def base_python() -> str:
-    """The interpreter below a virtual environment, so that the environment can be made anew from it."""
+    """The interpreter below a virtual environment, so that the environment can be created from it again."""
     return str(Path(getattr(sys, "_base_executable", "") or sys.executable).resolve())
 
 
@@ -57,7 +59,7 @@ def _usable(path: str) -> bool:
 
 
 def _pip_settings() -> dict[str, str]:
-    """What pip was told, by its files and by the environment; later lines (the environment's) win."""
+    """The settings of pip, from its files and from the environment; later lines (the environment's) win."""
     command = [base_python(), "-m", "pip", "config", "list"]
     said = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
     return dict(re.findall(r"^\S*?\.([a-z-]+)='(.*)'$", said, re.MULTILINE))

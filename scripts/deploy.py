@@ -31,7 +31,7 @@ UNPROTECTED = ("-c", "deletion_protection=off")
 
 NEVER_MADE = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
 """What is left of a stack whose first deployment failed: it can only be deleted, and `cdk deploy` does so before it
-makes it anew (AWS CloudFormation User Guide, "Stack status codes").
+creates it again (AWS CloudFormation User Guide, "Stack status codes").
 """
 IN_REVIEW = "REVIEW_IN_PROGRESS"
 """A stack of which there is a change set and nothing else."""
@@ -67,7 +67,7 @@ def deploy(
     *,
     settings: Path,
 ) -> int:
-    """Look, then deploy; the exit status. `run` is `cdk deploy` with arguments, `say` is told a line at a time."""
+    """Look, then deploy; the exit status. `run` is `cdk deploy` with arguments, `say` gets one line at a time."""
     try:
         config = _config(arguments, settings)
     except ConfigError as error:
@@ -174,7 +174,7 @@ def _clients(arguments: Sequence[str]) -> Clients:
 
     def client(service: str) -> Any:
         session = boto3.Session(profile_name=profile)
-        # botocore reads AWS_DEFAULT_REGION only; the CDK reads both, and takes us-east-1 where nobody says anything.
+        # botocore reads AWS_DEFAULT_REGION only; the CDK reads both, and takes us-east-1 without a setting.
         return session.client(service, os.environ.get("AWS_REGION") or session.region_name or "us-east-1")
 
     return client

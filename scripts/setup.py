@@ -69,7 +69,7 @@ def run(command: list[str], failure: str, env: dict[str, str] | None = None, dow
 
 
 def works(command: list[str]) -> bool:
-    """Whether a command ends well; what it says is nobody's business."""
+    """Whether a command ends well; its output is discarded."""
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
 
 

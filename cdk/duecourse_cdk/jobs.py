@@ -23,7 +23,7 @@ ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 ID_LENGTH = TAG_LENGTH = 64
 """As the API has them (openapi.json, JobRequest)."""
 PATIENCE = Duration.minutes(15)
-"""How long CloudFormation waits for the function, which Lambda invokes again if it dies; unless told, an hour."""
+"""How long CloudFormation waits for the function, which Lambda invokes again if it dies; the default is an hour."""
 STACK, CONSTRUCT = "managed-by=stack:", "construct:"
 """What the tags begin with that say whose a job is; `duecourse apply --owner stack:Billing` knows the first, too."""
 

@@ -59,7 +59,7 @@ class Duecourse(Construct):
     def provide(self, stack: Stack) -> tuple[str, Mapping[str, str]]:
         """The ARN of the stack's function, and the property by which it knows who it is here."""
         provider = stack.node.try_find_child(NAME) or Provider(stack, NAME)
-        # From the tree: jsii may have forgotten of which class an object was that nobody in Python holds.
+        # From the tree: jsii may lose the class of an object that Python code does not reference.
         function = cast("lambda_.Function", provider.node.find_child("Function"))
         role = cast("iam.Role", provider.node.find_child("Role"))
         return function.function_arn, self._auth.bind(role, self.api)

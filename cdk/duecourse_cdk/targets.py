@@ -76,7 +76,7 @@ def _name(job: IConstruct, resource: IResource, kind: Kind, allowed: Sequence[st
 
 
 def _live_name(resource: IResource, kind: Kind) -> str:
-    """The name as CloudFormation knows it, or whoever made the resource elsewhere."""
+    """The name in CloudFormation, or the name of a resource from elsewhere."""
     live: str = getattr(resource, kind.attribute)
     if not kind.attribute.endswith("_arn"):
         return live

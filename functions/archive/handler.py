@@ -20,7 +20,7 @@ _archive = made_at_start(lambda: Wiring(ArchiveSettings.from_env(os.environ)).ar
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """A batch of which something was not written is given back from its first record on, so that the very same batch
-    comes again; an exception would have it split, and its objects named anew. What the event source has given up on
+    comes again; an exception would split it and rename its objects. What the event source has given up on
     (a message of the failure queue) can be given as the event, too: that fails loudly.
     """
     failed = event.get("DDBStreamBatchInfo")

@@ -23,7 +23,7 @@ _audit = made_at_start(lambda: Wiring(AuditSettings.from_env(os.environ)).audit)
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """What it does not get to, the next invocation goes on with."""
+    """The next invocation continues the unfinished work."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
     published = partial(publish, logger=logger, metrics=metrics, function="audit")
     published(_audit()(deadline, published))

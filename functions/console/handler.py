@@ -40,7 +40,7 @@ ASK_AGAIN = "no-cache"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an answer depends on. `file`: what stands after `/console/`, None for the page."""
+    """What an answer depends on. `file`: the path after `/console/`, None for the page."""
 
     file: str | None
     path: str = "/console"
@@ -51,7 +51,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What the function was told: the page's settings as JSON, and origins beside its own that the page asks."""
+    """The function's settings: those of the page as JSON, and the other origins that the page calls."""
 
     settings: str
     connect: str = ""

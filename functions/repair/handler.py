@@ -22,7 +22,7 @@ _index_repair = made_at_start(lambda: Wiring(RepairSettings.from_env(os.environ)
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """What it does not get to, the next invocation goes on with."""
+    """The next invocation continues the unfinished work."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
     publish(_index_repair()(deadline), logger, metrics, function="repair")
     return {}

@@ -2,8 +2,8 @@
 
 Access tokens carry no attributes of their users, and scopes only after a sign-in with a browser. So the tenant is
 copied from the attribute `custom:tenant` into the claim `tenant`, and the scopes are the groups that an operator put
-the user into, whatever the client asked for. A group may be a scope that is narrowed to a tag
-(`jobs:read:tag=billing`). The token of a service account opens nothing of the pool itself, so that whoever has its
+the user into, whatever the client asked for. A group may be a tag-scoped permission
+(`jobs:read:tag=billing`). The token of a service account opens nothing of the pool itself, so that a holder of its
 secret cannot change it or what it is called.
 """
 

@@ -20,7 +20,7 @@ from infra.settings.auth_config import OPEN_TO_READ
 from infra.stores.tables import DEAD_INDEX, TENANT_INDEX
 
 CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
-"""With OPEN_TO_READ the routes that anybody may call; `OPEN` in `duecourse/api/routes/table.py` has both."""
+"""With OPEN_TO_READ, the routes without authorization; `OPEN` in `duecourse/api/routes/table.py` has both."""
 
 OPEN_REASON = (
     "Callbacks come from targets, which have no credentials of this account. They send the callback token "
@@ -76,7 +76,7 @@ class HttpApi(Construct):
     """
 
     def __init__(self, scope: Construct, construct_id: str, parts: SharedResources) -> None:
-        """Its routes come with `open`: the address stands in clients of the authorizer that they have."""
+        """Its routes come with `open`: the clients have the address of the authorizer."""
         super().__init__(scope, construct_id)
         self._parts = parts
         config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes
@@ -112,7 +112,7 @@ class HttpApi(Construct):
             "PutItem",
             "UpdateItem",
             "DeleteItem",
-            "ConditionCheckItem",  # of a deletion, when its job is created anew
+            "ConditionCheckItem",  # of a deletion, when its job is created again
         )  # TransactWriteItems has no action of its own
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX)])  # jobs by tag, and by tenant
@@ -154,7 +154,7 @@ class HttpApi(Construct):
         self.console_url = f"{self.http.api_endpoint}{CONSOLE_PATHS[0]}"
 
     def open(self, auth: Auth, console: PythonFunction | None) -> None:
-        """Let requests in: those of the API by the authorizer, those of the console by nobody."""
+        """Let requests in: those of the API by the authorizer, those of the console without one."""
         config, runtime = self._parts.config, self._parts.runtime
         function = integrations.HttpLambdaIntegration(
             "Function", self.function.function, scope_permission_to_route=False

@@ -1,4 +1,4 @@
-"""Who stands before the API: the authorizer of the stage's kind, and the user pool that goes with `cognito`."""
+"""The API's authorizer of the stage's kind, and the user pool of `cognito`."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class ConsoleLogin:
 
 
 class Auth(Construct):
-    """The authorizer for every route that is not open; None where the stage's API asks nobody. `login`: to the console;
-    None where there is none, or no console.
+    """The authorizer for every route that is not open; None if the stage's API has no authorization. `login`: to the
+    console; None where there is none, or no console.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Auth(Construct):
 
 class Users(Construct):
     """People and machines with a password. An operator makes each one, names its tenant and puts it into the groups
-    of its scopes; nobody can do so for themselves.
+    of its scopes; users cannot do so themselves.
     """
 
     def __init__(
@@ -154,13 +154,13 @@ class Users(Construct):
         self.domain = self.pool.add_domain(
             "Domain",
             cognito_domain=cognito.CognitoDomainOptions(
-                domain_prefix=f"{config.stack_name.lower()}-{Aws.ACCOUNT_ID}"  # nobody else's in the region
+                domain_prefix=f"{config.stack_name.lower()}-{Aws.ACCOUNT_ID}"  # unique in the region
             ),
             managed_login_version=cognito.ManagedLoginVersion.NEWER_MANAGED_LOGIN,
         )
         browser = self.pool.add_client(
             "Console",
-            generate_secret=False,  # a browser keeps none: PKCE stands in its place
+            generate_secret=False,  # a browser cannot keep a secret: PKCE replaces it
             auth_flows=cognito.AuthFlow(user_srp=True),
             o_auth=cognito.OAuthSettings(
                 flows=cognito.OAuthFlows(authorization_code_grant=True),

@@ -1,5 +1,5 @@
-"""The function of the callbacks' routes, apart from the API: anybody can send requests to it, and programs that work on
-runs depend on it. Neither kind of request can take the other's concurrency.
+"""The function of the callbacks' routes, separate from the API: it accepts requests without authorization, and programs
+that work on runs depend on it. Neither kind of request can take the other's concurrency.
 """
 
 from constructs import Construct

@@ -15,7 +15,7 @@ from infra.parts import SharedResources
 
 
 class Console(Construct):
-    """It reads no store and holds no secret: the rights of whoever looks at the page are those of their token.
+    """It reads no store and holds no secret: the permissions of a user of the page are those of the token.
 
     `logs` are the names of the log groups that the page links to: of the API and of the workers.
     """

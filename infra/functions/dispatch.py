@@ -49,6 +49,6 @@ class DispatchFunction(Construct):
             parts.shard_queue.queue.queue_arn,
             batch_size=1,
             max_concurrency=config.reserved_concurrency.dispatch,
-            report_failures=False,  # it answers success whatever happens: the next tick goes on
+            report_failures=False,  # it always reports success: the next tick continues
             alias=alias,
         )

@@ -58,7 +58,7 @@ class Execute(Construct):
         self._release = release
         self._deployments = None if release is None else codedeploy.LambdaApplication(self, "Deployments")
         self.functions: Mapping[str, PythonFunction] = {name: self._worker(name) for name in parts.lanes.queues}
-        # The same for all lanes, so it stands in the template once; each role holds it as a policy of its own.
+        # The same for all lanes, so the template has it once; each role has it as its own policy.
         rights = iam.Policy(
             self,
             "Rights",

@@ -9,8 +9,8 @@ from infra.functions.python_function import PythonFunction
 from infra.parts import SharedResources
 
 QUARTER = Duration.minutes(15)
-"""Index repair and audit are started more often than they have work: so one that ran out of time goes on.
-A start with nothing to do costs one or two reads.
+"""Index repair and audit are started more often than they have work: so an invocation that ran out of time is
+continued. A start with nothing to do costs one or two reads.
 """
 
 
@@ -110,7 +110,7 @@ def reconcile(scope: Construct, parts: SharedResources) -> PythonFunction:
 
 
 def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
-    """The index repair: once a day, everything that stands in the jobs table is looked at, and what is wrong is put
+    """The index repair: once a day, all items of the jobs table are checked, and errors are put
     right; and the clean-up of completed jobs.
     """
     function = Scheduled(

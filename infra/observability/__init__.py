@@ -24,7 +24,7 @@ def make_dashboards(
     scope: Construct, config: StageConfig, watched: Monitored, alarms: Sequence[cloudwatch.IAlarm]
 ) -> None:
     """Both, named after stage and region: a dashboard's name is taken in all regions of an account at once, and a stage
-    may stand in two. `alarms` are shown with their states.
+    may be in two. `alarms` are shown with their states.
     """
     for name, rows in (
         ("Business", business_rows(config, watched)),

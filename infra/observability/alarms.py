@@ -15,7 +15,7 @@ from infra.settings.config import StageConfig
 
 
 class Severity(StrEnum):
-    """`page`: wake somebody. `ticket`: somebody looks at it on the next working day."""
+    """`page`: page the person on call. `ticket`: to be handled on the next working day."""
 
     PAGE = "page"
     TICKET = "ticket"
@@ -51,7 +51,7 @@ class AlarmSpec:
     """So many periods of the last `of` must be wrong; the last `periods` in a row unless given."""
     section: str | None = None
     notifies: bool = True
-    """Whether the topics are told; otherwise only CodeDeploy looks at it."""
+    """Whether the topics are notified; otherwise only CodeDeploy evaluates it."""
     silence: bool = False
     """It goes off below 1 instead, and when there is no data at all."""
 
@@ -118,7 +118,7 @@ def _alarm(
 
 
 def described(config: StageConfig, spec: AlarmSpec) -> str:
-    """What whoever is called reads: severity, stage, meaning, first step, query and runbook."""
+    """The text for the person on call: severity, stage, meaning, first step, query and runbook."""
     return (
         f"[{spec.severity}] Stage {config.stage}: {spec.means} First: {spec.first} Find: {spec.find} "
         f"Runbook: {config.runbooks}#{spec.section or spec.name}"

@@ -54,7 +54,9 @@ def numbers(title: str, metrics: Sequence[cloudwatch.IMetric], *, width: int = C
 
 
 def weighted(name: str, label: str, parts: Sequence[tuple[cloudwatch.Metric, float]]) -> cloudwatch.MathExpression:
-    """The sum of metrics, each times a factor. `name` (letters) tells its metrics from others in the same chart."""
+    """The sum of metrics, each times a factor. `name` (letters) distinguishes its metrics from others in the same
+    chart.
+    """
     terms = [f"{factor:.10g} * FILL({name}{number}, 0)" for number, (_, factor) in enumerate(parts)]
     return cloudwatch.MathExpression(
         expression=" + ".join(terms),

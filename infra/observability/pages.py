@@ -1,4 +1,4 @@
-"""The alarms that wake somebody: jobs do not fire, runs are late, lost or dying, the API fails."""
+"""The alarms that page: jobs do not fire, runs are late, lost or dying, the API fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The alarms that can wait for the morning: single jobs that stand still, maintenance, the archive."""
+"""The alarms that can wait for the morning: single jobs that do not fire, maintenance, the archive."""
 
 from __future__ import annotations
 

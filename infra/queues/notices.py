@@ -1,4 +1,6 @@
-"""The SNS topics: `deaths` tells of runs that used up their attempts, the others of what operators must look at."""
+"""The SNS topics: `deaths` reports runs that used up their attempts, the others report conditions that need an
+operator.
+"""
 
 from collections.abc import Iterator
 

@@ -9,7 +9,7 @@ KINDS = ("cognito", "jwt", "iam", "none")
 CLAIM = "tenant"
 MAX_CLAIM_LENGTH = 64
 OPEN_TO_READ = ("/v1/health", "/v1/openapi.json")
-"""Routes that anybody may read; `infra/functions/api.py` has those of callbacks besides."""
+"""Routes without authorization that only read; `infra/functions/api.py` has those of callbacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +110,12 @@ class ApiConfig:
     burst: int
     access_logs: bool
     open_requests_per_second: int = 5
-    """Of these for each route that anybody may read: health and the API's description. They have no tenant whose limits
-    would hold, and each request costs.
+    """The limit of each route without authorization that only reads: health and the API's description. They have no
+    tenant whose limits would hold, and each request costs.
     """
     open_burst: int = 10
     callback_requests_per_second: int = 200
-    """Of these for each of heartbeat, complete and fail, which strangers can call, too: what they call in vain takes
+    """The limit of each of heartbeat, complete and fail, which need no authorization: a call that is rejected takes
     nothing from the others' share.
     """
     callback_burst: int = 400

@@ -95,11 +95,11 @@ class StageConfig:
     reconcile_minutes: int = 5
     """How often the dead-letter queue is searched for messages whose runs are not dead."""
     repair_hours: int = 24
-    """How often everything that stands in the jobs table is looked at."""
+    """How often all items of the jobs table are checked."""
     audit_segments: int = 1
     """Over how many hours a look for lost and doubled occurrences in all jobs is spread."""
     catch_up_alarm_size: int = 1_000
-    """Missed occurrences within five minutes above which an alarm rings."""
+    """Missed occurrences within five minutes above which an alarm goes off."""
     reserved_concurrency: ReservedConcurrency = field(default_factory=ReservedConcurrency)
     account_concurrency: int = 1_000
     """The account's quota of concurrent executions in this region, 1,000 unless it was raised (AWS Lambda Developer
@@ -110,7 +110,7 @@ class StageConfig:
     deployment: str = "all_at_once"
     """How new code takes over in dispatch and execute: `all_at_once`, or as a `canary` (functions/live_alias.py)."""
     alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
-    """From when on operators are told."""
+    """The threshold from which operators are notified."""
     alarm_email: str | None = None
     docs_url: str | None = None
     """Where the folder docs/ is published, without a slash at its end: an alarm's description ends with the link to its
@@ -144,7 +144,7 @@ class StageConfig:
 
     @property
     def metrics_namespace(self) -> str:
-        """Under which the functions' own metrics stand: stages of one account and region must not add up."""
+        """The namespace of the functions' own metrics: stages of one account and region must not add up."""
         return METRICS_NAMESPACE.format(stage=self.stage)
 
     @property

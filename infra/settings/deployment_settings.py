@@ -86,7 +86,7 @@ def _read(file: Path) -> dict[str, str]:
 
 
 class _TwiceError(Exception):
-    """A name that stands more than once in an object: JSON would take the last."""
+    """A name that an object has more than once: JSON would use the last."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

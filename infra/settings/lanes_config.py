@@ -15,7 +15,7 @@ SEATS_PERCENT = 24
 """Of a lane's workers, for each tenant: four tenants whose targets are all slow leave a twenty-fifth to the others."""
 
 MAX_SEATS = 100
-"""They stand in one item, which is written whenever one is taken."""
+"""They are in one item, which is written for each one that is taken."""
 
 DEFAULT_BULK = 100
 """Most executions of a bulk queue whose lane has pollers, unless it has a size of its own."""

@@ -33,7 +33,7 @@ class ArchiveConfig:
     """How long runs are gathered for one object: longer ones make fewer, larger objects, which are cheaper to query."""
     give_up_after_hours: int = 6
     """How long a batch is tried before its place is noted in the failure queue; what is left of the stream's 24 hours
-    is an operator's time to archive it by hand.
+    is an operator's time to archive it manually.
     """
 
     def problems(self) -> Iterator[tuple[str, str]]:

@@ -78,7 +78,7 @@ def task_json(task: Mapping[str, Any]) -> str:
     """A task as its parameter holds it. Raises TypeError or ValueError for what JSON cannot say.
 
     Parameter Store refuses `{{` in values (it would be a reference to another parameter), and so would every template
-    in a task be. In JSON two braces in a row stand in texts only, where an escape means the same.
+    in a task be. JSON has two braces in a row only in strings, where an escape means the same.
     """
     whole = {part: task.get(part, {}) for part in TASK_PARTS}
     return json.dumps(whole, separators=(",", ":"), allow_nan=False).replace("{{", r"\u007b\u007b")

@@ -1,4 +1,4 @@
-"""The buckets of a stage: nobody from outside, TLS only, encrypted, each access written down."""
+"""The buckets of a stage: no public access, TLS only, encrypted, with access logs."""
 
 from __future__ import annotations
 

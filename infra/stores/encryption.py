@@ -62,7 +62,7 @@ def key_uses(actions: Collection[str]) -> Mapping[str, frozenset[str]]:
 
 
 class Encryption(Construct):
-    """The key, and what each kind of store has to be told of it.
+    """The key, and the settings of each kind of store for it.
 
     Without a key of the account's every store has what its service does by itself: tables, queues, buckets and logs are
     encrypted under keys of AWS's; SNS keeps nothing longer than it takes to deliver.

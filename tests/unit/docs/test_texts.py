@@ -7,8 +7,10 @@ over it.
 from __future__ import annotations
 
 import ast
+import io
 import json
 import re
+import tokenize
 from collections.abc import Iterator
 from typing import Any
 
@@ -117,6 +119,13 @@ def shown(source: str) -> Iterator[str]:
             yield " ".join(text.split())
 
 
+def notes_of(source: str) -> Iterator[str]:
+    """The lines of the docstrings and comments of a module."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and token.string.startswith('"""')):
+            yield from token.string.splitlines()
+
+
 def clean(text: str) -> str:
     return NOT_PROSE.sub("", text)
 
@@ -128,6 +137,14 @@ TEXTS = {
     "openapi.json": list(descriptions(json.loads((PACKAGE / "api/openapi/openapi.json").read_text(encoding="utf-8")))),
     **{name: [text] for name, text in help_texts(main, "duecourse")},
 }
+NOTES = {str(path.relative_to(ROOT)): list(notes_of(path.read_text(encoding="utf-8"))) for path in PYTHON}
+
+
+@pytest.mark.parametrize("avoided", [each for each in AVOIDED if not each.startswith("asks")])
+def test_docstrings_and_comments_have_the_terms_of_the_field(avoided: str) -> None:
+    word = re.compile(rf"\b(?:{AVOIDED[avoided]})\b", re.IGNORECASE)
+    found = [f"{name}: {line.strip()}" for name, lines in NOTES.items() for line in lines if word.search(clean(line))]
+    assert found == []
 
 
 @pytest.mark.parametrize("avoided", IN_TEXTS)

@@ -25,7 +25,7 @@ Authorize = Callable[[str, str, bytes], Headers]
 
 
 class RefusedError(Exception):
-    """The stage refused; `status` is 0 where nobody answered, `kind` the problem's, such as `in-workflow`."""
+    """The stage refused; `status` is 0 if there was no response, `kind` that of the problem, such as `in-workflow`."""
 
     def __init__(self, status: int, text: str, kind: str = "") -> None:
         self.status = status
@@ -126,7 +126,7 @@ class Api:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """urllib would show the token to whom it is sent on to."""
+    """urllib would send the token to the address of a redirect."""
 
     def redirect_request(self, *_: Any) -> None:
         """Follow none."""

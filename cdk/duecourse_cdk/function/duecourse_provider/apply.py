@@ -19,7 +19,7 @@ JOBS, WORKFLOWS = "jobs", "workflows"
 
 
 class NotOursError(Exception):
-    """There is such a job already, and it is somebody else's."""
+    """The job exists and has another owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Wanted:
 def put(api: Api, wanted: Wanted) -> None:
     """Make it as it is wanted. Raises NotOursError, or RefusedError with what the stage says.
 
-    Where somebody changes it between look and write, it is looked at again.
+    If it changes between read and write, it is read again.
     """
     body = wanted.document.encode()
     path = f"/v1/{wanted.kind}/{wanted.id}"
@@ -119,7 +119,7 @@ def _condition(api: Api, wanted: Wanted) -> dict[str, str]:
 
 
 def _check_steps(api: Api, wanted: Wanted, looked_at: Answer) -> None:
-    """Of the jobs that the workflow would change, none may be somebody else's."""
+    """The workflow may not change a job that has another owner."""
     for job_id in sorted(wanted.steps & set(looked_at.body.get("changed") or ())):
         found = _look(api, job_id)
         if found is not None:
@@ -135,7 +135,7 @@ def _check(found: Answer, job_id: str, tag: str) -> None:
 
 
 def _changed_meanwhile(api: Api, refused: RefusedError) -> bool:
-    """Whether to look again, since somebody else was faster."""
+    """Whether to read again after a conflicting change."""
     faster = refused.status == HTTPStatus.PRECONDITION_FAILED or refused.kind == "job-changed"
     return faster and api.patience.left > 0
 

@@ -1,4 +1,4 @@
-"""What a route is, needs and answers. A route is declared once, where its function stands, for the resolver, the check
+"""What a route is, needs and answers. A route is declared once, at its function, for the resolver, the check
 of scopes and the document. The function's docstring is what the document says of it: its first paragraph is the
 summary.
 """
@@ -96,8 +96,8 @@ class Route(NamedTuple):
     which may be left out where it is `body_optional`. `query`: the model of its query parameters, None where they are
     not looked at. `headers`: those that it takes. `problems`: the kinds that are its own, beside those that follow from
     what it takes (openapi.problem_kinds). `run_token`: the token of a run opens it. `checks_tags`: the function itself
-    keeps callers whose scopes are narrowed to the jobs with their tags; of another route the job is checked that its
-    path names, and where it names none they are refused (`narrowing.check_route`).
+    restricts callers with tag-scoped permissions to the jobs with their tags; for another route the job is checked that
+    its path names, and where it names none they are refused (`narrowing.check_route`).
     """
 
     method: str
@@ -150,7 +150,7 @@ def admit(api: Api, request: Request) -> None:
 
 def charge(api: Api, tenant: str, items: int, begun: bool) -> None:
     """Take tokens for the runs or jobs that a request asks for; the first is paid by the request (domain.budget).
-    Raises Problem: 429 while the tenant still owes for earlier work. Nothing is begun then.
+    Raises Problem: 429 while the tenant has debt from earlier work. No work begins then.
     """
     wait = api.limits.charge(tenant, items - 1, begun=begun)
     if wait is not None:

@@ -33,7 +33,7 @@ _NAMES = ("sub", "client_id", "azp", "appid")
 @dataclass(frozen=True, slots=True)
 class Principal:
     """`principal` is the token's subject, an IAM ARN or `local`; `scopes` are those of ours that were granted, the
-    narrowed ones as they were spelt.
+    tag-scoped ones as they were spelt.
     """
 
     tenant: str
@@ -115,8 +115,8 @@ def _unknown_caller() -> Problem:
 
 
 def admitted(request: Request, needed: frozenset[str], settings: ApiSettings) -> Request:
-    """The request with its caller filled in. Raises Problem: 401, 403 without tenant or a needed scope; a narrowed one
-    is enough here.
+    """The request with its caller filled in. Raises Problem: 401, 403 without tenant or a needed scope; a tag-scoped
+    one is enough here.
 
     Strangers at an open route stay without tenant and scopes.
     """

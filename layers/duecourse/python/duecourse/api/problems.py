@@ -55,7 +55,7 @@ class FieldFault:
     header: str | None = None
 
     def document(self) -> dict[str, str]:
-        """As it stands in the answer's `errors`."""
+        """As it is in the response's `errors`."""
         where = {"pointer": self.pointer, "parameter": self.parameter, "header": self.header}
         return {name: shortened(place) for name, place in where.items() if place is not None} | {"detail": self.detail}
 

@@ -183,8 +183,8 @@ def read_key(request: Request) -> str | None:
 
 
 def request_key(key: str | None, value: Any, place: str = "") -> RequestKey | None:
-    """The key of a request that asks for a JSON value (whatever the order of its names); `place` tells apart what one
-    key stands for several times. Raises Problem (400) for a value that is nested too deeply to be looked at.
+    """The key of a request that asks for a JSON value (whatever the order of its names); `place` distinguishes what one
+    key is used for several times. Raises Problem (400) for a value that is nested too deeply to be looked at.
     """
     if key is None:
         return None

@@ -1,4 +1,4 @@
-"""What callers reach whose scopes are narrowed to tags (`jobs:write:tag=billing`): jobs that have one of the tags, and
+"""The reach of tag-scoped permissions (`jobs:write:tag=billing`): jobs that have one of the tags, and
 the runs of such jobs.
 """
 

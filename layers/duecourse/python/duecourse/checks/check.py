@@ -40,7 +40,7 @@ def warning(name: str, says: str, do: str, runbook: str | None = None) -> Check:
 
 
 def bad(name: str, says: str, do: str, runbook: str | None = None) -> Check:
-    """Something to mend."""
+    """A problem that can be repaired."""
     return Check(name, CheckStatus.BAD, says, do, runbook)
 
 

@@ -17,7 +17,7 @@ class Shards:
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
-    """By shard, how far its watermark is behind where it could stand (0: it is there; None: no round has ended)."""
+    """By shard, how far its watermark is behind (seconds; None: no round has ended)."""
 
     behind: Mapping[int, int | None]
     stack_age: float
@@ -25,7 +25,7 @@ class Watermarks:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Messages of a queue, about; `oldest` is None where nobody keeps that figure."""
+    """Messages of a queue, about; `oldest` is None if there is no such metric."""
 
     name: str
     visible: int
@@ -48,7 +48,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Alarms:
-    """Of all alarms of the stage those that ring, how many there are, and how many have no data to judge."""
+    """The stage's alarms in state ALARM, the number of all alarms, and the number without data."""
 
     ringing: Sequence[Alarm]
     all: int

@@ -19,7 +19,7 @@ QUEUE_SECONDS = 300
 """The period of a queue's figures: a request has one window for all metrics, and a day by the minute is long."""
 
 RECENT_SECONDS = 600
-"""How far back the newest figure of a queue is looked for: SQS tells CloudWatch every minute, if it is in use."""
+"""How far back the newest figure of a queue is looked for: SQS reports to CloudWatch every minute, if it is in use."""
 
 COUNTED: Mapping[str, Sequence[str]] = {
     "RunsSucceeded": ("execute",),

@@ -48,7 +48,7 @@ def ticked(age: float | None, stack_age: float) -> Check:
 
 
 def shards(found: Shards) -> Check:
-    """Whether every shard that cursors may stand in is ticked."""
+    """Whether every shard that cursors may be in is ticked."""
     where = "docs/sizing.md#raising-them"
     configured = set(found.configured.values())
     if found.highest is None:

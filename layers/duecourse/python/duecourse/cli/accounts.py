@@ -1,6 +1,6 @@
 """Service accounts of a stage's own user pool: users that are programs, each with a tenant and its scopes.
 
-An account is a user whose address is made from its name (nobody can receive mail there) and whose password is its
+An account is a user whose address is made from its name (it cannot receive mail) and whose password is its
 secret. docs/decisions/018-service-accounts.md says why it is no client of its own.
 """
 
@@ -124,11 +124,11 @@ class Accounts:
         }
 
     def _join(self, user: dict[str, str], scope: str) -> None:
-        """Put the user into the group of a scope; the stack has none for narrowed scopes."""
+        """Put the user into the group of a scope; the stack has none for tag-scoped permissions."""
         try:
             self._cognito.admin_add_user_to_group(**user, GroupName=scope)
         except self._cognito.exceptions.ResourceNotFoundException:
-            with suppress(self._cognito.exceptions.GroupExistsException):  # somebody made it at the same moment
+            with suppress(self._cognito.exceptions.GroupExistsException):  # it was created at the same moment
                 self._cognito.create_group(UserPoolId=self.pool, GroupName=scope)
             self._cognito.admin_add_user_to_group(**user, GroupName=scope)
 

@@ -1,7 +1,7 @@
 """`duecourse next --jsonl`: a stream of questions about schedules, one line of JSON each, answered line by line.
 
 Every line is answered by one line, in order; a line that cannot be answered, a blank one included, by an error.
-So a caller can pair them by number, and one bad line costs nobody else an answer.
+So a caller can pair them by number, and one bad line does not affect the other answers.
 """
 
 from __future__ import annotations

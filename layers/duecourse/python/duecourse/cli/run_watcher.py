@@ -1,4 +1,4 @@
-"""Follows the runs of some jobs and tells of each that is new or has changed."""
+"""Follows the runs of some jobs and reports each that is new or has changed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class RunWatcher:
         return tuple(sorted(changes, key=lambda change: (change.run.due, change.run.id)))
 
     def _forget(self, job_id: str) -> None:
-        """Nobody will say any more how its unfinished runs end."""
+        """The ends of its unfinished runs will not be reported."""
         self._job_ids.remove(job_id)
         self._told.pop(job_id, None)
         self._seen = {run.id: run for run in self._seen.values() if run.job_id != job_id or run.is_final}

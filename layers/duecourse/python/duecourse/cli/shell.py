@@ -17,7 +17,7 @@ from typing import IO, cast
 from duecourse.worker import DoNotRetry, Failed, WorkerRun
 
 TAIL_CHARACTERS = 1_900
-"""What a failure tells of the output's end; an error has 2,000 characters."""
+"""The part of the output's end in a failure; an error has 2,000 characters."""
 TAIL_BYTES = 4 * TAIL_CHARACTERS
 LOOK_SECONDS = 0.2
 """How often a command is looked at that may have to be ended."""
@@ -37,7 +37,7 @@ _QUOTED = re.compile(r'^["#]|^\s*$|[\n\r]')
 
 
 def read_allowed(text: str) -> frozenset[str]:
-    """The commands of a file: one a line, as it stands; a line that begins with a double quote is a JSON string. Only a
+    """The commands of a file: one per line, unchanged; a line that begins with a double quote is a JSON string. Only a
     newline ends a line, with or without a carriage return before it. Raises ValueError that names the line.
     """
     found = set()
@@ -91,7 +91,7 @@ class Shell:
         return {"exit_code": 0, "output": output}
 
     def end_all(self) -> None:
-        """End what still runs: nobody would report it."""
+        """End running commands: they would not be reported."""
         for group in tuple(self._running):
             _signal(group, signal.SIGKILL)
 

@@ -10,12 +10,12 @@ import click
 _BREAKS = re.compile("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
 _BEYOND_ASCII = "\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _STEERING = re.compile(f"[\x00-\x1f{_BEYOND_ASCII}]")
-"""Control characters, with which a target's answer could steer the terminal of whoever reads it; what turns the order
+"""Control characters, with which a target's answer could control the reader's terminal; what turns the order
 of the letters around it; and halves of characters, which cannot be printed.
 """
 
 _UNPRINTABLE = re.compile(f"[{_BEYOND_ASCII}]")
-"""The same as far as it can stand in JSON, which escapes the rest of them itself."""
+"""The same as far as JSON can contain it, which escapes the rest of them itself."""
 
 
 def plain(text: str) -> str:
@@ -58,7 +58,7 @@ class CliError(click.ClickException):
 
 
 class UsageError(CliError):
-    """A failure that the caller can mend by calling differently; exit status 2."""
+    """A failure that the caller can correct; exit status 2."""
 
     exit_code = 2
 

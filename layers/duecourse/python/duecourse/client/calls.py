@@ -122,8 +122,8 @@ def wait_before_next(call: Call, failures: Sequence[Failure], retries: int, draw
 
 
 def deleted_before(call: Call, failures: Sequence[Failure]) -> bool:
-    """Whether a deletion was done when it was sent before: nothing is there any more, and nobody knew then whether it
-    was done.
+    """Whether a deletion was done when it was sent before: the job does not exist any more, and it was unknown then
+    whether it was done.
     """
     *before, last = failures
     gone = isinstance(last, ApiError) and last.by_duecourse and last.status == httpx.codes.NOT_FOUND

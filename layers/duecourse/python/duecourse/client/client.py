@@ -43,7 +43,7 @@ class Client(Methods):
     """Calls one Duecourse API. Every method raises ApiError (by its kind: NotFoundError, InvalidError, …) or
     ApiUnreachableError when it cannot answer. Safe to share between threads.
 
-    A request that may be sent again is: up to `retries` times where nobody answers, the stage is busy or a limit is
+    A request that may be retried is: up to `retries` times if there is no response, the stage is busy or a limit is
     reached, when the API asks for it (`Retry-After`). Each POST carries an idempotency key, so that it is done once.
     """
 

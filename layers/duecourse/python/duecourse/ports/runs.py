@@ -134,7 +134,7 @@ class WaitQueues(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A request besides the schedule: one run of a job (at `occurrence`, UTC seconds), a backfill, or a skip that a key
+    """A request outside the schedule: one run of a job (at `occurrence`, UTC seconds), a backfill, or a skip that a key
     can repeat.
 
     `suffix` is that of its runs (`.m…`, `.b…`); that of a skip (`.s…`) names no run. `generation` was the job's then.

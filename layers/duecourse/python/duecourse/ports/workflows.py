@@ -51,7 +51,7 @@ class WorkflowStore(Protocol):
         """
 
     def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None, *, at: float) -> None:
-        """Make the jobs nobody's steps, `at` now (UTC seconds), as far as they are as they were read, and while the
+        """Release the steps, `at` now (UTC seconds), as far as they are as they were read, and while the
         workflow's own job is so too (None: while there is none).
         """
 

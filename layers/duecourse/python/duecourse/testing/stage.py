@@ -48,7 +48,7 @@ FAULTS = frozenset({"round_failed", "message_failed", "message_unreadable", "und
 
 def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
     """Those of a stage that allows all targets (of kind `aws` those `actions`), but none at private addresses. Its
-    limits are far, since a clock that stands refills no bucket.
+    limits are far, since a stopped clock refills no bucket.
     """
     return ApiSettings(
         stage="testing",

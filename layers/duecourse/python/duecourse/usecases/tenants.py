@@ -84,8 +84,8 @@ class Limits:
         return self._take(tenant, lease, now)
 
     def charge(self, tenant: str, cost: int, *, begun: bool = False) -> float | None:
-        """None if work of `cost` tokens may begin, besides its request, or go on where it has `begun`; else the seconds
-        until it may. Tokens beyond the bucket are owed: the tenant's next requests wait for them.
+        """None if work of `cost` tokens may begin, in addition to its request, or continue if it has `begun`; else the
+        seconds until it may. Tokens beyond the bucket are owed: the tenant's next requests wait for them.
         """
         if cost < 1:
             return None

@@ -42,7 +42,7 @@ class Handler:
     task: Task
     hidden_seconds: int = field(kw_only=True)
     clock: Callable[[], float] = field(kw_only=True)
-    """Gives seconds and only goes on."""
+    """Gives seconds and never goes back."""
     pause: Callable[[float], object] = field(kw_only=True)
     """Waits for so many seconds."""
 
@@ -51,7 +51,7 @@ class Handler:
         try:
             run = read_run(received.body)
         except TaskMessageError as error:
-            # Left to the queue's own redrive policy: deleting what somebody else sent here is not ours to do.
+            # Left to the queue's own redrive policy: the worker does not delete messages of other senders.
             log.error("a message is not from Duecourse and remains in the queue: it %s", error)  # noqa: TRY400
             return
         keeper = Keeper(self.queue, received, run, self.client, hidden_seconds=self.hidden_seconds, clock=self.clock)

@@ -29,7 +29,7 @@ class Keeper:
         hidden_seconds: int,
         clock: Callable[[], float],
     ) -> None:
-        """`clock` gives seconds and only goes on; `hidden_seconds` is how long the message was hidden just now."""
+        """`clock` gives seconds and never goes back; `hidden_seconds` is how long the message was hidden just now."""
         self._queue = queue
         self._received = received
         self._run = run

@@ -86,7 +86,7 @@ class WorkerRun:
     """One attempt of a run. `scheduled_at` and `due_at` are ISO-8601 instants (UTC).
 
     `cancelled` is set when the work should stop: check it regularly, or wait on it, and raise an exception to stop.
-    `token` is the attempt's own: whoever has it can end the run.
+    `token` is that of the attempt: its holder can end the run.
     """
 
     run_id: str

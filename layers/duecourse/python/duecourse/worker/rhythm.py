@@ -1,4 +1,4 @@
-"""When a worker does what keeps its message hidden and its run alive. Pure: seconds of any clock that only goes on."""
+"""When a worker extends the invisibility of its message and the lease of its run. Pure: seconds of any steady clock."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class Worker:
             if received is None:
                 continue
             if self._stopping.is_set():
-                self._queue.hide(received, 0)  # somebody else's, at once
+                self._queue.hide(received, 0)  # that of another task, at once
             else:
                 _handle(handler, received)
 

@@ -18,7 +18,7 @@ class S3Archive:
         self._bucket = bucket
 
     def put(self, sheet: Sheet) -> None:
-        """No content encoding is named: readers that know it would unpack what Athena tells
+        """No content encoding is named: readers that know it would unpack objects that Athena identifies
         by the key's ending.
         """
         lines = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in sheet.rows)

@@ -60,7 +60,7 @@ class AwsClients:
         now: Callable[[], float] = time,
     ) -> None:
         """All four are for tests; without the first two, credentials and region come from the environment. So many
-        `read_seconds` our own infrastructure may be silent. `now` is in UTC seconds: the clock that surely goes on
+        `read_seconds` our own infrastructure may be silent. `now` is in UTC seconds: a clock that never stops
         while an environment is frozen.
         """
         self._session = session
@@ -125,7 +125,7 @@ class AwsClients:
             max_pool_connections=_CONNECTIONS,
             # A fifth of the client's CPU per request; our own types come before it, except where a job says it all.
             parameter_validation=credentials is not None,
-            # Said whole: what botocore would say by itself it puts together anew for each request, a tenth of its cost.
+            # Built once: botocore would build its own text again for each request, a tenth of its cost.
             user_agent=_USER_AGENT,
         )
         if service == "s3":

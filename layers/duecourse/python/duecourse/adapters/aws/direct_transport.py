@@ -6,7 +6,7 @@ dispatch 1.4 times (docs/decisions/009-aws-clients.md). Only a plain answer is t
 botocore, which makes the request once more, with its retries and errors.
 
 The signature is Version 4 of a POST to a service's root (AWS General Reference, "Create a signed AWS API request").
-botocore's signer takes any request and derives its key anew each time; this one keeps the key, which is the same all
+botocore's signer takes any request and derives its key again each time; this one keeps the key, which is the same all
 day.
 """
 
@@ -46,7 +46,7 @@ _CA_BUNDLES = ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
 _OK = 200
 
 _REFUSED = range(400, 500)
-"""HTTP statuses by which a service says that it has done nothing. Of any other but 200 nobody knows."""
+"""HTTP statuses by which a service reports that it has changed nothing. For any other but 200 it is unknown."""
 
 _UNHEARD = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 """After these nothing has been sent."""

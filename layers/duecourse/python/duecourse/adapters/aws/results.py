@@ -20,8 +20,8 @@ class S3Results:
         self._client.put_object(Bucket=self._bucket, Key=key, Body=document, ContentType="application/json")
 
     def link(self, key: str) -> str:
-        """An address at which the result can be read for five minutes, by anyone who has it. Asks nobody: it is signed
-        here, with this process's credentials, and ends with them too.
+        """An address at which the result can be read for five minutes, by anyone who has it. No request is sent: it is
+        signed here, with this process's credentials, and ends with them too.
         """
         link: str = self._client.generate_presigned_url(
             "get_object", Params={"Bucket": self._bucket, "Key": key}, ExpiresIn=LINK_SECONDS

@@ -116,7 +116,7 @@ class DynamoWorkflows:
         return [job_id for batch in refused for job_id in batch]
 
     def _claimed(self, jobs: Sequence[Job], workflow: str | None, at: float, checks: list[dict[str, Any]]) -> list[str]:
-        """Those of a transaction that stand otherwise now; the others are written then, without these. All of them
+        """Those of a transaction that have changed; the others are written then, without these. All of them
         where a check fails.
         """
         writes = [self._claim_of(job, workflow, at) for job in jobs]

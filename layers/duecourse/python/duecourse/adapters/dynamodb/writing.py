@@ -128,7 +128,7 @@ Statement = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a statement: `code` is None when it was executed. `found` is the item as it is, where a failed
-    condition was to tell. `throttled`: how often it was throttled.
+    condition was to show. `throttled`: how often it was throttled.
     """
 
     code: str | None = None

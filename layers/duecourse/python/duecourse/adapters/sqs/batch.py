@@ -82,8 +82,8 @@ class Sent:
 def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) -> Sent:
     """Send one batch; what became of its entries. What was not accepted is logged with its reason.
 
-    A call that failed as a whole may still have taken effect (its answer was lost): whoever sends again must not mind
-    a repeat.
+    A call that failed as a whole may still have taken effect (its response was lost): the sender of a retry must
+    tolerate a repeat.
     """
     entries = [{"Id": str(number), **entry} for number, entry in batch]
     try:

@@ -24,7 +24,7 @@ _NAMES = (
 
 
 class SqsDepths:
-    """ports.Depths. What cannot be asked is logged and left out: nobody's request fails for a count."""
+    """ports.Depths. A queue that cannot be read is logged and left out: no request fails because of a count."""
 
     def __init__(
         self,

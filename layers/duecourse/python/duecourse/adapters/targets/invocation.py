@@ -85,7 +85,7 @@ class Automaton:
         return self._steps.get(state << 8 | byte, 0)
 
     def spans(self, data: bytes) -> tuple[list[Span], int]:
-        """Where words stand, in order, overlapping ones as one; and how many bytes at the end begin a word."""
+        """The positions of words, in order, overlapping ones as one; and how many bytes at the end begin a word."""
         first = self._beginnings.search(data)  # nearly all short texts hold not even that
         if first is None:
             return [], 0
@@ -147,7 +147,7 @@ class Redaction:
         return b"".join((*parts, data[kept:end]))
 
     def value(self, value: Any) -> Any:
-        """A JSON value without the secrets, names of members and numbers included."""
+        """A JSON value without the secrets, names of fields and numbers included."""
         if self._everything:
             return HIDDEN
         return value if self._automaton is None else self._value(value)

@@ -1,6 +1,6 @@
 """The bodies of POST /v1/jobs and PUT /v1/workflows/<id>: when they are due, and how their runs are treated.
 
-What a posted job hands on: which templates may stand in it, and how large it may be, before they are filled in and at
+The templates that a posted job may have, and its maximum size, before they are filled in and at
 the run whose values are longest.
 
 What a job and a workflow have in common when they are posted: when they are due, and how their runs are treated.
@@ -223,7 +223,7 @@ def _sizes(place: str, part: Any, target: Mapping[str, Any]) -> Iterator[FieldFa
 
 
 def _header_problems(target: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
-    """What is wrong with the templates in the headers of an HTTP target: only there secrets may stand."""
+    """What is wrong with the templates in the headers of an HTTP target: secrets are allowed only there."""
     headers = target.get("headers")
     if target.get("type") == "http" and isinstance(headers, dict):
         for name, text in headers.items():

@@ -1,6 +1,6 @@
 """Bodies before validation: read-only fields, defaults of registered tasks, and merge patches.
 
-What answers show and requests do not set. GET's answer can be put back: such a field is ignored as it stands, and
+What answers show and requests do not set. GET's answer can be put back: such an unchanged field is ignored, and
 refused by name where it says something else.
 
 A job that names a registered task: the shorthand written out, and the task's defaults filled in.
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def validate_draft(value: Any, job_id: str | None, job: Job | None, kind: str, read: Callable[[Any], T]) -> T:
-    """What `read` makes of a body without its read-only fields, over the job that stands (None: a new one). The body
+    """What `read` makes of a body without its read-only fields, over the stored job (None: a new one). The body
     may repeat the id of the path.
 
     Raises Problem, of this `kind` where fields are wrong, with the faults of both.
@@ -202,9 +202,9 @@ def patched(job: Job, patch: Any) -> Any:
         del document["target"]
     responds = "completion" in patch and patch["completion"] in (None, Completion.RESPONSE)  # null: by default it does
     if responds and job.completion_seconds == COMPLETION_SECONDS:
-        document["completion_seconds"] = None  # the default, which nobody has said and nobody should have to take back
+        document["completion_seconds"] = None  # the default, which was not set and need not be reset
     if "schedule" in patch and patch["schedule"] is None:
-        document["anchor"] = None  # where a rate counts from, which nobody may have said
+        document["anchor"] = None  # where a rate counts from, which may not have been set
     return {"schedule": None} | merged(document, patch)  # it has no default that null could bring back: null is none
 
 

@@ -256,7 +256,7 @@ class Named:
 
 
 def _allowed(kind: str, given: list[str], names: Iterable[str], info: ValidationInfo) -> list[str]:
-    """What was given, where the stage allows each of the names that it stands for."""
+    """The given names, if the stage allows each of the names that they resolve to."""
     for name in names:
         if problem := name_refusal(kind, name, rules_of(info).allowed):
             raise refuse(f"{name} {problem}")

@@ -134,7 +134,7 @@ def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[FieldFa
     """Pydantic's errors about a body, said so that they can be acted upon.
 
     What an unknown field may have meant is looked for in the first of them only: that takes 50 µs each, and a body can
-    hold tens of thousands of such fields, of which MAX_FAULTS are told.
+    hold tens of thousands of such fields, of which MAX_FAULTS are reported.
     """
     for number, each in enumerate(error.errors(include_url=False, include_input=False)):
         yield _fault(each, root, hinted=number < MAX_FAULTS)
@@ -183,7 +183,7 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
 
 
 def _pattern(place: str) -> str | None:
-    """What the field of a job that stands at `place`, or the list that does, wants its text to be."""
+    """What the field of a job at `place`, or the list there, requires of its text."""
     return _PATTERNS.get(place) or _PATTERNS.get(place.rpartition("/")[0])
 
 
@@ -228,8 +228,8 @@ def read_body(
     """The request's body, of at most `most` bytes. One that is `optional` may be left out, which says as much as an
     empty object.
 
-    `more` says what else is wrong with a body in which nothing is so far; what stands in the field `apart` is looked at
-    by somebody else. Raises Problem: what `Request.json` raises, and `kind` with all that is wrong with it.
+    `more` says what else is wrong with a body in which nothing is so far; the field `apart` is checked
+    elsewhere. Raises Problem: what `Request.json` raises, and `kind` with all that is wrong with it.
     """
     if optional and not request.body:
         return model()

@@ -39,7 +39,7 @@ _OPEN = frozenset({"Problem", "StateProblem", "OpenApiDocument"})
 """Answers that other schemas add to."""
 
 _KEYWORDS = {"ge": "minimum", "le": "maximum"}
-"""What pydantic calls bounds that stand behind a validator of our own."""
+"""The names in pydantic of bounds after a validator of our own."""
 
 
 class _Plain(GenerateJsonSchema):

@@ -74,7 +74,7 @@ def assemble(*, closed: bool = False) -> Document:
 
 
 def as_text(document: Document) -> str:
-    """As it stands at the root of the repository."""
+    """As it is at the root of the repository."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 

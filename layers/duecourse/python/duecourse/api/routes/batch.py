@@ -24,7 +24,7 @@ from duecourse.api.routes.jobs import JOB_PROBLEMS, created_job
 MAX_BATCH = 100
 
 BATCH_SECONDS = 15.0
-"""When no further job is begun: an HTTP API gives up after 30 s, and whoever sent them would learn of none."""
+"""When no further job is begun: an HTTP API times out after 30 s, and the caller would get no response."""
 
 logger = logging.getLogger("duecourse.api")
 
@@ -80,7 +80,7 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         except Problem as problem:
             items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})
         except Exception as error:
-            # Those before it are created: whoever sent them must learn of it.
+            # Those before it are created: the caller must get a response.
             ids = {"request_id": request.request_id, "correlation_id": request.correlation_id}
             logger.exception("job_failed", extra={"action": "job_failed", "index": index, **ids})
             fault = unavailable(error) or internal()

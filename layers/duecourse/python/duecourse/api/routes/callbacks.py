@@ -1,6 +1,6 @@
 """The routes that a program calls that works on a run. It needs only the run's token, which names tenant and attempt.
 
-A body is read only after the token was found to be that of the run's present attempt: anybody can send a body.
+A body is read only after the token was found to be that of the run's present attempt: a body needs no authorization.
 """
 
 from __future__ import annotations

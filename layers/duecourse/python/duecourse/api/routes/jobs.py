@@ -362,7 +362,7 @@ def rules_of_stage(api: Api) -> Rules:
 
 
 def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | None) -> Draft:
-    """The draft, over the job that stands, of a value that may leave out its id, or must repeat the path's. Raises
+    """The draft, over the stored job, of a value that may leave out its id, or must repeat the path's. Raises
     Problem with all its faults, or where the job would have none of the caller's tags.
     """
     if job is not None and isinstance(job.target, WorkflowTarget):

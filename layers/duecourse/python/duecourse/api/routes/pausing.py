@@ -50,7 +50,7 @@ class ResumeBody(Body):
 
 
 class ManyBody(Body):
-    """Which jobs: those with a `tag`, or `all` of the tenant's. `cursor` goes on where an answer ended."""
+    """Which jobs: those with a `tag`, or `all` of the tenant's. `cursor` continues after a response."""
 
     tag: Tag | None = None
     all: bool = False

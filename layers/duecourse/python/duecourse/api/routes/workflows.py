@@ -182,7 +182,7 @@ def workflow_id_in(parameters: Mapping[str, str]) -> str:
 
 
 def _draft(api: Api, tenant: str, workflow_id: str, value: Any, job: Job | None) -> WorkflowDraft:
-    """The draft, over the workflow's own job that stands, of a value that may repeat the path's id. Raises Problem."""
+    """The draft, over the stored job of the workflow, of a value that may repeat the path's id. Raises Problem."""
     check, rules = api.editing.check_over(job), rules_of_stage(api)
 
     def read(own: Any) -> WorkflowDraft:

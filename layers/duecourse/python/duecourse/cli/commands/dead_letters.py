@@ -151,7 +151,7 @@ class _Pace:
 
 
 def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace) -> dict[str, Any]:
-    """The sums of as many calls as it takes. Each goes on where the one before ended: a run stays in the list until its
+    """The sums of as many calls as it takes. Each continues after the one before: a run stays in the list until its
     worker has started it again.
     """
     redriven = refused = 0

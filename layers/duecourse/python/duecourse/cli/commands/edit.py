@@ -107,7 +107,7 @@ def _in_editor(text: str) -> str | None:
 
 
 def _kept(job_id: str, text: str) -> Path:
-    """A file with the text, which nobody else can read."""
+    """A file with the text, which only the user can read."""
     with NamedTemporaryFile("w", encoding="utf-8", prefix=f"{job_id}-", suffix=".yaml", delete=False) as file:
         file.write(text)
     return Path(file.name)

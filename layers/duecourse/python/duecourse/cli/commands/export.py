@@ -1,4 +1,4 @@
-"""`duecourse jobs export`: what stands, as files that `duecourse apply` reads."""
+"""`duecourse jobs export`: the stored jobs, as files that `duecourse apply` reads."""
 
 from __future__ import annotations
 

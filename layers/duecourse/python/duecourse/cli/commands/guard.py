@@ -16,7 +16,7 @@ from duecourse.client import ApiError, ApiUnreachableError
 
 @contextmanager
 def guarded(*, stopping_is_normal: bool = False) -> Iterator[None]:
-    """Run the block until it ends or somebody stops it."""
+    """Run the block until it ends or is interrupted."""
     try:
         with stoppable():
             yield

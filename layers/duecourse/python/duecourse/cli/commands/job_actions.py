@@ -1,4 +1,4 @@
-"""`duecourse jobs run|backfill|skip-next`: what a job does besides its schedule."""
+"""`duecourse jobs run|backfill|skip-next`: runs outside a job's schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`duecourse next`: when a schedule fires. Asks nobody: neither AWS nor a running stack nor any configuration."""
+"""`duecourse next`: when a schedule fires. It needs neither AWS nor a running stack nor any configuration."""
 
 from __future__ import annotations
 
@@ -106,5 +106,6 @@ def _answer_cases() -> None:
     try:
         answer_cases(sys.stdin.buffer, sys.stdout.buffer)
     except BrokenPipeError:
-        # Nobody reads any more, so there is nothing left to do; without this the interpreter complains at its end.
+        # The reader has closed the pipe, so there is nothing left to do; without this the interpreter complains at its
+        # end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -21,7 +21,7 @@ yes_option = click.option("--yes", is_flag=True, help="Skip the confirmation pro
 
 
 def confirm(question: str) -> None:
-    """Go on only after a yes. Raises click.Abort for a no, UsageError where nobody can answer."""
+    """Continue only after a yes. Raises click.Abort for a no, UsageError without a terminal."""
     try:
         agreed = click.confirm(question, err=True)
     except click.Abort:

@@ -84,7 +84,7 @@ def _items(client: Any, table: str, tenant: str | None) -> Iterator[Item]:
 
 
 def _belongs(item: Item, tenant: str) -> bool:
-    """`JOB#acme#nightly`, `TAG#acme#billing`, `TENANT#acme`; shards and the clock are nobody's."""
+    """`JOB#acme#nightly`, `TAG#acme#billing`, `TENANT#acme`; shards and the clock have no tenant."""
     kind, _, rest = item["PK"]["S"].partition("#")
     return kind in {"JOB", "TAG", "TENANT"} and rest.partition("#")[0] == tenant
 

@@ -97,7 +97,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """Concurrent executions: the account's quota, what nobody has reserved, and most at once in the last hour."""
+    """Concurrent executions: the account's quota, its unreserved part, and the maximum in the last hour."""
 
     concurrency: int
     unreserved: int

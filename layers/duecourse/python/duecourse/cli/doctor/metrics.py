@@ -56,7 +56,7 @@ def tables(stage: Stage) -> list[Table]:
 
 
 def oldest(stage: Stage, queues: Sequence[str]) -> dict[str, float | None]:
-    """The age (s) of the oldest message of each queue, named by its address; None where none was told lately."""
+    """The age (s) of the oldest message of each queue, named by its address; None without a recent figure."""
     return _values(stage, {url: age_of_oldest(url) for url in queues}, RECENT_SECONDS)
 
 

@@ -42,7 +42,7 @@ class Stage:
 
     @property
     def is_local(self) -> bool:
-        """Whether it stands on the emulator, which keeps no metrics of its own and has no quotas."""
+        """Whether it is deployed to the emulator, which keeps no metrics of its own and has no quotas."""
         return self.name == LOCAL
 
     @property

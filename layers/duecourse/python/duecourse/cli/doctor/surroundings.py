@@ -50,7 +50,7 @@ def shard_queue(found: Queue, shards: int | None) -> Check:
 
 
 def dead_letters(found: Queue) -> Check:
-    """Whether runs died that nobody has looked after."""
+    """Whether there are dead runs that were not handled."""
     if not (count := found.visible + found.in_flight):
         return fine("dead letters", "no dead letters")
     return bad(
@@ -62,7 +62,7 @@ def dead_letters(found: Queue) -> Check:
 
 
 def archive_letters(found: Queue) -> Check:
-    """Whether expired runs wait to be archived by hand."""
+    """Whether expired runs must be archived manually."""
     if not (count := found.visible + found.in_flight):
         return fine("archive", "all expired runs are archived")
     return bad(
@@ -136,7 +136,7 @@ def quotas(found: Quotas) -> Check:
 
 
 def audit(found: AuditState) -> Check:
-    """Whether the completeness audit goes on, and what it has found in the last day."""
+    """Whether the completeness audit makes progress, and its findings of the last day."""
     if found.last is None or found.last > AUDIT_SECONDS:
         if found.last is None and found.stack_age < AUDIT_SECONDS:
             return fine("audit", "the stack is new; its first audit has not run yet")

@@ -34,7 +34,7 @@ BATCH = 100
 """Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
 
 MAX_ENTRIES = 100
-"""Entries of a slot that are read; more of them are told as "at least"."""
+"""Entries of a slot that are read; more of them are shown as "at least"."""
 
 MAX_SHARDS, MAX_OLD_BUCKETS, SIDE_BY_SIDE = 256, 6, 8
 MAX_PAGES = 8

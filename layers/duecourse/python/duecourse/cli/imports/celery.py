@@ -23,7 +23,7 @@ _QUEUE = "is a queue of Celery; the called target must send the task to it"
 
 
 class _Computed(Exception):
-    """A part that only running the file could tell."""
+    """A part that is known only when the file runs."""
 
 
 @dataclass(frozen=True, slots=True)

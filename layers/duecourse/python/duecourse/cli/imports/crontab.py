@@ -62,7 +62,7 @@ class _State:
 def read_crontab(
     text: str, *, file: str, runner: Runner, names: Names, zone: str, system: bool, now: float
 ) -> list[Entry]:
-    """What becomes of each line but comments. Only a newline ends a line. `system`: a user stands before the command.
+    """What becomes of each line but comments. Only a newline ends a line. `system`: a user precedes the command.
     `zone`: the machine's.
     """
     state, entries = _State(zone), []

@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a file: where it stands, what it says, the job that it becomes (None: none), and what differs."""
+    """One entry of a file: its place, its text, the job that it becomes (None: none), and what differs."""
 
     place: str
     text: str

@@ -1,7 +1,8 @@
 """The project's CDK app, deployed to MiniStack by the CDK CLI just as it is deployed to AWS.
 
 What has not changed is not made again: synthesis is left out where the app is made from what it was made from before,
-the deployment where the stack has that very template. Assets are named by their content, so the template tells of them.
+the deployment where the stack has that very template. Assets are named by their content, so the template identifies
+them.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class Deployment:
         self._environment = environment.cdk(inherited, endpoint=endpoint, temporary=temporary)
 
     def deploy(self, step: Step) -> Outputs:
-        """Deploy the stack, unless it stands there already as it would be; its outputs."""
+        """Deploy the stack, unless it is deployed already without a difference; its outputs."""
         sources = digest(self._project.root)
         known = self._made_from.exists() and self._template.exists()
         unchanged = known and self._made_from.read_text() == sources

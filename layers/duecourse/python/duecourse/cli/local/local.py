@@ -67,7 +67,7 @@ def place_of(project: Project) -> DataFolder:
 
 
 def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool) -> None:
-    """Start everything and stay until somebody stops it."""
+    """Start everything and wait for an interruption."""
     place = place_of(project)
     with locked(place.folder) as announce:
         kept = None if fresh else Settings.read(place.folder)

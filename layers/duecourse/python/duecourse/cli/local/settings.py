@@ -62,7 +62,7 @@ def choose(kept: Settings | None, wanted_port: int | None) -> Settings:
 @contextmanager
 def locked(folder: Path) -> Iterator[Callable[[str], None]]:
     """Hold the folder, so that two local stacks do not share their data. What is yielded takes the API's address, once
-    it is known, for whoever comes second.
+    it is known, for a second command.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a+") as lock:

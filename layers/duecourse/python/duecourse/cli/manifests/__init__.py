@@ -1,1 +1,1 @@
-"""Jobs and workflows as files: read, compared with what stands, applied, and written."""
+"""Jobs and workflows as files: read, compared with the stored ones, applied, and written."""

@@ -22,7 +22,7 @@ MANAGED_BY = "managed-by="
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A job (or a workflow) as a file wants it: the body of its PUT, and where it stands."""
+    """A job (or a workflow) as a file wants it: the body of its PUT, and its place."""
 
     id: str
     body: Mapping[str, Any]
@@ -125,7 +125,7 @@ def _files(paths: Iterable[str], faults: list[str]) -> Iterator[str]:
 
 
 def _json(text: str) -> Iterator[Parsed]:
-    """One document, or a list of them. Where they stand YAML knows; JSON is a part of it, but for some characters."""
+    """One document, or a list of them. YAML knows their places; JSON is a part of it, but for some characters."""
     value = read_json(text)
     values = value if isinstance(value, list) else [value]
     try:

@@ -1,4 +1,4 @@
-"""What stands, as documents that `apply` reads: without what follows by itself, and without what is the default."""
+"""The stored jobs, as documents that `apply` reads, without derived fields and defaults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Document = dict[str, Any]
 
 
 def exported(client: Client, jobs: Iterable[Job]) -> list[Document]:
-    """A document for each, but for jobs of a workflow that is among them: they stand in its document."""
+    """A document for each, but for jobs of a workflow that is among them: they are in its document."""
     found = {job.id: job for job in jobs}
     defaults = _defaults(client, found.values())
     workflows = {
@@ -69,7 +69,7 @@ def _fits(job: Job, workflow: Workflow) -> bool:
 
 
 def _trimmed(document: Mapping[str, Any], defaults: Mapping[str, Any]) -> Document:
-    """Without what is the default: a task has defaults of its own, which nobody outside knows."""
+    """Without what is the default: a task has defaults of its own, which are not known outside."""
     order = dict.fromkeys((*(name for name in FIRST if name in document), *document))
     target = document.get("target") or {}
     if target.get("type") == "task":
@@ -90,7 +90,7 @@ def _is_default(name: str, document: Mapping[str, Any], defaults: Mapping[str, A
 
 
 def _defaults(client: Client, jobs: Iterable[Job]) -> Mapping[str, Any]:
-    """What the API makes of a job that says nothing; empty where it does not tell, so that everything is written."""
+    """What the API makes of a job that says nothing; empty if it is unknown, so that everything is written."""
     for job in jobs:
         if _kind(job) not in ("workflow", "task"):
             body = {"schedule": None, "target": job.target}

@@ -1,5 +1,5 @@
 """What has to be done so that the jobs are as the files want them. The API is asked what it would make of each
-document (`dry_run`), so that nobody else need know its defaults; nothing is written.
+document (`dry_run`), so that only the API needs its defaults; nothing is written.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is done with one job or workflow, which stands at this ETag (None: it does not)."""
+    """What is done with one job or workflow, which has this ETag (None: it does not exist)."""
 
     action: Action
     id: str
@@ -163,7 +163,7 @@ def _defined(step: Any, job: Manifest) -> Any:
 
 
 def _of_step(client: Client, name: str, job: Mapping[str, Any], zone: str) -> list[Difference]:
-    """How a job of a workflow differs. That it does is known; what the API does not tell of it alone is left out."""
+    """How a job of a workflow differs. The difference is known; what the API does not return separately is left out."""
     body = {"overlap": "allow", **job, "schedule": None, "timezone": zone}
     try:
         before = patient(partial(client.get_job, name))

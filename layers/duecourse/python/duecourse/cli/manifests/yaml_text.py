@@ -17,7 +17,7 @@ from duecourse.cli.terminal import escaped
 _TAG = "tag:yaml.org,2002:"
 
 MAX_REPEATED = 1_000_000
-"""Characters and values of a document in which aliases repeat parts. Nested aliases multiply: ten lines can stand for
+"""Characters and values of a document in which aliases repeat parts. Nested aliases multiply: ten lines can mean
 more than fits into memory.
 """
 
@@ -37,7 +37,7 @@ for _kind, _form, _first in (
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """One document of a text, and where its parts stand."""
+    """One document of a text, and the places of its parts."""
 
     value: Any
     node: Any = None
@@ -169,7 +169,7 @@ def _scalar(node: Any) -> Any:
 
 
 def _inside(node: Any, part: str) -> tuple[int, Any] | None:
-    """Where a member of an object, or an entry of a list, stands."""
+    """The place of a field of an object, or of an entry of a list."""
     if isinstance(node, yaml.MappingNode):
         pairs: Sequence[tuple[Any, Any]] = node.value
         return next(((key.start_mark.line, each) for key, each in pairs if key.value == part), None)

@@ -11,7 +11,7 @@ from rich.text import Text
 from duecourse.cli.terminal import plain
 
 PIPE_WIDTH = 200
-"""Columns of a table for whom nobody knows how many there are."""
+"""Columns of a table whose number of rows is unknown."""
 
 MIN_ERROR_STATUS = 20
 """Columns that an error keeps before ids are folded for it, too."""

@@ -93,7 +93,7 @@ NEVER_SHOWN = frozenset({"payload", "target.headers", "target.parameters"})
 """A record names these fields without their values, which may hold data that should not be kept for so long."""
 
 SUMMARY = ("schedule", "timezone", "state")
-"""The fields in the record of a creation or deletion, besides the target's."""
+"""The fields in the record of a creation or deletion, in addition to the target's."""
 
 Document = dict[str, Any]
 _MISSING = object()

@@ -45,7 +45,7 @@ class Precision(StrEnum):
 class OverlapRule:
     """What happens when a run comes due while another run of the same job is alive. `label` says it in the console.
 
-    `alone`: at most one run of the job is at work. Then the new run is skipped, unless it `waits` in line.
+    `alone`: at most one run of the job is at work. Then the new run is skipped, unless it `waits` in the queue.
     `only_newest`: of the runs in the wait queue only the newest runs, the others are skipped. `preempts`: the run that
     is alive is asked to end. `limited`: a job may bound its line; a run that comes when it is full is skipped.
     """
@@ -240,10 +240,10 @@ class JobDefinition:
     """The fields that a job's owner sets. A field added here is stored and returned under its name; the API's model of
     the same name validates it.
 
-    `owner` and `runbook_url` tell who is paged for a dead run whom to ask and what to do. A large `estimated_seconds`
-    alone puts a job into the lane `long`. A run that has not started `start_deadline_seconds` after it was due is
-    skipped. `pause_on_failure`: after this many deaths in a row the job is paused. With `completion` CALLBACK a run
-    waits up to `completion_seconds` from its attempt's start, and between two heartbeats no longer than
+    `owner` and `runbook_url` name the owner and the instructions for the person who is paged for a dead run. A large
+    `estimated_seconds` alone puts a job into the lane `long`. A run that has not started `start_deadline_seconds` after
+    it was due is skipped. `pause_on_failure`: after this many deaths in a row the job is paused. With `completion`
+    CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two heartbeats no longer than
     `heartbeat_seconds`. `events` says which outcomes go to the event bus. `max_runs` bounds the occurrences that come
     due, `exclude` and `jitter_seconds` shape them (domain.occurrences). `queue_limit` bounds how many runs wait in the
     wait queue with `overlap` QUEUE (None: any number).
@@ -284,10 +284,11 @@ class Job(JobDefinition):
 
     `changed_at` is when the generation last grew; `created_generation` distinguishes a re-created job from an edited
     one. `revision` grows with every write. `seated`: whether it has a seat in its lane (domain.tenants.seats).
-    `paused_at` is when it was last paused, `paused_by` by whom, `paused_because` why; `resumed_at` is when that pause
-    ended, if the schedule was changed since (None: `changed_at` was that moment). `earlier` are the definitions before
-    the present one, oldest first; messages under way may belong to them. `workflow` is the id of the workflow that it
-    is a step of, `claimed_at` when it became one. `reserved`: a request is about to replace the definition.
+    `paused_at` is when it was last paused, `paused_by` the author, `paused_because` the reason; `resumed_at` is when
+    that pause ended, if the schedule was changed since (None: `changed_at` was that moment). `earlier` are the
+    definitions before the present one, oldest first; messages under way may belong to them. `workflow` is the id of the
+    workflow that it is a step of, `claimed_at` when it became one. `reserved`: a request is about to replace the
+    definition.
     """
 
     tenant: str

@@ -42,7 +42,7 @@ class IndexFault(StrEnum):
     """UNREAD: no round of dispatch reads its slot. OUTDATED: by the present zone data it is due earlier than its entry
     says. OUTSIDE: it has a future occurrence and is in no slot. QUARANTINED: a cursor or a timer that was taken out
     of the index. ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
-    NO_SCHEDULE: its place is right, but no later run of its schedule would start a waiting line. SENT: a timer whose
+    NO_SCHEDULE: its place is right, but no later run of its schedule would start a waiting run. SENT: a timer whose
     message was sent so long ago that its run should have begun.
     """
 

@@ -13,9 +13,9 @@ from duecourse.domain.ids import RunName
 class RunIdentity:
     """A run of `tenant`'s job for one `occurrence`, due at `due` with its jitter (UTC seconds).
 
-    `generation` is that of the definition which enqueued it. A `suffix` (`.m…`, `.b…`) marks a run that somebody asked
+    `generation` is that of the definition which enqueued it. A `suffix` (`.m…`, `.b…`) marks a run that was requested
     for: `requested_by`, with `own_payload` where it is called with the payload that was given then (ports.Inputs)
-    instead of its job's. `count` and `through`: the missed occurrences that it stands for, and the last of them.
+    instead of its job's. `count` and `through`: the number of missed occurrences that it covers, and the last of them.
     `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in what
     was written before there was one. `workflow` is the graph (`nightly@3f2a…`) of a workflow's own run, and of the
     runs of its steps, whose names are its own but for the job.

@@ -181,7 +181,7 @@ def needs_lock(job: Job) -> bool:
 
 
 def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | RetryLater:
-    """A run that may wait does so in line; one that may not waits for the holder's record, twice at most."""
+    """A run that may wait enters the wait queue; another one waits for the holder's record, twice at most."""
     reason = "its holder is about to start"
     if asks.policy.rule.waits or not asks.fresh:
         return Wait(reason)

@@ -1,6 +1,6 @@
 """The records that decisions write: at a run's start, at its end, and for occurrences that do not run.
 
-A job may be deleted and created anew under the same id: the last functions here say to which of them a record or a
+A job may be deleted and created again under the same id: the last functions here decide to which of them a record or a
 message belongs.
 """
 
@@ -42,7 +42,7 @@ STEPS_FAILED = "steps_failed"
 """Why a workflow's run is dead whose steps have all ended."""
 
 WORKFLOW_OVER = "workflow_over"
-"""Why a step is cancelled whose workflow's run ended otherwise: by its deadline, or by hand."""
+"""Why a step is cancelled whose workflow's run ended otherwise: by its deadline, or on request."""
 
 
 def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Queued:
@@ -216,8 +216,8 @@ def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
 
 
 def of_generation(event: Event, job: JobSnapshot, run: Run | None) -> Event:
-    """The event with its job's generation. Whoever starts a step of a workflow has not read the step: it is the job
-    as it stands when the message is received.
+    """The event with its job's generation. The sender of a step's start has not read the step: it is the job
+    as it is when the message is received.
     """
     if isinstance(event, Ended):
         return event

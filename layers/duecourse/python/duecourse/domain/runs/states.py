@@ -28,7 +28,7 @@ class AttemptOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Instants are UTC epoch seconds; `ended_at` is None if it has not ended, or if nobody saw its end. `outcome` is
+    """Instants are UTC epoch seconds; `ended_at` is None if it has not ended, or if its end is unknown. `outcome` is
     None while it is being worked on. `error` has at most MAX_ERROR characters.
     """
 
@@ -267,7 +267,7 @@ def cancel_requested(run: Run) -> str | None:
 
 def state_since(run: Run) -> float:
     """When it came into its state (UTC seconds). A run that never began has no such instant: for it, when the last
-    occurrence that it stands for was due.
+    occurrence that it covers was due.
     """
     match run:
         case Running() | Waiting():

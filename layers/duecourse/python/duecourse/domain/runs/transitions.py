@@ -85,7 +85,7 @@ CONTINUES_SECONDS = 5
 """After which a redrive is decided again that came while a worker continued the workflow's run."""
 
 _MAY_BEGIN = (Running, Retrying, Queued)
-"""Where the next attempt may be armed and not written yet: after a retry, a turn in line, or a lost worker."""
+"""Where the next attempt may be armed and not written yet: after a retry, a wait in the queue, or a lost worker."""
 
 Command = Completed | GivenUp | DeadlineCame | CancelAsked
 
@@ -300,7 +300,7 @@ def _retry(request: StartRequest, job: JobSnapshot, run: Retrying, context: Atte
 def _in_wait_queue(
     request: StartRequest, job: JobSnapshot, run: Queued, context: AttemptContext, now: float
 ) -> Decision:
-    """The decision for a run in the wait queue whose turn has come. It is not late: only a start deadline, a pause or
+    """The decision for a run in the wait queue that may start now. It is not late: only a start deadline, a pause or
     its job's deletion ends its wait.
     """
 
@@ -334,7 +334,7 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: A
         lost = replace(run, error=run.error or LOST_ERROR, code=LOST, nonce=request.nonce)
         return Transition(dead(lost, "lost", now, context), run, "the last attempt's worker vanished")
     again = begun(run, request, job, context, now)
-    if run.is_workflow:  # whose deadline counts from its start, not from that of the worker that goes on with it
+    if run.is_workflow:  # whose deadline counts from its start, not from that of the worker that continues it
         again = replace(again, deadlines=run.deadlines)
     return Start(again, run, "taken over")
 
@@ -482,7 +482,7 @@ def _rescheduled(event: DeadlineCame, run: Running | Waiting, until: float, reas
 def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -> Decision:
     match run:
         case Cancelled() | Skipped() if event.reason == WORKFLOW_OVER and stopped_by_workflow(run):
-            # Written anew: a start that is about to write over it read that the workflow's run was alive.
+            # Written again: a start that is about to write over it read that the workflow's run was alive.
             return carried(cancel(run, event.reason, now), event.request, context)
         case Dead() if event.reason == WORKFLOW_OVER and _is_to_run_again(event.request, run):
             over = replace(cancelled(run, event.reason, now), earlier=earlier_than_next(run))

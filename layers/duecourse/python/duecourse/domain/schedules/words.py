@@ -170,7 +170,7 @@ def _week(days: DaysOfWeek) -> str:
         return ""
     parts = []
     if days.weekdays:
-        # The week begins on Monday, so that Saturday and Sunday stand together.
+        # The week begins on Monday, so that Saturday and Sunday are adjacent.
         order = [day or 7 for day in members(days.weekdays)]
         parts.append(listed(sorted(order), (*_WEEKDAYS, _WEEKDAYS[0])))
     parts += [f"the {_NTH[k]} {_WEEKDAYS[weekday]} of the month" for weekday, k in days.nth]

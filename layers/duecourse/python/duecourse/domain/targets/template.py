@@ -1,7 +1,7 @@
 r"""Small safe templates: `report-{{week}}`. Names and nothing else: no expressions, no attributes, no nesting.
 
 Values are put in once and never read again as a template, whatever they contain. A literal `{{` is written `\{{`, a
-literal `}}` is written `\}}`. Where secrets are allowed, `{{secret:name}}` stands for one.
+literal `}}` is written `\}}`. Where secrets are allowed, `{{secret:name}}` names one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def check_document(
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """The path and the problem of each bad template among the strings of a JSON value, in the order of the document.
 
-    A string with several problems is yielded once for each. `known` makes plain text of what a string may hold besides.
+    A string with several problems is yielded once for each. `known` makes plain text of the other parts of a string.
     """
     for path, text in texts_in(value):
         for problem in check_template(known(text), allowed):

@@ -97,7 +97,7 @@ def may_have_seat(job: Job, *, step: bool = False) -> bool:
         case Apart.LOCK:
             return True
         case Apart.WORKFLOW:
-            # A callback may end a run whose call is at work, and nothing would tell the workflow's next run.
+            # A callback may end a run whose call is at work, and the workflow's next run would not know.
             return step and job.completion is Completion.RESPONSE
         case Apart.SCHEDULE:
             apart = job.timeout_seconds + CLOCK_MARGIN_SECONDS + LATE_SECONDS + job.jitter_seconds

@@ -33,7 +33,7 @@ def step_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) 
     """Why a step has no record of an instant of which its workflow's run has one, which `whole` explains."""
     of, each = view.run, view.steps[view.graph.numbers[job.id]]
     due = view.due(each)
-    if each.run is not None:  # the run of its workflow stands for several occurrences
+    if each.run is not None:  # the run of its workflow covers several occurrences
         found = recorded(each.run, each.run.occurrence)
         found = replace(found, sentence=f"Its workflow's run at this time is {of.name}. {found.sentence}")
     elif isinstance(each.progress, StepOutcome):

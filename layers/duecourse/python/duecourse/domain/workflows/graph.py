@@ -195,7 +195,7 @@ class Graph:
 
     `timezone` is that of the expressions in steps, `lane` the workflow's own.
     A rerun has a graph of its own: `rerun_of` is the run id that it repeats, `rerun_from` the steps that it starts
-    with. `timed`: `not_before` and `only` count; they do not in a run that somebody asked for at any instant.
+    with. `timed`: `not_before` and `only` count; they do not in a run on request at any instant.
     """
 
     steps: tuple[Step, ...]

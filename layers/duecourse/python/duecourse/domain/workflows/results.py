@@ -1,7 +1,7 @@
 """Results that steps hand down: `{{upstream.extract.result.body.rows}}` in a step's payload.
 
 Names only, put in once: what is put in is never read as a template again. A string that is one such placeholder
-becomes the JSON value, elsewhere it stands as text.
+becomes the JSON value, elsewhere it is text.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def result_faults(payload: Any, step: str, graph: Graph) -> Iterator[tuple[tuple
 @dataclass(frozen=True, slots=True)
 class Filled:
     """A payload with the values of those strings that are one placeholder each, ready to be rendered as any other;
-    `texts` are the values of all placeholders by name, for those that stand in other text.
+    `texts` are the values of all placeholders by name, for those within other text.
     """
 
     payload: Any

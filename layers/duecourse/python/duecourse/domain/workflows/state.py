@@ -15,7 +15,7 @@ class WorkflowState:
     without one has not ended. The answers depend on the ends, never on their order.
 
     Once an end was withdrawn in the run, because its job runs again, the ends of all jobs after that one count again
-    only when the jobs before them have ended again. The ends of all jobs before a step must be known then.
+    only when their upstream steps have ended again. The ends of all upstream steps of a step must be known then.
     """
 
     graph: Graph
@@ -79,7 +79,7 @@ class WorkflowState:
 
     def settled(self, number: int) -> bool:
         """Whether nothing is left to do for a step. One that was skipped is not where it may start after all, or is
-        to be skipped for another reason: a job before it was redriven.
+        to be skipped for another reason: an upstream step was redriven.
         """
         end = self.ends.of(number)
         return end is not None and bool(

@@ -1,4 +1,5 @@
-"""The plans of due cursors, what a claim writes besides the cursor, and the records of occurrences that it skips.
+"""The plans of due cursors, what a claim writes in addition to the cursor, and the records of occurrences that it
+skips.
 
 Nothing depends on a step after a claim: records of skipped occurrences are written in the claim's transaction, and a
 job whose schedule ends is completed before it. If the last run is still alive, the claimed cursor stays in the index

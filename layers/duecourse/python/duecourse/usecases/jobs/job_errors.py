@@ -35,7 +35,7 @@ class JobVersionError(Exception):
 
 
 class JobReachError(Exception):
-    """A job has none of the `tags` to which the caller's scopes are narrowed."""
+    """A job has none of the `tags` of the caller's tag-scoped permissions."""
 
     def __init__(self, job_id: str, tags: frozenset[str]) -> None:
         super().__init__(job_id)

@@ -84,7 +84,7 @@ def _some(page: CursorPage, window: Window, charge: Charge) -> CursorPage:
     for entry in page.items:
         paid.append(entry)
         if entry.cursor is not None and entry.cursor.error is None and entry.state is not JobState.PAUSED:
-            with suppress(ScheduleError, ExclusionError):  # it is told of where it is counted
+            with suppress(ScheduleError, ExclusionError):  # it is reported where it is counted
                 runs += expected(entry.cursor, window)
         if runs >= RUNS_COUNTED:
             break

@@ -315,7 +315,7 @@ class AuditSteps:
             before = page[-1].name.local
 
     def _stalled(self, run: Run, served: Mapping[Lane, int]) -> Iterator[StalledStep]:
-        """The lanes are read before the records, so that what goes on meanwhile is seen."""
+        """The lanes are read before the records, so that concurrent changes are seen."""
         now = self.clock.now()
         if not stalled(self.workflow_runs.look(run), now=now):
             return

@@ -71,7 +71,7 @@ class Explain:
     def __call__(
         self, tenant: str, job_id: str, at: int, tags: Set[str] | None = None, charge: Charge = free
     ) -> Explained:
-        """Why it ran at `at` (UTC seconds), or did not; `tags` are those to which the caller's scopes are narrowed.
+        """Why it ran at `at` (UTC seconds), or did not; `tags` are those of the caller's tag-scoped permissions.
         Raises JobUnknownError if nothing is known of the job, and what `charge` raises for a workflow's run that is to
         be read.
         """

@@ -27,7 +27,7 @@ RIGHTS = "docs/security.md#what-each-function-may-do"
 
 @dataclass(frozen=True, slots=True)
 class StageLook:
-    """What was found, in the order in which a run is made; `alarms` is None where CloudWatch did not tell."""
+    """What was found, in the order in which a run is made; `alarms` is None without an answer of CloudWatch."""
 
     checks: tuple[Check, ...]
     alarms: Alarms | None

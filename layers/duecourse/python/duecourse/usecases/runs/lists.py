@@ -215,7 +215,7 @@ class StatePage:
 @dataclass(frozen=True, slots=True)
 class RunSearch:
     """Finds runs by the index of unsuccessful states, which may lag a little. A run has no tags: its job's present ones
-    count, so that runs that went well need not store any.
+    count, so that successful runs need not store any.
     """
 
     runs: RunStore

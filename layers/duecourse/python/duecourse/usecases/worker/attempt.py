@@ -443,8 +443,8 @@ class Starter:
         return self.requeue.defer(bulk, decision.previous, now, "no seat is free", lane=job.lane)
 
     def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
-        """Record that the run waits, put it in line, then read the lock again, which may have been released meanwhile.
-        The message is deleted: the worker that releases the lock starts the run.
+        """Record that the run waits, put it in the wait queue, then read the lock again, which may have been released
+        meanwhile. The message is deleted: the worker that releases the lock starts the run.
         """
         standing, report = decision.previous, item.report
         if standing is None:

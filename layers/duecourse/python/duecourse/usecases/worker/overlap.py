@@ -73,7 +73,7 @@ class Overlaps:
         if not needs_lock(job):
             return Held()
         fresh = isinstance(previous, Queued | None)
-        # A run that has begun before (a retry, a redrive) goes before those in line.
+        # A run that has begun before (a retry, a redrive) goes before those in the wait queue.
         turn = decide_turn(job, position_of(run), **self._ends(job)) if fresh else None
         if turn is not None:
             return turn

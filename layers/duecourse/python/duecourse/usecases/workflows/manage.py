@@ -62,7 +62,7 @@ class NoWorkflowError(Exception):
 class WorkflowDraft:
     """A workflow as a caller asks for it: `steps` without their lanes, `inline` the jobs that are defined with it,
     `definition` the draft of the workflow's own job, whose target is the graph with that hash. `reach` raises for a
-    job that stands, or would, out of the caller's reach. `budget` is what the checks may take.
+    stored or future job that is out of the caller's reach. `budget` is what the checks may take.
     """
 
     steps: tuple[Step, ...]
@@ -72,11 +72,11 @@ class WorkflowDraft:
     budget: Budget = field(default_factory=Budget)
 
     def digest(self) -> str:
-        """What tells the request from others that define a workflow otherwise."""
+        """The fingerprint that distinguishes the request from other definitions of the workflow."""
         return blake2b(repr((self.steps, self.definition(""), self.inline)).encode(), digest_size=16).hexdigest()
 
     def inline_over(self, name: str, job: Job | None) -> Draft:
-        """The draft of a job that is defined with it, over the one that stands. Raises what `reach` raises."""
+        """The draft of a job that is defined with it, over the stored one. Raises what `reach` raises."""
         if job is not None:
             self.reach(job)
         return self.inline[name]
@@ -230,7 +230,7 @@ GRAPH_DAYS = 150
 class ManageWorkflows:
     """The order of writes: the jobs that are defined in the document, each an edit of its own; who is a step; the
     graph; the workflow's own job, which switches to it. Until then nothing runs otherwise than before, and the same
-    request goes on where one ended; jobs that are left over have no schedule.
+    request continues where one ended; jobs that are left over have no schedule.
     """
 
     editing: EditJobs
@@ -259,7 +259,7 @@ class ManageWorkflows:
         try:
             return Workflow(view, self.workflows.graph(tenant, ref))
         except GraphMissingError:
-            return Workflow(view, Graph(()))  # equal to no other: it is written anew
+            return Workflow(view, Graph(()))  # equal to no other: it is written again
 
     def look(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> WorkflowPut:
         """What `put` would come to, of the workflow as it was read before. Raises WorkflowInvalidError with all that is
@@ -416,7 +416,9 @@ class ManageWorkflows:
         return unsent
 
     def deleted_before(self, tenant: str, job_id: str) -> None:
-        """Cancel the runs of a workflow that is not there any more: whoever deleted it may have ended before that."""
+        """Cancel the runs of a workflow that is not there any more: the request that deleted it may have ended before
+        that.
+        """
         gone = self.editing.store.gone(tenant, job_id)
         if gone is not None:
             self.cancel_runs(tenant, job_id, gone.generation)

@@ -281,8 +281,8 @@ class Workflows:
     def _after_step(self, run: Run, graph: Graph) -> list[RunMessage]:
         number, messages = graph.numbers[run.job_id], self._messages(run, graph)
         if isinstance(run, Cancelled) and run.reason == WORKFLOW_OVER:
-            # It has no end: it runs once its workflow's run is redriven, which may have happened meanwhile, or goes on
-            # since this step was redriven.
+            # It has no end: it runs once its workflow's run is redriven, which may have happened meanwhile, or
+            # continues since this step was redriven.
             state = self._state(run, graph, self._ends_before(run, graph, number, own=True))
             if self._is_alive(run):
                 return messages.starts(state, state.to_start([number]))

@@ -16,10 +16,10 @@ from duecourse.domain.schedules import ScheduleSpec
 
 
 class ShardRecord:
-    """Whoever writes into the due index has its count recorded first.
+    """A writer of the due index records its shard count first.
 
     Functions are updated one after the other, and back again when a deployment fails: a count may be written by before
-    the tick was told of it, and taken back before it ever was. What stands in a shard that no tick covers is lost, so
+    the tick knows it, and taken back before. An entry in a shard that no tick covers is lost, so
     the record comes first, and it only grows.
     """
 
@@ -84,7 +84,7 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
         rules["jitter_seconds"] = cursor.jitter_seconds
     return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
         {
-            # One that was quarantined stays out of the index until something mends it.
+            # A quarantined cursor stays out of the index until it is repaired.
             "slot": cursor.slot(shards, now=now) if cursor.error is None else None,
             "due": cursor.due,
             "occurrence": cursor.occurrence,

@@ -1,8 +1,8 @@
 """Cursors and watermarks in the jobs table, and claims of cursors.
 
-Claims: a cursor moves on where it stands exactly as it was read. What the statements promise: `writing`.
+Claims: a cursor moves on if it is exactly as it was read. `writing` describes the guarantees of the statements.
 
-A claim without an answer may have been made: its cursor is read back, and the claim is WON where it stands as wanted.
+A claim without an answer may have been made: its cursor is read back, and the claim is WON if it is as wanted.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Claims:
         return Outcome("ConditionalCheckFailed" if failed else None)
 
     def _read_back(self, claims: Sequence[Claim]) -> dict[str, Item]:
-        """The cursors of claims as they stand now, by partition key; without those that cannot be read."""
+        """The present cursors of claims, by partition key; without those that cannot be read."""
         found: dict[str, Item] = {}
         for begin in range(0, len(claims), READ_BATCH):
             some = claims[begin : begin + READ_BATCH]
@@ -120,7 +120,7 @@ def _is_unknown(outcome: Outcome) -> bool:
 
 
 def _stands(found: Item, claim: Claim) -> bool:
-    """Whether the cursor stands as the claim wanted: the claim's answer was lost, or somebody made the very same."""
+    """Whether the cursor is as the claim wanted: the claim's response was lost, or an identical claim was made."""
     wanted = {"occurrence": claim.moved.occurrence, "due": claim.moved.due, "generation": claim.cursor.generation}
     return all(
         found.get(name, {}).get("N") == (None if value is None else str(value)) for name, value in wanted.items()
@@ -166,7 +166,7 @@ def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:
 
 @lru_cache
 def _text(table: str, written: tuple[str, ...], removed: tuple[str, ...]) -> str:
-    """A quarantined cursor keeps its due time; whoever had read it before must not put it back into the index."""
+    """A quarantined cursor keeps its due time; a writer that had read it before must not put it back into the index."""
     change = [f'SET "{name}" = ?' for name in written] + [f'REMOVE "{name}"' for name in removed]
     conditions = " AND ".join(f'"{name}" = ?' for name in _CONDITIONS) + ' AND "error" IS MISSING'
     return f'UPDATE "{table}" {" ".join(change)} WHERE {conditions}'
@@ -245,7 +245,7 @@ class DynamoCursorStore:
         )
 
     def claim(self, wanted: Sequence[Claim], shards: int) -> list[Claimed]:
-        covered = self._record.covering(shards)  # before anything stands in a shard that no tick knows of
+        covered = self._record.covering(shards)  # before there is an entry in a shard that no tick knows
         return self._claims.make(wanted, covered)
 
     def clear(self, done: Sequence[Timer]) -> list[Claimed]:
@@ -269,7 +269,7 @@ class DynamoCursorStore:
                 {"error": error[:400]} | stand,
             )
         except (BotoCoreError, ClientError) as problem:
-            # It stays in the index and is met again by the next round; the round that met it now goes on.
+            # It stays in the index and is met again by the next round; the present round continues.
             facts = {"action": "cursor_not_quarantined", "cursor": where, "error": str(problem)}
             _logger.error("cursor_not_quarantined", extra=facts)  # noqa: TRY400 - the table's word is all there is to say
             return False

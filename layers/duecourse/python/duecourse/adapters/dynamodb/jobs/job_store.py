@@ -87,8 +87,8 @@ class JobWriting:
         return not failed
 
     def read_back(self, job: Job, made: Callable[[JobSnapshot], bool], error: Exception) -> bool:
-        """True where the job stands as `made` knows it: a write without an answer was made. Raises `error` otherwise:
-        nobody knows then.
+        """True if the job is as `made` knows it: a write without a response was made. Raises `error` otherwise:
+        the result is unknown then.
         """
         try:
             standing = self._snapshot(job.tenant, job.id)
@@ -142,7 +142,7 @@ class DynamoJobStore:
                 failed = transact(self._client, writes, self._clock)
             except (BotoCoreError, ClientError) as error:
                 return self._writing.read_back(job, lambda standing: conditions.is_creation(standing, job), error)
-            # The key before the rest: whoever repeats a request gets its answer, whatever became of the quota since.
+            # The key before the rest: a repeated request gets its response, whatever the quota is now.
             if key is not None and used in failed:
                 raise KeyUsedError
             if after is not None and failed == [len(writes) - 1]:

@@ -85,7 +85,7 @@ class DynamoAuditStore:
         return sorted((each for each in read if each is not None), key=lambda each: each.ranges[0].first)
 
     def undecided(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], *, now: float) -> bool:
-        while True:  # until nobody writes between the two
+        while True:  # until there is no write between the two
             item = read_item(self._client, self._table, _open_key(tenant, job_id))
             standing = None if item is None else _undecided(item)
             before = Undecided(tenant, job_id, (), version=0) if standing is None else standing

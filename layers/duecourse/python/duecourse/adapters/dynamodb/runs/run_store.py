@@ -3,7 +3,7 @@
 The index `dead`: a tenant's runs in each unsuccessful state by the time they came into it, spread over a few
 partitions. Its name and its attributes (`dead_key`, `died_at`) are of when it held dead runs alone.
 
-Records of a job's own occurrences in a window: of each just what it stands for.
+Records of a job's own occurrences in a window: of each only its occurrences.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class DynamoRunStore:
         condition = ABSENT
         if previous is not None:
             stand = {"state": previous.state, "attempt": previous.attempt, "fencing_token": previous.fencing_token}
-            # A heartbeat changes nothing else: whoever decided before it came must look again, or would end a run that
+            # A heartbeat changes nothing else: a decision made before it must be made again, or it would end a run that
             # is alive, or take back what the heartbeat said.
             deadlines = previous.deadlines if isinstance(previous, Alive) else None
             until = None if deadlines is None else deadlines.heartbeat_until

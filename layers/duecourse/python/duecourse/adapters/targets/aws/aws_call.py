@@ -53,7 +53,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 class Roles:
     """Credentials of roles of the stage's own account, by sts:AssumeRole. Safe to share between threads.
 
-    A session belongs to a job and is named `<tenant>.<job>`: logs then tell whose call it was, and a role's trust
+    A session belongs to a job and is named `<tenant>.<job>`: logs then show whose call it was, and a role's trust
     policy can admit some tenants only (`sts:RoleSessionName` like `acme.*`).
     """
 
@@ -87,7 +87,7 @@ class Roles:
         return credentials
 
     def forget(self, role: str, call: Call) -> None:
-        """The service did not accept them: the role may have been made anew. The next attempt asks again."""
+        """The service rejected them: the role may have been created again. The next attempt gets new ones."""
         with self._lock:
             self._known.pop((role, session_name(call)), None)
 
@@ -137,7 +137,7 @@ def _read(body: StreamingBody, deadline: Deadline) -> str:
     with body as stream:
         while len(data) < READ_BYTES and (chunk := stream.read(min(_CHUNK_BYTES, READ_BYTES - len(data)))):
             data += chunk
-            deadline.left()  # raises when there is no time left: a socket's own time-out starts anew with each read
+            deadline.left()  # raises when there is no time left: a socket's own time-out starts again with each read
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -273,7 +273,7 @@ def refusal_of(refused: ClientError, what: str, now: float) -> Failed:
 
 def refusal(what: str, code: object, message: object, *, status: int = 400, retry_after: float | None = None) -> Failed:
     """The failure of an error that a service named, be it for a whole request or for an entry of it. Its `message` is
-    for operators: tenants are told the code in plain words.
+    for operators: tenants get the code in plain words.
 
     Worth a retry: throttling, service errors, stale credentials, a conflict. Not: no permission, unknown, invalid.
     """

@@ -44,7 +44,7 @@ class SqsCaller:
         return Returned({"message_id": answer["MessageId"]})
 
     def _url(self, queue: str, deadline: Deadline) -> str:
-        """Asked for once: a queue that is deleted and made anew has the same one."""
+        """Asked for once: a queue that is deleted and created again has the same one."""
         if queue not in self._urls:
             self._urls[queue] = self._client_for(wait_of(deadline)).get_queue_url(QueueName=queue)["QueueUrl"]
         return self._urls[queue]
@@ -93,7 +93,7 @@ class EventBusCaller:
         return cls(means.clock, client_for)
 
     def call(self, call: Call, target: EventBridgeTarget) -> Outcome:
-        """An event that the bus has accepted succeeds, whoever listens; the result names it."""
+        """An event that the bus has accepted succeeds, with or without receivers; the result names it."""
         name = f"bus {target.bus}"
         return handed_over(name, call, self._clock, partial(self._put, name, call, target))
 

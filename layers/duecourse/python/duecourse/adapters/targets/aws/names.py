@@ -34,8 +34,8 @@ class Arns:
 def attempt_name(call: Call, limit: int) -> str:
     """A name of at most `limit` characters (A-Z, a-z, 0-9, `_`, `-`), the same whenever this attempt is called.
 
-    `nightly-20261121T064700Z-1-` and a hash, which tells apart what the readable part cannot: tenants with jobs of the
-    same id, and names that had to be cut.
+    `nightly-20261121T064700Z-1-` and a hash, which distinguishes what the readable part cannot: tenants with jobs of
+    the same id, and names that had to be cut.
     """
     run = call.run
     mark = sha256(f"{run.tenant}/{run.name}/{run.attempt}".encode()).hexdigest()[:_MARK_CHARACTERS]
@@ -47,7 +47,8 @@ def deduplication_id(call: Call) -> str:
     """What FIFO queues and topics drop repeats by, for five minutes: the tenant's idempotency key, hashed.
 
     So an attempt whose answer was lost puts no second message in when it is tried again. Where the run waits for a
-    callback the attempt counts too: its message brings a token of its own, without which nobody could complete the run.
+    callback the attempt counts too: its message brings a token of its own, without which the run could not be
+    completed.
     """
     words = [call.run.tenant, call.idempotency_key]
     if call.callback_token is not None:

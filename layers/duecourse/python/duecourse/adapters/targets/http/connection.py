@@ -53,7 +53,7 @@ class Deadline:
 class DeadlineSocket:
     """As much of a socket as a call needs: to send what is asked, and to have `http.client` read the answer.
 
-    A socket's own time-out starts anew with every read, so a peer that sends a byte now and then holds its caller for
+    A socket's own time-out starts again with every read, so a peer that sends a byte now and then holds its caller for
     ever; here each read and each write gets only what is left. Nor can a peer fill the memory.
     """
 
@@ -124,7 +124,7 @@ class EndpointError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`host` is a name in ASCII (lower case) or a bare IP address; `resource` is what stands in the request line."""
+    """`host` is a name in ASCII (lower case) or a bare IP address; `resource` is that of the request line."""
 
     scheme: str
     host: str
@@ -182,7 +182,7 @@ def _host(host: str, *, literal: bool) -> str:
 
 
 class AddressRefusedError(Exception):
-    """The host stands at an address that is not for jobs to call."""
+    """The host has an address that jobs may not call."""
 
 
 def system_resolver(host: str, port: int) -> list[str]:

@@ -58,7 +58,7 @@ _MIN_SECRET = 4
 
 
 class RequestError(ValueError):
-    """A request that cannot be made as the target stands; `retryable` where another attempt may make it."""
+    """A request that cannot be made from the target; `retryable` if another attempt may succeed."""
 
     def __init__(self, problem: str, *, code: str = "bad_request", retryable: bool = False) -> None:
         super().__init__(problem)
@@ -85,7 +85,7 @@ class HttpRequest:
         return f"{self.method} {self.endpoint.origin}"
 
     def written(self) -> bytes:
-        """As it goes out, in one piece. What stands in it was checked when it was made: no part can end its line."""
+        """As it goes out, in one piece. Its parts were checked when it was made: no part can end its line."""
         lines = [f"{self.method} {self.endpoint.resource} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in self.headers]
         return "\r\n".join((*lines, "", "")).encode("latin-1") + (self.body or b"")
@@ -95,7 +95,7 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
     """The request of an attempt, its templates rendered and its secrets fetched before the deadline; `now` (UTC
     seconds) is when it is signed. Raises RequestError.
 
-    The job's own headers stand first; those that are not its to choose (see `is_reserved_header`) are left out.
+    The job's own headers come first; those that it may not set (see `is_reserved_header`) are left out.
     """
     method = target.method.upper()
     if not method.isascii() or not method.isalpha():

@@ -35,7 +35,7 @@ class LocalDeadLetters:
 
 
 def job_of(body: str) -> str:
-    """The job of a message in the dead-letter queue; anybody may have sent one there."""
+    """The job of a message in the dead-letter queue; it may have any sender."""
     try:
         return str(json.loads(body)["job_id"])
     except (ValueError, KeyError, TypeError):
@@ -69,7 +69,7 @@ class QueueDepthMetric:
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The topics that tell of deaths and of alarms."""
+    """The topics of deaths and of alarms."""
 
     deaths: str
     alarms: str
@@ -90,7 +90,7 @@ class Topics:
 
 
 def dead_run_ids(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str, ...]:
-    """The runs that the notices of this topic tell of."""
+    """The runs in the notices of this topic."""
     found = []
     for notice in notices:
         if notice.get("TopicArn") == topic:
@@ -100,7 +100,7 @@ def dead_run_ids(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str,
 
 
 def alarm_names(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str, ...]:
-    """The alarms that the notices of this topic tell of."""
+    """The alarms in the notices of this topic."""
     return tuple(
         str(json.loads(notice["Message"]).get("AlarmName", "")) for notice in notices if notice.get("TopicArn") == topic
     )

@@ -26,7 +26,7 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class Observer:
     """Polls runs and dead letters, takes in notices; `look` is called about once a second.
 
-    Jobs with a run that is due are asked for at each look, all jobs once in `every_job`. What does not answer is told
+    Jobs with a run that is due are read each time, all jobs once in `every_job`. A failed request is reported
     and asked again: one slow answer ends nothing.
     """
 
@@ -97,7 +97,7 @@ class Observer:
         self.screen.event(f"{subject}: {error}")
 
     def _trouble_once(self, subject: str, error: Exception) -> None:
-        """Tell it for as long as it stays the same once."""
+        """Report it once for as long as it stays the same."""
         if self._troubles.get(subject) != str(error):
             self._troubles[subject] = str(error)
             self._trouble(subject, error)

@@ -1,8 +1,8 @@
 """MiniStack as the local stack starts it (`python -m duecourse.cli.local.emulator.emulator`): it answers no web page
 but the console that it serves itself.
 
-By itself it answers whoever reaches its port, with `Access-Control-Allow-Origin: *`, and has no setting against it; to
-answer is to run code, since it invokes functions. So each request is looked at before it gets there.
+By itself it responds to every caller of its port, with `Access-Control-Allow-Origin: *`, and has no setting against it;
+to answer is to run code, since it invokes functions. So each request is looked at before it gets there.
 
 A browser on this machine lets any page send requests to loopback. It gives the page away by `Origin`, by
 `Sec-Fetch-Site`, or, where the page has had its own name pointed at loopback (DNS rebinding), by `Host`. Programs send
@@ -35,7 +35,7 @@ _CONSOLE = re.compile(r"/_aws/execute-api/[a-z0-9]+(/\$default)?/console")
 def refusal(headers: Iterable[tuple[str, str]], port: int, *, opens_console: bool = False) -> str | None:
     """Why a server on this port refuses a request with these headers, in one sentence; None: it does not.
 
-    `opens_console`: it asks for the console's page, which changes nothing, so that a link to it may stand anywhere.
+    `opens_console`: it asks for the console's page, which changes nothing, so that a link to it may be anywhere.
     """
     found: dict[str, list[str]] = {}
     for name, value in headers:

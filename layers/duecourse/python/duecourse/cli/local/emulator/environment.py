@@ -25,7 +25,7 @@ DIRECT = f"{LOOPBACK},localhost"
 
 
 def free_port() -> int:
-    """A port that nobody uses right now, and that no outgoing connection will use."""
+    """A port that is not in use now, and that no outgoing connection will use."""
     return next(port for port in random.sample(FOR_SERVERS, len(FOR_SERVERS)) if not is_taken(port))
 
 

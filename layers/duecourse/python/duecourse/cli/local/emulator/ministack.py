@@ -1,4 +1,4 @@
-"""MiniStack, the emulator of AWS that the local stack stands on, as a child process."""
+"""MiniStack, the emulator of AWS for the local stack, as a child process."""
 
 from __future__ import annotations
 

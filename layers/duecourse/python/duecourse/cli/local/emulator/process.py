@@ -72,7 +72,7 @@ def stop(process: subprocess.Popen[bytes], patience: float) -> bool:
 
 
 class Stopped(BaseException):
-    """Somebody asked the command to end."""
+    """The command was interrupted."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)

@@ -103,7 +103,7 @@ class Pattern(Protocol):
     endless: bool
 
     def first_from(self, wall: int) -> int | None:
-        """The first member at or after this wall second; None when 50 years on (or the years named) have none."""
+        """The first match at or after this wall second; None when 50 years on (or the years named) have none."""
         ...
 
 
