@@ -15,6 +15,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import PART_STEPS, Graph, Rule
+from duecourse.usecases.runs.requests import Later
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE
@@ -110,6 +111,16 @@ def test_a_run_now_of_a_step_runs_it_alone(world: WorkflowWorld) -> None:
     made = world.run_now("extract")
     world.until(NOON + 100)
     assert world.caller.runs[3:] == [str(made.name)]
+
+
+def test_a_delayed_run_of_a_job_that_became_a_step_runs_it_alone_at_its_time(world: WorkflowWorld) -> None:
+    world.add(job("", id="extract"))
+    made = world.office.run(job_id="extract", later=Later(delay_seconds=7200))
+    world.begin(graph_of(CHAIN), NOON + 7199)
+    assert world.called() == list(CHAIN)
+    world.until(NOON + 7205)
+    assert world.caller.calls[3:] == [(str(made.name), 1, NOON + 7200)]
+    assert world.state("nightly") == (S, None)
 
 
 def test_index_repair_finds_nothing_to_do_where_there_are_workflows(world: WorkflowWorld) -> None:
