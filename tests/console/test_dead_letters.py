@@ -1,4 +1,4 @@
-"""Dead runs: by error, and sent again many at a time."""
+"""Dead runs: by error, and redriven many at a time."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_group_of_errors_is_looked_at_and_redriven_at_a_pace(
     assert accessibility_faults(page) == []
     _dialog(page).get_by_label("Pace").fill("200")
     _dialog(page).get_by_role("button", name="Redrive 6 runs").click()
-    expect(_dialog(page)).to_contain_text("6 sent again")
+    expect(_dialog(page)).to_contain_text("6 redriven")
     dead.advance(seconds=5)
 
     assert _succeeded(dead, "export") == 6
@@ -71,18 +71,18 @@ def test_all_that_a_filter_chooses_are_counted_stopped_and_gone_on_with(
     expect(page.get_by_text("6 dead runs were looked at")).to_be_visible()
     page.get_by_role("button", name="Redrive all runs that match the filters").click()
     expect(_dialog(page)).to_contain_text("All dead runs with the tag mail")
-    expect(_dialog(page)).to_contain_text("6 runs would be sent again")
+    expect(_dialog(page)).to_contain_text("6 runs will be redriven")
 
     _dialog(page).get_by_label("Pace").fill("0.01")
     _dialog(page).get_by_role("button", name="Redrive 6 runs").click()
-    expect(_dialog(page)).to_contain_text("1 sent again, of 6 runs")
+    expect(_dialog(page)).to_contain_text("1 redriven, of 6 runs")
     _dialog(page).get_by_role("button", name="Stop").click()
     dead.advance(seconds=5)
     assert _succeeded(dead, "mail") == 1
 
     _dialog(page).get_by_label("Pace").fill("200")
     _dialog(page).get_by_role("button", name="Continue").click()
-    expect(_dialog(page)).to_contain_text("6 sent again")
+    expect(_dialog(page)).to_contain_text("6 redriven")
     dead.advance(seconds=5)
     assert _succeeded(dead, "mail") == 6
     assert _succeeded(dead, "export") == 0
@@ -95,7 +95,7 @@ def test_what_is_refused_of_a_selection_is_told(dead: Scheduler, console: Served
     page.get_by_role("button", name="Redrive selected").click()
     _dialog(page).get_by_role("button", name="Redrive 1 run").click()
 
-    expect(_dialog(page)).to_contain_text("0 sent again, 1 refused")
+    expect(_dialog(page)).to_contain_text("0 redriven, 1 refused")
     expect(_dialog(page)).to_contain_text(re.compile("mail.20260328T180000Z .*deleted"))
 
 
@@ -113,4 +113,4 @@ def test_more_than_a_hundred_are_shown_in_pages(scheduler: Scheduler, console: S
     expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(4)
     page.get_by_role("checkbox", name="All runs of this page").check()
     page.get_by_role("button", name="Redrive selected").click()
-    expect(_dialog(page)).to_contain_text("4 runs would be sent again")
+    expect(_dialog(page)).to_contain_text("4 runs will be redriven")

@@ -63,7 +63,7 @@ def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedCo
     )
     expect(page.get_by_role("textbox", name="Number")).to_have_value("5")
     expect(page.get_by_role("textbox", name="Queue")).to_have_value("q")
-    write(page, How_many="1", Queue="orders")
+    write(page, Number="1", Queue="orders")
     assert shown(page) == {
         "id": "a",
         "schedule": "rate(1 minute)",

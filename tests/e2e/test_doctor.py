@@ -127,7 +127,7 @@ def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> 
     told = patient.told()
     assert "bad      tick          the rule that starts the tick once a minute is DISABLED" in told
     assert "see docs/runbooks.md#cursorsquarantined" in told
-    assert "ok       lane high     0 wait" in told
+    assert "ok       lane high     0 visible" in told
 
 
 def test_a_job_that_was_paused_with_its_error_is_no_finding(patient: Patient) -> None:

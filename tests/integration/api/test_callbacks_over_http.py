@@ -53,7 +53,7 @@ def test_a_completion_is_enqueued_with_its_result_and_changes_nothing_itself(
 def test_a_result_is_any_json(api: ApiClient, job: Job, result: object) -> None:
     recorded(api, waiting_run(job))
     assert call(api, "complete", {"result": result}).status == 202
-    arrived = read_run_message(api.wheel.sent[0].message.to_json()).result
+    arrived = read_run_message(api.wheel.sent[0].message.to_json()).command.result
     assert (arrived, type(arrived)) == (result, type(result))
 
 

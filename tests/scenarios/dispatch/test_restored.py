@@ -295,7 +295,7 @@ class Endless:
 
 
 @pytest.mark.parametrize(
-    ("restored", "table", "said"), [("one", "one", "one is named twice"), ("no-such-table", "own", "not found")]
+    ("restored", "table", "said"), [("one", "one", "one is given twice"), ("no-such-table", "own", "not found")]
 )
 def test_a_wrong_table_is_refused_in_a_sentence(
     ministack: str,

@@ -108,7 +108,7 @@ assert "newest runs of a job" in CliRunner().invoke(main, ["lateness", "--help"]
         (
             *("tests/unit/test_actions.py", "tests/unit/api/test_openapi.py", "tests/unit/api/test_queries.py"),
             *("tests/unit/client/test_generated.py", "tests/unit/cli/test_tables.py"),
-            "tests/integration/api/test_narrowed_scopes.py",
+            "tests/integration/api/test_tag_scopes.py",
         ),
     ),
     "alarm": Recipe(
