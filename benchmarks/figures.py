@@ -133,8 +133,6 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "idle.alarms": lambda r: plain(_month(r)["alarms"]),
     "idle.polls": lambda r: plain(_idle("lane_polls", "bulk_polls")(r)),
     "idle.bulk": lambda r: usd(_month(r)["bulk_polls"]),
-    "idle.key": lambda r: plain(_idle("customer_key", "customer_key_requests")(r)),
-    "idle.key_requests": lambda r: usd(_month(r)["customer_key_requests"]),
     "idle.shard_queue": lambda r: plain(_idle("shard_queue_messages", "shard_queue_empty_polls")(r)),
     "idle.functions": lambda r: plain(_idle("dispatch_lambda", "tick", "reconcile", "repair_and_audit")(r)),
     "idle.logs": lambda r: plain(_month(r)["logs"]),
@@ -142,9 +140,7 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "idle.metrics": lambda r: plain(_month(r)["metrics"]),
     "idle.storage": lambda r: plain(_month(r)["storage"]),
     "idle.without_alarms": lambda r: usd(_month(r)["total"] - _month(r)["alarms"]),
-    "idle.bare": lambda r: plain(
-        _month(r)["total"] - _idle("alarms", "bulk_polls", "customer_key", "customer_key_requests")(r)
-    ),
+    "idle.bare": lambda r: plain(_month(r)["total"] - _idle("alarms", "bulk_polls")(r)),
     "idle.32": lambda r: usd(_shards(r, 32)),
     "idle.256": lambda r: usd(_shards(r, 256)),
     "idle.shard": lambda r: plain(_shards(r, 17) - _shards(r, 16)),
@@ -154,6 +150,7 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "clock": lambda r: plain(r["cost"]["idle_apart"]["traces_of_the_clock"]),
     "clock.shard": plain(price("trace", MINUTES_OF_MONTH)),
     "clock.rounds": usd(price("trace", MINUTES_OF_MONTH * 17)),
+    "key": lambda r: plain(r["cost"]["idle_apart"]["customer_key"]),
     "key.worker": lambda r: plain(r["cost"]["idle_apart"]["customer_key_of_each_busy_worker"]),
     "key.workers": lambda r: usd(KEY_WORKERS * r["cost"]["idle_apart"]["customer_key_of_each_busy_worker"]),
     "key.share": lambda r: whole(

@@ -9,7 +9,6 @@ from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
 from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.lanes_config import lanes
-from infra.settings.stores_config import OWN
 from infra.settings.targets_config import AllowedTargetsConfig
 
 _on_aws = partial(
@@ -88,7 +87,6 @@ STAGES: Mapping[str, StageConfig] = {
         retain_data=True,
         log_retention_days=90,
         reserved_concurrency=ReservedConcurrency(tick=2, dispatch=16, api=50, callbacks=25),
-        encryption_key=OWN,  # who may read can be seen and ended in one place; $1 a month (docs/security.md)
         deployment="canary",
         audit_segments=6,  # lost occurrences show after nine hours at most, for a sixth of what it costs hourly
     ),

@@ -12,6 +12,7 @@ from benchmarks.cost.prices import usd
 def apart(idle: Idle, assume: Assumptions) -> dict[str, float]:
     """USD a month, item by item."""
     items = {
+        "customer_key": idle.customer_key_usd,
         "customer_key_of_each_busy_worker": usd("kms_request", key_requests(assume.batch, TABLES)),
         "traces_of_the_clock": idle.traces_usd,
         "provisioned_pollers": usd("event_poller", HOURS_OF_MONTH * idle.provisioned_pollers),

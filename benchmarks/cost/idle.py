@@ -107,7 +107,7 @@ class Idle:
     trace_clock: bool = False
     open_requests_per_second: int = 0
     alarm_metrics: int = 0
-    customer_key: bool = True
+    customer_key: bool = False
 
     @property
     def polls_of_a_queue(self) -> float:
@@ -138,8 +138,7 @@ class Idle:
                 "storage": usd("table_storage", self.stored_gb) + usd("table_backup", self.stored_gb),
                 "alarms": usd("alarm", self.alarm_metrics),
                 "metrics": usd("metric", IDLE_METRICS),
-                "customer_key": usd("kms_key", self.customer_key),
-                "customer_key_requests": usd("kms_request", self._key_requests() if self.customer_key else 0),
+                "customer_key": self.customer_key_usd if self.customer_key else 0.0,
             }
         )
 
@@ -185,12 +184,14 @@ class Idle:
         scans = HOURS_OF_MONTH / self.repair_hours + HOURS_OF_MONTH / self.audit_segments
         return work + usd("rru", CARETAKER_STARTS * CARETAKER_READS + scans * self.jobs_gb * GB / 8192)
 
-    def _key_requests(self) -> float:
-        """At most: each shard's round by an environment of its own, which reads the jobs table alone, as the tick does;
-        repair and audit, whose starts lie further apart than a key is kept; the queues.
+    @property
+    def customer_key_usd(self) -> float:
+        """The cost of a key of the stage and of its requests, USD a month. Upper bound of the requests: each shard's
+        round in its own environment, which reads the jobs table only, as the tick does; repair and audit, whose starts
+        lie further apart than a key is kept; the queues.
         """
         tables = key_requests(self.shards + 1, 1) + 2 * CARETAKER_STARTS * TABLES
-        return tables + 2 * QUEUES * HOURS_OF_MONTH
+        return usd("kms_key", 1) + usd("kms_request", tables + 2 * QUEUES * HOURS_OF_MONTH)
 
     def _log_gb(self, assume: Assumptions) -> float:
         """Of the rounds, the ticks (with their metrics), the reconciliations, the repairs and the audits."""
@@ -217,7 +218,6 @@ def remedies(idle: Idle, assume: Assumptions) -> list[str]:
             assume,
         ),
         "one lane less (its event source polls an empty queue)": (replace(idle, lanes=idle.lanes - 1), assume),
-        "AWS's own keys in the place of the stage's (encryption_key)": (replace(idle, customer_key=False), assume),
         "no bulk queues": (replace(idle, bulk_queues=0), assume),
         "no alarms (infra/settings/alarms_config.py)": (replace(idle, alarm_metrics=0), assume),
         "no log line of its own for a round that found nothing": (

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from infra.settings.stores_config import OWN
 from infra.stages import STAGES
 from tests.support.template import template
 
@@ -90,6 +91,12 @@ def aws_stack(request: pytest.FixtureRequest) -> Stack:
 def prod() -> Stack:
     """The stage that keeps its data."""
     return Stack("prod", template("prod"))
+
+
+@pytest.fixture
+def keyed() -> Stack:
+    """The stage that keeps its data, under a key of its own."""
+    return Stack("prod", template("prod", encryption_key=OWN))
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ MIN_WORDS = 10
 DEPLOYMENTS: dict[str, dict[str, str]] = {
     "dev": {"stage": "dev"},
     "prod": {"stage": "prod"},
-    "prod with signatures, AWS's keys and no canary": {
+    "prod with signatures, a key of its own and no canary": {
         "stage": "prod",
         "auth": "iam",
-        "encryption_key": "none",
+        "encryption_key": "own",
         "deployment": "all_at_once",
     },
     "dev with tokens, a key of the operator's, and no protection": {

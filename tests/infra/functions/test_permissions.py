@@ -52,8 +52,13 @@ def test_indexes_are_opened_to_those_who_query_them(stack: Stack) -> None:
         assert opened == {each.removeprefix("index:") for each in asked}, name
 
 
-def test_a_key_is_used_for_what_a_role_does_to_the_stores_under_it_and_through_them_alone(stack: Stack) -> None:
+@pytest.mark.parametrize("kept", ["prod", "keyed"])
+def test_a_key_is_used_for_what_a_role_does_to_the_stores_under_it_and_through_them_alone(
+    kept: str, request: pytest.FixtureRequest
+) -> None:
+    stack: Stack = request.getfixturevalue(kept)
     keys = [{"Fn::GetAtt": [key, "Arn"]} for key in stack.resources("AWS::KMS::Key")]
+    assert len(keys) == (kept == "keyed")
     for name, function in stack.functions().items():
         statements = stack.statements(role_of(function))
         uses = [each for each in statements if str(as_list(each["Action"])[0]).startswith("kms:")]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from infra.settings.config import ConfigError
+from infra.settings.stores_config import OWN
 from infra.stages import STAGES, from_context
 from tests.infra.conftest import Stack
 from tests.support.policies import as_list, written
@@ -39,7 +40,7 @@ def key_of(kind: str, store: dict[str, Any]) -> Any:
             return store.get("KmsKeyId")
         case "AWS::Events::EventBus":
             return store.get("KmsKeyIdentifier")
-    raise ValueError(f"nobody knows how {kind} names its key")
+    raise ValueError(f"{kind} is not known")
 
 
 KINDS = (
@@ -81,19 +82,19 @@ def with_their_key() -> Stack:
     return Stack("dev", template("dev", encryption_key=THEIRS))
 
 
-def test_everything_lies_under_one_key_of_the_stacks_own_in_prod(prod: Stack) -> None:
-    (key,) = prod.resources("AWS::KMS::Key")
-    for name, used in keys(prod).items():
+def test_everything_lies_under_one_key_of_the_stacks_own(keyed: Stack) -> None:
+    (key,) = keyed.resources("AWS::KMS::Key")
+    for name, used in keys(keyed).items():
         assert used in ({"Fn::GetAtt": [key, "Arn"]}, {"Ref": key}), name
 
 
-def test_the_stacks_own_key_is_changed_every_year_and_waits_a_month_before_it_is_deleted(prod: Stack) -> None:
-    (key,) = prod.resources("AWS::KMS::Key").values()
+def test_the_stacks_own_key_is_changed_every_year_and_waits_a_month_before_it_is_deleted(keyed: Stack) -> None:
+    (key,) = keyed.resources("AWS::KMS::Key").values()
     assert (key["EnableKeyRotation"], key["RotationPeriodInDays"], key["PendingWindowInDays"]) == (True, 365, 30)
 
 
-@pytest.mark.parametrize("stage", ["dev", "local"])
-def test_elsewhere_stores_lie_under_keys_of_awss(stage: str) -> None:
+@pytest.mark.parametrize("stage", sorted(STAGES))
+def test_stores_lie_under_keys_of_awss_by_default(stage: str) -> None:
     stack = Stack(stage, template(stage))
     assert not stack.resources("AWS::KMS::Key")
     assert set(keys(stack).values()) == {None}
@@ -105,31 +106,31 @@ def test_a_key_of_the_accounts_is_used_for_everything_and_none_is_made() -> None
     assert not with_their_key().resources("AWS::KMS::Key")
 
 
-def test_a_bucket_does_not_ask_for_its_key_with_each_object(prod: Stack) -> None:
-    for name, bucket in prod.resources("AWS::S3::Bucket").items():
+def test_a_bucket_does_not_ask_for_its_key_with_each_object(keyed: Stack) -> None:
+    for name, bucket in keyed.resources("AWS::S3::Bucket").items():
         (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
         if rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "aws:kms":
             assert rule["BucketKeyEnabled"], name
 
 
-def test_a_queue_asks_for_a_data_key_once_an_hour_at_most(prod: Stack) -> None:
-    for name, queue in prod.resources("AWS::SQS::Queue").items():
-        assert name in failures_of_the_bus(prod) or queue["KmsDataKeyReusePeriodSeconds"] == 3600
+def test_a_queue_asks_for_a_data_key_once_an_hour_at_most(keyed: Stack) -> None:
+    for name, queue in keyed.resources("AWS::SQS::Queue").items():
+        assert name in failures_of_the_bus(keyed) or queue["KmsDataKeyReusePeriodSeconds"] == 3600
 
 
-def test_events_for_which_the_key_cannot_be_used_are_kept_in_a_queue_that_does_not_need_it(prod: Stack) -> None:
+def test_events_for_which_the_key_cannot_be_used_are_kept_in_a_queue_that_does_not_need_it(keyed: Stack) -> None:
     """EventBridge drops them otherwise (Amazon EventBridge User Guide, "Using dead-letter queues to capture encrypted
     event errors").
     """
-    (queue,) = failures_of_the_bus(prod)
-    assert queue == prod.output("EventFailuresQueueUrl")
-    kept = prod.resource(queue)["Properties"]
+    (queue,) = failures_of_the_bus(keyed)
+    assert queue == keyed.output("EventFailuresQueueUrl")
+    kept = keyed.resource(queue)["Properties"]
     assert kept["SqsManagedSseEnabled"]
     assert "KmsMasterKeyId" not in kept
     assert kept["MessageRetentionPeriod"] == 14 * 24 * 3600
-    ((bus, _),) = prod.resources("AWS::Events::EventBus").items()
+    ((bus, _),) = keyed.resources("AWS::Events::EventBus").items()
     (policy,) = [
-        each for each in prod.resources("AWS::SQS::QueuePolicy").values() if each["Queues"] == [{"Ref": queue}]
+        each for each in keyed.resources("AWS::SQS::QueuePolicy").values() if each["Queues"] == [{"Ref": queue}]
     ]
     (allowed,) = [each for each in policy["PolicyDocument"]["Statement"] if each["Effect"] == "Allow"]
     assert allowed["Principal"] == {"Service": "events.amazonaws.com"}
@@ -137,7 +138,7 @@ def test_events_for_which_the_key_cannot_be_used_are_kept_in_a_queue_that_does_n
     assert allowed["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": [bus, "Arn"]}}}
 
 
-@pytest.mark.parametrize("stage", ["dev", "local"])
+@pytest.mark.parametrize("stage", sorted(STAGES))
 def test_a_bus_under_awss_own_key_needs_no_such_queue(stage: str) -> None:
     stack = Stack(stage, template(stage))
     assert failures_of_the_bus(stack) == set()
@@ -155,28 +156,28 @@ def services(stack: Stack) -> dict[str, dict[str, Any]]:
     return {written(each["Principal"]["Service"]).partition(".")[0]: each for each in statements}
 
 
-def test_the_key_is_open_to_the_account_and_to_three_services_that_act_for_the_stack(prod: Stack) -> None:
-    (key,) = prod.resources("AWS::KMS::Key").values()
+def test_the_key_is_open_to_the_account_and_to_three_services_that_act_for_the_stack(keyed: Stack) -> None:
+    (key,) = keyed.resources("AWS::KMS::Key").values()
     others = [each["Principal"] for each in key["KeyPolicy"]["Statement"] if "Service" not in each["Principal"]]
     assert [written(each["AWS"]) for each in others] == ["arn:{Partition}:iam::{AccountId}:root"]
-    assert set(services(prod)) == {"logs", "cloudwatch", "events"}
-    for statement in services(prod).values():
+    assert set(services(keyed)) == {"logs", "cloudwatch", "events"}
+    for statement in services(keyed).values():
         assert statement["Condition"], "anybody's resources could use the key by way of the service"
 
 
-def test_the_logs_that_may_use_the_key_are_those_of_the_stack(prod: Stack) -> None:
-    condition = services(prod)["logs"]["Condition"]["ArnLike"]["kms:EncryptionContext:aws:logs:arn"]
+def test_the_logs_that_may_use_the_key_are_those_of_the_stack(keyed: Stack) -> None:
+    condition = services(keyed)["logs"]["Condition"]["ArnLike"]["kms:EncryptionContext:aws:logs:arn"]
     assert written(condition).endswith(":log-group:Duecourse-prod-*")
     # CloudFormation names what has no name after the stack.
-    assert not [each for each in prod.resources("AWS::Logs::LogGroup").values() if "LogGroupName" in each]
+    assert not [each for each in keyed.resources("AWS::Logs::LogGroup").values() if "LogGroupName" in each]
 
 
-def test_an_accounts_own_key_must_allow_what_the_stacks_own_allows(prod: Stack) -> None:
+def test_an_accounts_own_key_must_allow_what_the_stacks_own_allows(keyed: Stack) -> None:
     """The statements that docs/security.md gives for it."""
     (block,) = re.findall(r"```json\n(\[.*?\])\n```", (ROOT / "docs" / "security.md").read_text(), re.DOTALL)
     told = {each["Principal"]["Service"].partition(".")[0]: each for each in json.loads(block)}
-    assert set(told) == set(services(prod))
-    for name, statement in services(prod).items():
+    assert set(told) == set(services(keyed))
+    for name, statement in services(keyed).items():
         assert set(told[name]["Action"]) == set(as_list(statement["Action"])), name
         assert told[name]["Effect"] == "Allow"
         conditions = {(test, key) for test, each in statement["Condition"].items() for key in each}
@@ -192,12 +193,12 @@ def test_the_bus_of_a_stage_has_its_name_before_it_is_there(tmp_path: Path) -> N
     cdk.write_text("#!/bin/sh\n")
     cdk.chmod(0o755)
     (tmp_path / "cdk.out").mkdir()
-    (tmp_path / "cdk.out" / "Duecourse-prod.template.json").write_text(json.dumps(template("prod")))
+    (tmp_path / "cdk.out" / "Duecourse-prod.template.json").write_text(json.dumps(template("prod", encryption_key=OWN)))
     environment = {"PATH": os.environ["PATH"], "STAGE": "prod"}
     done = subprocess.run(
         ["bash", "-euc", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
-    (bus,) = Stack("prod", template("prod")).resources("AWS::Events::EventBus").values()
+    (bus,) = Stack("prod", template("prod", encryption_key=OWN)).resources("AWS::Events::EventBus").values()
     assert isinstance(bus["Name"], str), "the deployment would choose it"
     assert done.stdout.split() == [bus["Name"]]
 

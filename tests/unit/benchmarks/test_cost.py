@@ -136,13 +136,13 @@ def test_bulk_queues_are_polled_like_lanes() -> None:
     assert items["bulk_polls"] == items["lane_polls"] == pytest.approx(1.04, abs=0.01)
 
 
-def test_the_stage_for_production_would_keep_its_budget_without_alarms_bulk_queues_and_a_key_of_its_own() -> None:
-    """With them it does not: what the budget leaves out of account is said in docs/operations.md."""
+def test_the_stage_for_production_would_keep_its_budget_with_twenty_metrics_in_alarms() -> None:
+    """With 45 it does not."""
     stage = stage_named("prod")
     idle = idle_of(stage)
     assert stage.shards == 16
     assert idle.items(ASSUMED)["total"] > BUDGET
-    assert replace(idle, alarm_metrics=20, customer_key=False).items(ASSUMED)["total"] <= BUDGET
+    assert replace(idle, alarm_metrics=20).items(ASSUMED)["total"] <= BUDGET
 
 
 def idle_of(stage: StageConfig) -> Idle:
@@ -175,12 +175,15 @@ def test_index_repair_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs
     assert seldom["repair_and_audit"] < items["repair_and_audit"]
 
 
-def test_provisioned_pollers_are_apart_and_alarms_metrics_and_the_key_are_not() -> None:
+def test_provisioned_pollers_and_a_key_that_is_switched_off_are_apart_and_alarms_and_metrics_are_not() -> None:
     pollers = replace(IDLE, provisioned_pollers=8)
     assert pollers.items(ASSUMED) == IDLE.items(ASSUMED)
     assert apart(pollers, ASSUMED)["provisioned_pollers"] == pytest.approx(8 * 6.66)
     items = replace(IDLE, alarm_metrics=20).items(ASSUMED)
-    assert (items["alarms"], items["metrics"], items["customer_key"]) == (2.0, pytest.approx(0.3), 1.0)
+    assert (items["alarms"], items["metrics"], items["customer_key"]) == (2.0, pytest.approx(0.3), 0.0)
+    keyed = replace(IDLE, customer_key=True).items(ASSUMED)
+    assert keyed["customer_key"] == apart(IDLE, ASSUMED)["customer_key"] == pytest.approx(1.52, abs=0.01)
+    assert keyed["total"] == pytest.approx(IDLE.items(ASSUMED)["total"] + keyed["customer_key"], abs=1e-3)
 
 
 def test_a_customer_key_is_asked_for_each_table_and_connection_every_five_minutes() -> None:
@@ -194,8 +197,8 @@ def test_a_customer_key_is_asked_for_each_table_and_connection_every_five_minute
 
 
 def test_a_customer_key_is_asked_while_idle_too_by_each_shard_at_most() -> None:
-    few, many = (replace(IDLE, shards=shards).items(ASSUMED)["customer_key_requests"] for shards in (16, 32))
-    assert 0.4 < few < 1
+    few, many = (apart(replace(IDLE, shards=shards), ASSUMED)["customer_key"] for shards in (16, 32))
+    assert 1.4 < few < 2
     assert many - few == pytest.approx(16 * 8_640 * 0.03 / 10_000, abs=1e-3)
 
 
