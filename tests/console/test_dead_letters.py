@@ -47,7 +47,7 @@ def test_a_group_of_errors_is_looked_at_and_redriven_at_a_pace(
     dead: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     page = open_page(console, "/dead-letters")
-    expect(page.get_by_text("12 dead runs were looked at: all of them.")).to_be_visible()
+    expect(page.get_by_text("All 12 dead runs are loaded.")).to_be_visible()
     group = page.get_by_role("row").filter(has_text="disk … is full")
     group.get_by_role("button", name="Show").click()
     expect(page).to_have_url(re.compile("group="))
@@ -55,7 +55,7 @@ def test_a_group_of_errors_is_looked_at_and_redriven_at_a_pace(
 
     group.get_by_role("button", name="Redrive 6").click()
     assert accessibility_faults(page) == []
-    _dialog(page).get_by_label("Pace").fill("200")
+    _dialog(page).get_by_label("Rate limit").fill("200")
     _dialog(page).get_by_role("button", name="Redrive 6 runs").click()
     expect(_dialog(page)).to_contain_text("6 redriven")
     dead.advance(seconds=5)
@@ -68,19 +68,19 @@ def test_all_that_a_filter_chooses_are_counted_stopped_and_gone_on_with(
     dead: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     page = open_page(console, "/dead-letters?tag=mail")
-    expect(page.get_by_text("6 dead runs were looked at")).to_be_visible()
+    expect(page.get_by_text("6 dead runs are loaded")).to_be_visible()
     page.get_by_role("button", name="Redrive all runs that match the filters").click()
     expect(_dialog(page)).to_contain_text("All dead runs with the tag mail")
     expect(_dialog(page)).to_contain_text("6 runs will be redriven")
 
-    _dialog(page).get_by_label("Pace").fill("0.01")
+    _dialog(page).get_by_label("Rate limit").fill("0.01")
     _dialog(page).get_by_role("button", name="Redrive 6 runs").click()
     expect(_dialog(page)).to_contain_text("1 redriven, of 6 runs")
     _dialog(page).get_by_role("button", name="Stop").click()
     dead.advance(seconds=5)
     assert _succeeded(dead, "mail") == 1
 
-    _dialog(page).get_by_label("Pace").fill("200")
+    _dialog(page).get_by_label("Rate limit").fill("200")
     _dialog(page).get_by_role("button", name="Continue").click()
     expect(_dialog(page)).to_contain_text("6 redriven")
     dead.advance(seconds=5)
@@ -95,7 +95,7 @@ def test_what_is_refused_of_a_selection_is_told(dead: Scheduler, console: Served
     page.get_by_role("button", name="Redrive selected").click()
     _dialog(page).get_by_role("button", name="Redrive 1 run").click()
 
-    expect(_dialog(page)).to_contain_text("0 redriven, 1 refused")
+    expect(_dialog(page)).to_contain_text("0 redriven, 1 not redriven")
     expect(_dialog(page)).to_contain_text(re.compile("mail.20260328T180000Z .*deleted"))
 
 
@@ -107,7 +107,7 @@ def test_more_than_a_hundred_are_shown_in_pages(scheduler: Scheduler, console: S
     scheduler.advance(minutes=104)
     page = open_page(console, "/dead-letters")
     page.get_by_role("button", name="Load more").click()
-    expect(page.get_by_text("104 dead runs were looked at: all of them.")).to_be_visible()
+    expect(page.get_by_text("All 104 dead runs are loaded.")).to_be_visible()
     expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(100)
     page.get_by_role("button", name="Next page").click()
     expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(4)

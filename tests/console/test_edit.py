@@ -71,7 +71,7 @@ def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedCo
         "target": {"type": "sqs", "queue": "orders"},
     }
     text.fill('{"id": "a", ')
-    expect(page.get_by_text("This is not valid JSON of a job")).to_be_visible()
+    expect(page.get_by_text("Invalid JSON")).to_be_visible()
     expect(page.get_by_role("textbox", name="Queue")).to_be_disabled()
     expect(page.get_by_role("textbox", name="Queue")).to_have_value("orders")
     page.get_by_role("button", name="Reset to the values of the form").click()
@@ -120,7 +120,7 @@ def test_what_is_refused_stands_at_its_field(scheduler: Scheduler, console: Serv
     expect(when).to_have_attribute("aria-invalid", "true")
     write(page, Id=HOSTILE, Name="n" * 10_000, Expression="0 3 * * *", URL="ftp://nowhere", Attempts="0")
     page.get_by_role("button", name="Retries, callbacks").click()
-    shortest = page.get_by_role("textbox", name="Shortest wait")
+    shortest = page.get_by_role("textbox", name="Minimum delay")
     shortest.fill("-1")
     page.get_by_role("button", name="Retries, callbacks").click()
     expect(shortest).to_be_hidden()
@@ -156,7 +156,7 @@ def test_an_edit_across_a_dst_night_tells_what_becomes_of_it(
     coming = page.get_by_role("region", name="Next occurrences")
     expect(coming.get_by_role("listitem").first).to_contain_text("02:30 does not exist on that day. It runs at 03:00")
     page.get_by_role("button", name="Daylight saving, bounds, missed runs").click()
-    choose(page, "When its time does not exist", "Skip it")
+    choose(page, "If the time does not exist", "Skip it")
     expect(coming.get_by_role("listitem").first).to_contain_text("Skipped")
 
     page.get_by_role("button", name="Review changes").click()
@@ -206,7 +206,7 @@ def test_an_unsaved_edit_survives_an_expired_login_and_leaving(
     expect(page.get_by_text("Your login has expired")).to_be_visible()
     page.unroute("**/v1/jobs/kept*")
     page.reload()
-    expect(page.get_by_text("This is your unsaved edit")).to_be_visible()
+    expect(page.get_by_text("Unsaved changes restored")).to_be_visible()
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("not lost")
 
     page.get_by_role("link", name="Stage").click()
@@ -251,7 +251,7 @@ def test_an_edit_whose_answer_was_lost_is_saved_once_and_is_nobody_elses(
     signed = {"id": "shared", "schedule": "0 3 * * *", "target": {**TARGET, "sign": {"secret": "hooks"}}}
     before = scheduler.client.create_job(signed)
     page = open_page(console, "/jobs/shared/edit")
-    write(page, **{"Signed with the secret": ""})
+    write(page, **{"Signing secret": ""})
 
     def lost(route: Route) -> None:
         if route.request.method == "PUT" and "dry_run" not in route.request.url:
@@ -284,7 +284,7 @@ def test_what_cannot_be_edited_is_said(scheduler: Scheduler, console: ServedCons
     page.goto(f"{console.url}#/jobs/flow/edit")
     expect(page.get_by_text("This job is a workflow")).to_be_visible()
     page.goto(f"{console.url}#/jobs/nobody/edit")
-    expect(page.get_by_role("heading", name="There is no such job")).to_be_visible()
+    expect(page.get_by_role("heading", name="Job not found")).to_be_visible()
     page.goto(f"{console.url}#/jobs/over/edit")
     expect(page.get_by_text("This job is completed")).to_be_visible()
     expect(page.get_by_text("It has no future occurrences.")).to_be_visible()

@@ -71,4 +71,4 @@ def test_below_a_list_the_way_back_is_shown(sampled: ServedConsole, open_page: O
 
 def test_an_address_of_nothing_says_so(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/nowhere")
-    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()

@@ -36,13 +36,13 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
 
     scheduler.advance(hours=2)
     page.get_by_role("tab", name="Why did it not run?").click()
-    page.get_by_label("Why did it not run at").fill("2026-03-28 14:00")
+    page.get_by_label("Time", exact=True).fill("2026-03-28 14:00")
     page.get_by_role("button", name="Explain").click()
     expect(page.get_by_text("2026-03-28 14:00:00 Europe/Berlin: paused")).to_be_visible()
     assert "tab=why&at=2026-03-28T13%3A00%3A00Z" in page.url
 
     page.get_by_role("button", name="Resume").click()
-    page.get_by_role("dialog").get_by_label("Catch up on the occurrences of the pause").check()
+    page.get_by_role("dialog").get_by_label("Catch up on the occurrences during the pause").check()
     page.get_by_role("dialog").get_by_role("button", name="Resume").click()
     expect(page.get_by_text("ACTIVE")).to_be_visible()
     caught_up = [call.run_id for call in scheduler.advance(minutes=1)]
@@ -117,7 +117,7 @@ def test_it_runs_now_with_a_payload_of_its_own_and_is_deleted(
     dialog.get_by_label("Payload").fill('{"day": 7}')
     dialog.get_by_role("button", name="Run now").click()
 
-    expect(page.get_by_text("It runs: report.2026")).to_be_visible()
+    expect(page.get_by_text("Run requested: report.2026")).to_be_visible()
     (call,) = scheduler.advance(seconds=5)
     assert call.payload == {"day": 7}
 
@@ -200,4 +200,4 @@ def test_texts_of_others_are_shown_as_they_are(scheduler: Scheduler, console: Se
 
 
 def test_a_job_that_is_not_there_says_so(sampled: ServedConsole, open_page: Open) -> None:
-    expect(open_page(sampled, "/jobs/gone").get_by_role("heading", name="There is no such job")).to_be_visible()
+    expect(open_page(sampled, "/jobs/gone").get_by_role("heading", name="Job not found")).to_be_visible()

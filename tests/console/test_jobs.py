@@ -111,9 +111,9 @@ def test_a_hundred_and_twenty_jobs_come_in_pages(scheduler: Scheduler, console: 
     expect(page.get_by_role("rowheader")).to_have_count(20)
     expect(page.get_by_role("button", name="Next page")).to_be_disabled()
 
-    page.get_by_role("checkbox", name="Choose all jobs of this page").check()
+    page.get_by_role("checkbox", name="Select all jobs on this page").check()
     page.get_by_role("button", name="Previous page").click()
-    page.get_by_role("checkbox", name="Choose job-050").check()
+    page.get_by_role("checkbox", name="Select job-050").check()
     act(page, "Pause", "Pause 21 jobs")
     expect(page.get_by_text("Paused 21 jobs")).to_be_visible()
     expect(page.get_by_role("row", name=re.compile("job-050"))).to_contain_text("PAUSED")
@@ -131,25 +131,25 @@ def test_many_are_run_paused_and_deleted_and_what_failed_is_told(
     page = open_page(console, "/jobs")
     expect(page.get_by_role("button", name="Actions")).to_be_disabled()
     for job_id in ("job-000", "job-001"):
-        page.get_by_role("checkbox", name=f"Choose {job_id}").check()
+        page.get_by_role("checkbox", name=f"Select {job_id}").check()
     act(page, "Run now", "Run 2 jobs")
     expect(page.get_by_text("Started 2 jobs")).to_be_visible()
     assert {call.job_id for call in scheduler.advance(seconds=5)} == {"job-000", "job-001"}
 
-    page.get_by_role("checkbox", name="Choose job-000").check()
+    page.get_by_role("checkbox", name="Select job-000").check()
     page.get_by_role("button", name="Actions").click()
     page.get_by_role("menuitem", name="Pause").click()
     page.get_by_role("textbox", name="Reason").fill(HOSTILE)
     page.get_by_role("button", name="Pause 1 job", exact=True).click()
     expect(page.get_by_role("row", name=re.compile("job-000"))).to_contain_text(HOSTILE)
 
-    page.get_by_role("checkbox", name="Choose job-000").check()
-    page.get_by_role("checkbox", name="Choose step").check()
+    page.get_by_role("checkbox", name="Select job-000").check()
+    page.get_by_role("checkbox", name="Select step").check()
     act(page, "Delete", "Delete 2 jobs")
     expect(page.get_by_text("Deleted 1 job; could not delete 1 job")).to_be_visible()
     expect(page.get_by_text("step is a step of the workflow flow")).to_be_visible()
     expect(page.get_by_role("rowheader", name="job-000")).to_have_count(0)
-    expect(page.get_by_role("checkbox", name="Choose step")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Select step")).to_be_checked()
 
 
 def test_texts_of_tenants_stay_texts_and_chosen_columns_stay_chosen(
@@ -170,7 +170,7 @@ def test_texts_of_tenants_stay_texts_and_chosen_columns_stay_chosen(
 
     page.get_by_role("button", name=re.compile("Preferences|Table")).click()
     page.get_by_role("dialog").get_by_role("checkbox", name="Target").uncheck()
-    page.get_by_role("button", name="Use", exact=True).click()
+    page.get_by_role("button", name="Confirm", exact=True).click()
     expect(page.get_by_role("columnheader", name="Target")).to_have_count(0)
     page.reload()
     expect(page.get_by_role("columnheader", name="Owner")).to_be_visible()

@@ -20,7 +20,7 @@ HTTP = {"type": "http", "url": "https://shop.example/hooks"}
 
 def test_the_overview_counts_what_there_is_to_look_at_and_links_to_it(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
-    expect(page.get_by_text("Ticks run")).to_be_visible()
+    expect(page.get_by_text("Ticks are running")).to_be_visible()
     expect(page.get_by_role("row", name=re.compile("^high"))).to_contain_text("0")
     expect(page.get_by_role("link", name="Paused jobs: 1")).to_have_attribute("href", "#/jobs?state=PAUSED")
     expect(
@@ -31,7 +31,7 @@ def test_the_overview_counts_what_there_is_to_look_at_and_links_to_it(sampled: S
 
 def test_the_load_to_come_names_the_fullest_minutes_and_their_jobs(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
-    fullest = page.get_by_role("listitem").filter(has_text="runs, most of them of")
+    fullest = page.get_by_role("listitem").filter(has_text="runs; jobs with the most runs")
     expect(fullest.filter(has_text="2026-03-29 08:00:00 Europe/Berlin")).to_contain_text("month-end (1)")
     expect(fullest.get_by_role("link", name="month-end")).to_have_attribute("href", "#/jobs/month-end")
 
@@ -46,7 +46,7 @@ def test_jobs_that_are_late_or_do_not_fire_are_named(sampled: ServedConsole, ope
     page.get_by_role("navigation").get_by_role("link", name="Overview").click()
     late, silent = (
         page.get_by_title("A run has been due for a minute"),
-        page.get_by_title("Their cursor cannot be read"),
+        page.get_by_title("The cursors of these jobs"),
     )
     expect(late).to_have_text(re.compile(r"Late now\s*4\s*month-end\s*b\s*c\s*and 1 more"))
     expect(late.get_by_role("link", name="month-end")).to_have_attribute("href", "#/jobs/month-end")
@@ -136,7 +136,7 @@ def test_a_clock_that_stands_is_told_with_its_runbook(sampled: ServedConsole, op
     page = open_page(sampled, "/nowhere")
     page.route("**/v1/stats", _late)
     page.get_by_role("navigation").get_by_role("link", name="Overview").click()
-    expect(page.get_by_text("Ticks do not run")).to_be_visible()
+    expect(page.get_by_text("Ticks are not running")).to_be_visible()
     expect(page.get_by_text("runbooks.md#ticks-missing")).to_be_visible()
 
 
@@ -174,7 +174,7 @@ def test_lateness_and_outcomes_of_the_last_day_are_drawn_by_the_half_hour(
     _with_metrics(page, FIGURES)
     lateness = page.get_by_role("region", name="Lateness")
     expect(lateness.get_by_role("img", name="in intervals of 30 minutes; 1 min 15 s at most")).to_be_visible()
-    expect(lateness.get_by_title("12:30: half within 0.4 s, 99 of 100 within 1 min 15 s")).to_have_count(1)
+    expect(lateness.get_by_title("12:30: median 0.4 s, p99 1 min 15 s")).to_have_count(1)
     expect(lateness.get_by_title("12:00: no runs started")).to_have_count(1)
     outcomes = page.get_by_role("region", name="Outcomes")
     expect(outcomes).to_contain_text("1,234 succeeded, 12 retried, 3 failed permanently")
@@ -215,10 +215,10 @@ def test_a_login_without_ops_neither_sees_the_figures_nor_asks_for_them(
     context.on("request", lambda request: asked.append(request.url))
     with served_console(scheduler, files, {**SETTINGS, **login}) as console:
         page = open_page(console)
-        expect(page.get_by_role("heading", name="Runs without success in the last 24 hours")).to_be_visible()
+        expect(page.get_by_role("heading", name="Unsuccessful runs in the last 24 hours")).to_be_visible()
         expect(page.get_by_role("row", name=re.compile("^high")).get_by_role("cell")).to_have_count(3)
         page.wait_for_load_state("networkidle")
-        expect(page.get_by_role("heading", name="The last 24 hours of the stage")).to_have_count(0)
+        expect(page.get_by_role("heading", name="Stage metrics, last 24 hours")).to_have_count(0)
     assert any(url.endswith("/v1/stats") for url in asked)
     assert not [url for url in asked if url.endswith("/v1/stage/metrics")]
 

@@ -121,4 +121,4 @@ def test_it_leads_to_its_job_its_workflow_and_its_log_lines(sampled: ServedConso
 
 def test_an_address_of_no_run_says_so(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs/nightly.20200101T000000Z")
-    expect(page.get_by_role("heading", name="There is no such run")).to_be_visible()
+    expect(page.get_by_role("heading", name="Run not found")).to_be_visible()

@@ -74,7 +74,7 @@ def test_it_says_whom_a_job_waits_for_and_is_cancelled_with_their_number(
 
     page.get_by_role("button", name="Cancel", exact=True).click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("4 steps that are active, due or waiting")
+    expect(dialog).to_contain_text("4 steps have not ended")
     dialog.get_by_role("button", name="Cancel the run").click()
     expect(dialog).to_be_hidden()
     scheduler.advance(minutes=1)
@@ -141,6 +141,6 @@ def test_jobs_are_shown_whatever_they_are_called(scheduler: Scheduler, console: 
 
 def test_a_workflow_and_a_run_that_are_not_there_say_so(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/workflows/gone")
-    expect(page.get_by_role("heading", name="There is no such workflow")).to_be_visible()
+    expect(page.get_by_role("heading", name="Workflow not found")).to_be_visible()
     page = open_page(sampled, "/workflows/month-end/runs/20200101T000000Z")
-    expect(page.get_by_role("heading", name="There is no such run")).to_be_visible()
+    expect(page.get_by_role("heading", name="Run not found")).to_be_visible()

@@ -79,7 +79,7 @@ def test_a_paused_job_says_by_whom_and_why_where_a_job_of_the_same_instant_ran(
     shown = f"{due:%Y-%m-%d %H:%M:%S}"
     why = re.compile(r"It did not run: the job has been paused since .* by local \(The data are wrong\)")
     page.get_by_role("tab", name="Why did it not run?").click()
-    page.get_by_label("Why did it not run at").fill(shown)
+    page.get_by_label("Time", exact=True).fill(shown)
     page.get_by_role("button", name="Explain").click()
     expect(page.get_by_text(f"{shown} UTC: paused")).to_be_visible()
     expect(page.get_by_text(why)).to_be_visible()

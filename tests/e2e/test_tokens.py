@@ -214,7 +214,7 @@ def test_the_console_shows_each_tenant_only_its_own(deployed: Deployed, browser:
             expect(page.get_by_role("link", name=other, exact=True)).to_have_count(0)
             expect(page.get_by_role("link", name=f"Tenant {tenant}")).to_be_visible()
             page.goto(f"{deployed.base}/console#/jobs/{other}")
-            expect(page.get_by_role("heading", name="There is no such job")).to_be_visible()
+            expect(page.get_by_role("heading", name="Job not found")).to_be_visible()
 
 
 def test_an_expired_login_is_said_and_a_new_one_comes_back_to_the_same_place(
@@ -251,7 +251,7 @@ def test_a_job_made_with_the_form_fires_dies_and_is_redriven_by_hand(deployed: D
             page.get_by_role("textbox", name=name, exact=True).fill(text)
         page.get_by_role("button", name="Every", exact=True).click()
         page.get_by_role("textbox", name="Number", exact=True).fill("5")
-        page.get_by_role("button", name="Of what").click()
+        page.get_by_role("button", name="Unit").click()
         page.get_by_role("option", name="seconds").click()
         page.get_by_role("button", name="Create job").click()
         expect(page).to_have_url(re.compile("#/jobs/by-hand$"))

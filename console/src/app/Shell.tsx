@@ -100,7 +100,7 @@ function Frame() {
               {PAGES.map(({ path, page: Page }) => (
                 <Route key={path} path={path} element={<Page />} />
               ))}
-              <Route path="*" element={<NotFound what="page" />} />
+              <Route path="*" element={<NotFound what="Page" />} />
             </Routes>
           </Suspense>
         </PageFailed>

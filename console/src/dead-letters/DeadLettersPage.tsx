@@ -51,7 +51,7 @@ export default function DeadLettersPage() {
           <SpaceBetween direction="horizontal" size="xs">
             <Button
               iconName="refresh"
-              ariaLabel="Try again"
+              ariaLabel="Refresh"
               loading={list.isFetching}
               onClick={() => void list.refetch()}
             />
@@ -138,8 +138,9 @@ export default function DeadLettersPage() {
         footer={
           !list.isPending && (
             <Box textAlign="center">
-              {runs.length} dead runs were looked at
-              {list.hasNextPage ? "; there are more. " : ": all of them."}
+              {list.hasNextPage
+                ? `${runs.length} dead runs are loaded. More are available. `
+                : `All ${runs.length} dead runs are loaded.`}
               {list.hasNextPage && (
                 <Button loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
                   Load more

@@ -67,7 +67,7 @@ export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
           </Box>
         )}
         {phase === "ready" && !nothing && (
-          <FormField label="Pace" constraintText="Runs per second, at most" errorText={wrong}>
+          <FormField label="Rate limit" constraintText="Maximum runs per second" errorText={wrong}>
             <Input
               type="number"
               inputMode="decimal"
@@ -91,7 +91,7 @@ export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
 function Course({ redrive }: { redrive: Redrive }) {
   const { phase, sent, refused, refusals, total } = redrive;
   const whole = Math.max(total?.count ?? 0, sent + refused, 1);
-  const said = `${sent} redriven${refused > 0 ? `, ${refused} refused` : ""}`;
+  const said = `${sent} redriven${refused > 0 ? `, ${refused} not redriven` : ""}`;
   return (
     <SpaceBetween size="xs">
       <ProgressBar
@@ -103,8 +103,8 @@ function Course({ redrive }: { redrive: Redrive }) {
       />
       {refused > refusals.length && (
         <Box>
-          Some runs could not be redriven: their jobs are deleted, or their queue did not accept them. The API
-          does not list them.
+          Some runs could not be redriven: their jobs are deleted, or their queue did not accept them. The ids
+          of these runs are not available.
         </Box>
       )}
       {refusals.length > 0 && (

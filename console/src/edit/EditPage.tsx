@@ -29,7 +29,7 @@ export default function EditPage() {
     if (stored.error === null) return <Spinner size="large" />;
     const gone = asProblem(stored.error).status === 404;
     return gone ? (
-      <NotFound what="job" list={{ href: "#/jobs", text: "All jobs" }} />
+      <NotFound what="Job" list={{ href: "#/jobs", text: "All jobs" }} />
     ) : (
       <ProblemBox error={stored.error} retry={() => void stored.refetch()} />
     );

@@ -75,10 +75,10 @@ export function EditorPage({
       {editor.found !== null && (
         <Alert
           type="info"
-          header="This is your unsaved edit"
+          header="Unsaved changes restored"
           action={<Button onClick={editor.startOver}>Start over</Button>}
         >
-          This edit was saved in this tab: <Time at={editor.found} />. Continue the edit, or start over.
+          These changes were kept in this tab at <Time at={editor.found} />. Continue editing, or start over.
         </Alert>
       )}
       {wide ? (

@@ -25,7 +25,7 @@ export function JsonSide({ editor }: { editor: Editor }) {
         {written.syntax !== null && (
           <Alert
             type="error"
-            header="This is not valid JSON of a job"
+            header="Invalid JSON"
             action={<Button onClick={() => editor.replace(doc)}>Reset to the values of the form</Button>}
           >
             <span className="text">{written.syntax}. The form is updated when the JSON is valid.</span>

@@ -24,7 +24,7 @@ export function Overlap({ editor }: { editor: Editor }) {
         />
       </FormField>
       {rule?.limited && (
-        <FormField label="Waiting runs at most">
+        <FormField label="Maximum waiting runs">
           <Input
             value={bound}
             placeholder="no limit"

@@ -98,7 +98,7 @@ function When({ kind, schedule, write }: { kind: Kind; schedule: string; write(t
           onChange={({ detail }) => write(every(detail.value, unit))}
         />
         <Select
-          ariaLabel="Of what"
+          ariaLabel="Unit"
           selectedOption={{ value: unit, label: `${unit}s` }}
           options={UNITS.map((value) => ({ value, label: `${value}s` }))}
           onChange={({ detail }) => write(every(count, detail.selectedOption.value as Unit))}
@@ -116,7 +116,7 @@ function When({ kind, schedule, write }: { kind: Kind; schedule: string; write(t
             placeholder="YYYY-MM-DD"
             format="iso"
             openCalendarAriaLabel={(chosen) =>
-              chosen === null ? "Choose a day" : `Choose a day, now ${chosen}`
+              chosen === null ? "Choose a day" : `Choose a day, selected: ${chosen}`
             }
             onChange={({ detail }) => write(once(detail.value, time))}
           />

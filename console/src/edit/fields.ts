@@ -31,11 +31,11 @@ export const PEOPLE: Field[] = [
 ];
 
 export const SHAPE: Field[] = [
-  field("dst_gap", "When its time does not exist (clocks go forward)", "choice", {
+  field("dst_gap", "If the time does not exist (clocks go forward)", "choice", {
     standard: "next",
     options: options({ next: "Run at the first moment after the gap", skip: "Skip it" }),
   }),
-  field("dst_fold", "When its time comes twice (clocks go back)", "choice", {
+  field("dst_fold", "If the time occurs twice (clocks go back)", "choice", {
     standard: "first",
     options: options({
       first: "Run at the first time",
@@ -53,7 +53,7 @@ export const SHAPE: Field[] = [
     standard: "0",
     hint: "The maximum random delay of a run.",
   }),
-  field("max_runs", "Runs at most", "number", { standard: "no limit" }),
+  field("max_runs", "Maximum runs", "number", { standard: "no limit" }),
   field("missed/policy", "If runs were missed", "choice", {
     standard: "run_once",
     options: options({
@@ -63,14 +63,14 @@ export const SHAPE: Field[] = [
     }),
   }),
   field("missed/grace_seconds", "Missed after, in seconds", "number", { standard: "60" }),
-  field("missed/max_missed", "Missed runs at most", "number", {
+  field("missed/max_missed", "Maximum missed runs", "number", {
     standard: "10",
     hint: "The limit for “Run all of them”.",
   }),
 ];
 
 export const RUNNING: Field[] = [
-  field("timeout_seconds", "Time-out, in seconds", "number", { standard: "30" }),
+  field("timeout_seconds", "Timeout, in seconds", "number", { standard: "30" }),
   field("priority", "Priority", "choice", {
     standard: "normal",
     options: options({ high: "High", normal: "Normal", low: "Low" }),
@@ -79,7 +79,7 @@ export const RUNNING: Field[] = [
 ];
 
 export const RARE: Field[] = [
-  field("retry/backoff", "Wait between attempts", "choice", {
+  field("retry/backoff", "Backoff", "choice", {
     standard: "exponential",
     options: options({
       exponential: "Exponential (doubles each time)",
@@ -87,8 +87,8 @@ export const RARE: Field[] = [
       fixed: "Fixed (always the same)",
     }),
   }),
-  field("retry/min_seconds", "Shortest wait, in seconds", "number", { standard: "2" }),
-  field("retry/max_seconds", "Longest wait, in seconds", "number", { standard: "3600" }),
+  field("retry/min_seconds", "Minimum delay, in seconds", "number", { standard: "2" }),
+  field("retry/max_seconds", "Maximum delay, in seconds", "number", { standard: "3600" }),
   field("retry/max_age_seconds", "Give up after, in seconds", "number", { standard: "no age limit" }),
   field("retry/on", "Try again only after", "list", { hint: "Statuses and codes: 503, 5xx, timeout." }),
   field("retry/never", "Never try again after", "list", { hint: "Statuses and codes: 404, 4xx." }),

@@ -129,7 +129,7 @@ function Review({
     >
       {changes.some((each) => each.path[0] === "schedule") && (
         <Box>
-          Next occurrences: <span className="text">{wanted.understood_as ?? "only on request"}</span>.
+          Schedule: <span className="text">{wanted.understood_as ?? "only on request"}</span>.
         </Box>
       )}
       <ChangesTable changes={changes} />

@@ -119,7 +119,11 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
           : to.run(data.id);
         notices.done(
           <>
-            {waits ? "It runs after the job is resumed:" : at ? `It runs at ${at}:` : "It runs:"}{" "}
+            {waits
+              ? "Run scheduled for after the job is resumed:"
+              : at
+                ? `Run scheduled for ${at}:`
+                : "Run requested:"}{" "}
             <Link href={address} color="inverted">
               {data.id}
             </Link>
@@ -131,7 +135,8 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   const skipNext = () => {
     let count = "1";
     const key = freshKey();
-    const next = job.next_occurrence === null ? "the next one" : inZone(job.next_occurrence, job.timezone);
+    const next =
+      job.next_occurrence === null ? "the next occurrence" : inZone(job.next_occurrence, job.timezone);
     confirm.ask({
       header: `Skip the next occurrences of ${job.id}`,
       text: (

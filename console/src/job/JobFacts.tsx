@@ -34,11 +34,11 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
 
 function Schedule({ job }: { job: Pick<Schemas["Job"], "schedule" | "understood_as" | "workflow"> }) {
   if (job.schedule === null) {
-    return <>{job.workflow === null ? "None: it runs on request" : "The schedule of its workflow"}</>;
+    return <>{job.workflow === null ? "None: runs on request only" : "The schedule of its workflow"}</>;
   }
   return (
     <>
-      <div>{job.understood_as ?? "It is no longer valid"}</div>
+      <div>{job.understood_as ?? "The schedule is no longer valid"}</div>
       <span className="text">
         <code>{job.schedule}</code>
       </span>

@@ -37,7 +37,7 @@ export default function JobPage() {
   if (job === undefined) {
     if (error === null) return <Spinner size="large" />;
     if (asProblem(error).status === 404) {
-      return <NotFound what="job" list={{ href: "#/jobs", text: "Jobs" }} />;
+      return <NotFound what="Job" list={{ href: "#/jobs", text: "Jobs" }} />;
     }
     return <ProblemBox error={error} retry={() => void refetch()} />;
   }

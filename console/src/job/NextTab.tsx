@@ -51,7 +51,7 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
         items={query.data?.coming ?? []}
         loading={query.isPending}
         loadingText="Loading"
-        empty="There are no dead runs."
+        empty="There are no upcoming occurrences."
         columnDefinitions={[
           {
             id: "wall",

@@ -79,7 +79,7 @@ export function RunsTab({
         { id: "state", header: "State", minWidth: 150, cell: (run) => <RunStatus state={run.state} /> },
         {
           id: "took",
-          header: "Took",
+          header: "Duration",
           cell: (run) => {
             const seconds = elapsed(run.started_at, run.finished_at);
             return seconds === null ? "-" : duration(seconds);
@@ -87,7 +87,7 @@ export function RunsTab({
         },
         {
           id: "late",
-          header: "Late by",
+          header: "Lateness",
           cell: (run) => (run.lateness_seconds === null ? "-" : duration(Math.max(run.lateness_seconds, 0))),
         },
         { id: "attempts", header: "Attempts", cell: (run) => `${run.attempts} of ${run.max_attempts}` },

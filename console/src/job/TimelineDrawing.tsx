@@ -23,7 +23,7 @@ const LOOKS: Record<Kind, { color: string; path: string; hollow?: boolean }> = {
     color: "var(--dc-error)",
     path: `M0 ${-SIZE - 2} L${SIZE + 2} 0 L0 ${SIZE + 2} L${-SIZE - 2} 0 Z`,
   },
-  "under way": { color: "var(--dc-info)", path: circle(SIZE) },
+  "in progress": { color: "var(--dc-info)", path: circle(SIZE) },
   skipped: { color: "var(--dc-inactive)", path: square(SIZE - 0.5), hollow: true },
   cancelled: { color: "var(--dc-inactive)", path: square(SIZE - 0.5) },
   upcoming: { color: "var(--dc-info)", path: circle(SIZE - 0.5), hollow: true },

@@ -32,7 +32,7 @@ export function WhyTab({ job }: { job: Schemas["Job"] }) {
         <Form>
           <SpaceBetween size="s">
             <FormField
-              label="Why did it not run at"
+              label="Time"
               constraintText={`2026-03-29 02:30, in the time zone ${job.timezone}`}
               errorText={text !== "" && instant === null && "This time does not exist in the time zone."}
             >
@@ -59,15 +59,15 @@ function Answer({ job, at }: { job: Schemas["Job"]; at: string }) {
   return (
     <Alert header={`${inZone(data.at, job.timezone)}: ${data.verdict.replaceAll("_", " ")}`}>
       <div className="text">{data.sentence}</div>
-      {data.run !== null && <Link href={to.run(data.run.id)}>Its run {data.run.id}</Link>}
+      {data.run !== null && <Link href={to.run(data.run.id)}>Run {data.run.id}</Link>}
       <div>
         {before !== null && (
-          <Link href={why(job.id, before)}>The occurrence before: {inZone(before, job.timezone)}</Link>
+          <Link href={why(job.id, before)}>Previous occurrence: {inZone(before, job.timezone)}</Link>
         )}
       </div>
       <div>
         {after !== null && (
-          <Link href={why(job.id, after)}>The occurrence after: {inZone(after, job.timezone)}</Link>
+          <Link href={why(job.id, after)}>Next occurrence: {inZone(after, job.timezone)}</Link>
         )}
       </div>
     </Alert>

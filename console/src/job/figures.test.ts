@@ -22,6 +22,6 @@ it("counts the runs that have ended, oldest first", () => {
 
 it("says the same in words", () => {
   const points = [1, 2, 3, 4, 100].map((y) => ({ x: new Date(0), y }));
-  expect(inWords(points)).toBe("5 runs: median 3 s, 95 of 100 within 1 min 40 s, longest 1 min 40 s.");
+  expect(inWords(points)).toBe("5 runs: median 3 s, p95 1 min 40 s, longest 1 min 40 s.");
   expect(inWords([])).toBe("No run has ended yet.");
 });

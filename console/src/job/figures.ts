@@ -27,5 +27,5 @@ export function inWords(points: readonly Point[]): string {
   const at = (part: number) =>
     duration(sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? 0);
   const runs = sorted.length === 1 ? "1 run" : `${sorted.length} runs`;
-  return `${runs}: median ${at(0.5)}, 95 of 100 within ${at(0.95)}, longest ${at(1)}.`;
+  return `${runs}: median ${at(0.5)}, p95 ${at(0.95)}, longest ${at(1)}.`;
 }

@@ -8,7 +8,7 @@ export const KINDS = [
   "failed",
   "no record",
   "late",
-  "under way",
+  "in progress",
   "skipped",
   "cancelled",
   "upcoming",
@@ -75,9 +75,9 @@ function kindOf(run: Run, now: number, grace: number): Kind {
     case "CANCELLED":
       return "cancelled";
     case "QUEUED":
-      return Date.parse(run.due) > now ? "upcoming" : "under way";
+      return Date.parse(run.due) > now ? "upcoming" : "in progress";
     default:
-      return "under way";
+      return "in progress";
   }
 }
 

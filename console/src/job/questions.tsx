@@ -48,13 +48,13 @@ export function CatchUp({ onChange }: { onChange(checked: boolean): void }) {
   return (
     <Checkbox
       checked={checked}
-      description="The occurrences of the pause are treated as missed, according to the job's policy. Otherwise they are recorded as skipped."
+      description="The occurrences during the pause are treated as missed, according to the job's policy. Otherwise they are recorded as skipped."
       onChange={({ detail }) => {
         setChecked(detail.checked);
         onChange(detail.checked);
       }}
     >
-      Catch up on the occurrences of the pause
+      Catch up on the occurrences during the pause
     </Checkbox>
   );
 }

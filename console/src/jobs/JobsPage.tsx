@@ -53,9 +53,9 @@ export default function JobsPage() {
         onSelectionChange={({ detail }) => setChosen(detail.selectedItems)}
         ariaLabels={{
           tableLabel: "Jobs",
-          selectionGroupLabel: "Choose jobs",
-          allItemsSelectionLabel: () => "Choose all jobs of this page",
-          itemSelectionLabel: (_, job) => `Choose ${job.id}`,
+          selectionGroupLabel: "Select jobs",
+          allItemsSelectionLabel: () => "Select all jobs on this page",
+          itemSelectionLabel: (_, job) => `Select ${job.id}`,
         }}
         columnDefinitions={COLUMNS.map((each) => ({
           ...each,
@@ -71,7 +71,7 @@ export default function JobsPage() {
         header={
           <Header
             variant="h1"
-            counter={ids.length > 0 ? `(${ids.length} chosen)` : undefined}
+            counter={ids.length > 0 ? `(${ids.length} selected)` : undefined}
             actions={
               <SpaceBetween direction="horizontal" size="xs">
                 <ButtonDropdown
@@ -123,7 +123,7 @@ export default function JobsPage() {
         preferences={
           <CollectionPreferences
             title="Table"
-            confirmLabel="Use"
+            confirmLabel="Confirm"
             cancelLabel="Cancel"
             preferences={columns}
             onConfirm={({

@@ -53,7 +53,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
       },
     });
     const left = ids.length - finished;
-    const header = `${did} ${jobsText(finished - failures.length)}${left > 0 ? `, left ${jobsText(left)}` : ""}`;
+    const header = `${did} ${jobsText(finished - failures.length)}${left > 0 ? `; ${jobsText(left)} not processed` : ""}`;
     const { dismiss, show: tell } = notices;
     tell({
       id,

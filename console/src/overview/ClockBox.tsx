@@ -33,13 +33,13 @@ function Clock({ stats }: { stats: Schemas["Stats"] }) {
   if (stats.status === "ok") {
     return (
       <div>
-        <StatusIndicator type="success">Ticks run</StatusIndicator>
+        <StatusIndicator type="success">Ticks are running</StatusIndicator>
         <Box color="text-body-secondary">Last tick: {last}</Box>
       </div>
     );
   }
   return (
-    <Alert type="error" header="Ticks do not run">
+    <Alert type="error" header="Ticks are not running">
       A tick should run every minute. Last tick: {last}. Five minutes after the last tick, runs start late.
       Check whether the rule that starts the function Tick is enabled, and check the function's errors and
       throttles: <Runbook page="docs/runbooks.md#ticks-missing" />

@@ -41,7 +41,10 @@ export function Counts({
         <JobCount label="Late now" title="A run has been due for a minute and is not enqueued yet">
           {load && { ...load.late, text: counted(load.late.count, load.cut) }}
         </JobCount>
-        <JobCount label="Not firing" title="Their cursor cannot be read: edit or resume them">
+        <JobCount
+          label="Not firing"
+          title="The cursors of these jobs are missing or quarantined. Edit the schedule, or pause and resume the job."
+        >
           {load && { ...load.silent, text: counted(load.silent.count, load.cut) }}
         </JobCount>
       </ColumnLayout>

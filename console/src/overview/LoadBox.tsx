@@ -60,7 +60,8 @@ function Hot({ minutes }: { minutes: Load["hot"] }) {
       <ul>
         {minutes.map((minute) => (
           <li key={minute.at.getTime()}>
-            <Time at={minute.at.toISOString()} />: {minute.runs.toLocaleString("en-GB")} runs, most of them of{" "}
+            <Time at={minute.at.toISOString()} />: {minute.runs.toLocaleString("en-GB")} runs; jobs with the
+            most runs:{" "}
             {minute.jobs.slice(0, 3).map((job, place) => (
               <span key={job.id}>
                 {place > 0 && ", "}

@@ -28,7 +28,7 @@ export function MetricsBox() {
           variant="h2"
           description="All tenants, in intervals of 30 minutes. CloudWatch metrics are delayed by some minutes."
         >
-          The last 24 hours of the stage
+          Stage metrics, last 24 hours
         </Header>
       }
     >
@@ -58,7 +58,7 @@ function Lateness({ figures }: { figures: Figures }) {
       ) : (
         <>
           <Bars
-            label="Lateness of 99 of 100 runs, in intervals of 30 minutes"
+            label="Lateness (median and p99), in intervals of 30 minutes"
             written={duration}
             bars={steps(figures).map(({ at, lateness }) => ({
               at,
@@ -71,9 +71,8 @@ function Lateness({ figures }: { figures: Figures }) {
           />
           <Box>
             <span className="key" style={{ background: LATENESS.median }} />
-            half of the runs started within this time,{" "}
-            <span className="key" style={{ background: LATENESS.p99 }} />
-            99 of 100
+            median, <span className="key" style={{ background: LATENESS.p99 }} />
+            p99
           </Box>
         </>
       )}
@@ -84,7 +83,7 @@ function Lateness({ figures }: { figures: Figures }) {
 function late(lateness: Step["lateness"]): string {
   if (lateness === undefined) return "no runs started";
   const { median_seconds, p99_seconds } = lateness;
-  return `half within ${duration(median_seconds)}, 99 of 100 within ${duration(p99_seconds)}`;
+  return `median ${duration(median_seconds)}, p99 ${duration(p99_seconds)}`;
 }
 
 function Outcomes({ figures }: { figures: Figures }) {

@@ -29,20 +29,20 @@ export function OutcomesBox({ query }: { query: UseQueryResult<Unsuccessful> }) 
   return (
     <Container
       header={
-        <Header variant="h2" description="By the hour of their end or of the end of their last attempt.">
-          Runs without success in the last 24 hours
+        <Header variant="h2" description="Grouped by the hour in which the run or its last attempt ended.">
+          Unsuccessful runs in the last 24 hours
         </Header>
       }
     >
       <ProblemBox error={query.error} retry={() => void query.refetch()} />
       {query.isPending && <StatusIndicator type="loading">Loading</StatusIndicator>}
       {found !== undefined && sums?.every(({ count }) => count === 0) && !found.cut && (
-        <Box>All ended runs have succeeded.</Box>
+        <Box>All finished runs succeeded.</Box>
       )}
       {found !== undefined && sums?.some(({ count }) => count > 0) && (
         <>
           <Bars
-            label="Runs without success, by hour"
+            label="Unsuccessful runs, by hour"
             bars={found.hours.map(({ at, counts }) => ({
               at,
               parts: STATES.map((state) => ({ count: counts[state], color: COLOURS[state] })),

@@ -25,9 +25,7 @@ export function WhyBox() {
           <WhyForm />
         </Suspense>
       ) : (
-        <Box color="text-body-secondary">
-          Enter a job and a time to get an explanation from the job's schedule and records.
-        </Box>
+        <Box color="text-body-secondary">Enter a job and a time to see why the job did not run.</Box>
       )}
     </Container>
   );

@@ -115,8 +115,8 @@ function Explained({
   if (explained.error) return <ProblemBox error={explained.error} retry={() => void explained.refetch()} />;
   if (found === undefined) return <StatusIndicator type="loading">Loading</StatusIndicator>;
   const near = [
-    ["Before", found.nearest.before],
-    ["After", found.nearest.after],
+    ["Previous occurrence", found.nearest.before],
+    ["Next occurrence", found.nearest.after],
   ] as const;
   return (
     <section aria-label="Explanation" aria-live="polite">

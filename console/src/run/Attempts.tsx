@@ -48,7 +48,7 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
             },
             {
               id: "waited",
-              header: "Wait before",
+              header: "Delay",
               cell: (attempt) => {
                 const before = all[all.indexOf(attempt) - 1];
                 const from = attempt.number === 1 ? run.due : (before?.ended_at ?? null);
@@ -63,7 +63,7 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
             },
             {
               id: "took",
-              header: "Took",
+              header: "Duration",
               cell: ({ started_at, ended_at, outcome }) =>
                 ended_at === null && outcome !== null ? "unknown" : long(elapsed(started_at, ended_at, now)),
             },

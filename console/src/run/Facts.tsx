@@ -21,7 +21,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
   const at = (instant: string | null) => (instant === null ? null : <Time at={instant} zone={zone} />);
   const why = `${to.job(run.job_id)}?tab=why&at=${encodeURIComponent(run.occurrence)}`;
   return (
-    <Container header={<Header>Facts</Header>}>
+    <Container header={<Header>Details</Header>}>
       <KeyValuePairs
         columns={3}
         items={[
@@ -39,7 +39,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
           pair("Lateness", run.lateness_seconds === null ? null : duration(run.lateness_seconds)),
           pair("Started", at(run.started_at)),
           pair(over ? "Ended" : "Last attempt ended", at(run.finished_at)),
-          pair("Took", took === null ? null : duration(took)),
+          pair("Duration", took === null ? null : duration(took)),
           pair("In the wait queue since", at(run.waiting_for === null ? null : run.waiting_since)),
           pair("Callback deadline", at(run.waiting_until)),
           pair("Heartbeat deadline", at(run.heartbeat_until)),

@@ -17,7 +17,7 @@ import { Attempts } from "./Attempts";
 import { Failure, Message, Payload, Progress, Result } from "./Contents";
 import { Facts } from "./Facts";
 import { readPayload, readRun } from "./reading";
-import { isOver } from "./strip";
+import { isOver, type SingleRun } from "./strip";
 
 export default function RunPage() {
   const { runId = "" } = useParams();
@@ -52,7 +52,7 @@ function Run({ runId }: { runId: string }) {
   if (run === undefined) {
     if (found.error === null) return <Spinner size="large" />;
     if (asProblem(found.error).status === 404) {
-      return <NotFound what="run" list={{ href: "#/runs", text: "Runs" }} />;
+      return <NotFound what="Run" list={{ href: "#/runs", text: "Runs" }} />;
     }
     return (
       <SpaceBetween size="m">
@@ -66,10 +66,7 @@ function Run({ runId }: { runId: string }) {
   const cancel = () =>
     ask({
       header: "Cancel the run?",
-      text:
-        run.state === "RUNNING" || run.state === "WAITING"
-          ? "The run is in progress. Its worker receives the cancellation with the next heartbeat."
-          : "No more attempts will start.",
+      text: cancellation(run, job.data?.target.type === "workflow"),
       action: "Cancel the run",
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/cancel", { params: { path } });
@@ -82,7 +79,7 @@ function Run({ runId }: { runId: string }) {
       header: "Redrive the run?",
       text: (
         <SpaceBetween size="s">
-          <div>It is sent again, with up to {run.max_attempts} further attempts.</div>
+          <div>The run starts again with up to {run.max_attempts} more attempts.</div>
           {sent.data !== undefined && <Payload sent={sent.data} />}
         </SpaceBetween>
       ),
@@ -130,4 +127,13 @@ function Run({ runId }: { runId: string }) {
       {modal}
     </SpaceBetween>
   );
+}
+
+/** The effect of a cancellation, which depends on the run's state. */
+function cancellation(run: SingleRun, isWorkflow: boolean): string {
+  const started = run.state === "RUNNING" || run.state === "WAITING";
+  if (!started) return "No more attempts will start.";
+  if (run.heartbeat_until !== null) return "The program receives the cancellation with its next heartbeat.";
+  if (run.state === "WAITING" || isWorkflow) return "The run ends immediately.";
+  return "The current call is not interrupted. If it fails, it is not retried.";
 }

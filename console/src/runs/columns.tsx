@@ -61,7 +61,7 @@ export const columns = (zone?: string): Column[] => [
     header: "Lateness",
     cell: (run) => (run.lateness_seconds === null ? "-" : duration(run.lateness_seconds)),
   },
-  { id: "took", header: "Took", cell: took },
+  { id: "took", header: "Duration", cell: took },
   attempts,
   error,
   {

@@ -27,7 +27,8 @@ export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
       {stage === undefined && <StatusIndicator type="loading">Loading</StatusIndicator>}
       {alarms === null && (
         <StatusIndicator type="pending">
-          Unknown: the check "alarms" says why. Look at them in CloudWatch.
+          The alarms could not be read. The finding "alarms" has the reason. Open CloudWatch to view the
+          alarms.
         </StatusIndicator>
       )}
       {alarms?.ringing.length === 0 && <StatusIndicator type="success">No alarm is active.</StatusIndicator>}

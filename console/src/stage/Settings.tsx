@@ -6,8 +6,8 @@ import { useStage } from "../app/context";
 
 const AUTH: Record<string, string> = {
   none: "no authentication (the local stack)",
-  iam: "signed requests of the account",
-  jwt: "tokens of an issuer",
+  iam: "signed requests (SigV4)",
+  jwt: "tokens (OIDC)",
 };
 
 /** The release and the settings of the stage. */
@@ -26,7 +26,7 @@ export function Settings({ stage }: { stage: Schemas["Stage"] | undefined }) {
               ? stage.version
               : `${stage.version}: a deployment is in progress, or this page is outdated; reload it`,
           ],
-          ["Callers", AUTH[stage.auth] ?? stage.auth],
+          ["Authentication", AUTH[stage.auth] ?? stage.auth],
           ["Shards", String(stage.shards)],
           ["Default precision of jobs", stage.default_precision],
         ] satisfies [string, string][])),

@@ -31,13 +31,13 @@ export default function StagePage() {
     <SpaceBetween size="l">
       <Header
         variant="h1"
-        description="With the permissions of an operator, the command duecourse doctor checks more."
+        description="For more checks, run duecourse doctor. It requires operator permissions."
       >
         Stage
       </Header>
       {refused !== undefined && (
         <Alert type="info" header="Findings and alarms require the scope ops">
-          {refused} Ask whoever gives out logins for it.
+          {refused} To get this scope, contact the administrator of the user pool or identity provider.
         </Alert>
       )}
       <ProblemBox error={stage.error} retry={() => void stage.refetch()} />

@@ -43,7 +43,7 @@ export function StepTable({
         { id: "after", header: "After", cell: (each) => each.after.join(", ") || "-" },
         {
           id: "took",
-          header: "Took",
+          header: "Duration",
           cell: (each) => {
             const seconds = elapsed(each.started_at, each.finished_at, now);
             return seconds === null ? "-" : duration(seconds);

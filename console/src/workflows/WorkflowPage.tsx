@@ -38,7 +38,7 @@ export default function WorkflowPage() {
   if (workflow === undefined) {
     if (error === null) return <Spinner size="large" />;
     if (asProblem(error).status === 404) {
-      return <NotFound what="workflow" list={{ href: "#/workflows", text: "Workflows" }} />;
+      return <NotFound what="Workflow" list={{ href: "#/workflows", text: "Workflows" }} />;
     }
     return <ProblemBox error={error} retry={() => void refetch()} />;
   }
@@ -61,7 +61,7 @@ export default function WorkflowPage() {
             { label: "State", value: <State job={workflow} /> },
             {
               label: "Schedule",
-              value: workflow.understood_as ?? "None: it runs on request",
+              value: workflow.understood_as ?? "None: runs on request only",
             },
             {
               label: "Next run",
@@ -69,8 +69,10 @@ export default function WorkflowPage() {
             },
             { label: "Maximum duration of a run", value: duration(workflow.deadline_seconds) },
             {
-              label: "Timeline, changes, why it did not run",
-              value: <Link href={to.job(workflow.id)}>as a job</Link>,
+              label: "More",
+              value: (
+                <Link href={to.job(workflow.id)}>Timeline, changes and explanations on the job page</Link>
+              ),
             },
           ]}
         />

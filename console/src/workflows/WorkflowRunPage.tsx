@@ -38,7 +38,7 @@ export default function WorkflowRunPage() {
   if (data === undefined) {
     if (error === null) return <Spinner size="large" />;
     if (asProblem(error).status === 404) {
-      return <NotFound what="run" list={{ href: to.workflow(workflowId), text: workflowId }} />;
+      return <NotFound what="Run" list={{ href: to.workflow(workflowId), text: workflowId }} />;
     }
     return asProblem(error).status === 409 ? (
       <NotBegun id={workflowId} instant={instant} detail={asProblem(error).detail} />
@@ -55,7 +55,7 @@ function NotBegun({ id, instant, detail }: { id: string; instant: string; detail
       <Header variant="h1">Workflow run</Header>
       <Alert
         header="There are no steps to show"
-        action={<Button href={to.run(`${id}.${instant}`)}>The run</Button>}
+        action={<Button href={to.run(`${id}.${instant}`)}>View run</Button>}
       >
         <span className="text">{detail}</span> This page reloads automatically.
       </Alert>
@@ -99,7 +99,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
   const cancel = () =>
     confirm.ask({
       header: "Cancel this run",
-      text: `${steps(ends)} that ${ends === 1 ? "is" : "are"} active, due or waiting will be cancelled or will not start.`,
+      text: `${steps(ends)} ${ends === 1 ? "has" : "have"} not ended. Active steps are cancelled; the other steps do not start.`,
       action: "Cancel the run",
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/cancel", { params: { path: { run_id: run.run } } });

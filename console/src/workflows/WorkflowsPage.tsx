@@ -29,7 +29,7 @@ export default function WorkflowsPage() {
       filter={
         <TextFilter
           filteringText={prefix}
-          filteringPlaceholder="Ids with this prefix"
+          filteringPlaceholder="Find workflows by id prefix"
           filteringAriaLabel="Find workflows by id prefix"
           onChange={({ detail }) => setPrefix(detail.filteringText)}
           onDelayedChange={({ detail }) => change({ prefix: detail.filteringText.trim() })}

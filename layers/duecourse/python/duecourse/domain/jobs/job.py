@@ -81,8 +81,8 @@ class Overlap(StrEnum):
 OVERLAP_RULES: Mapping[Overlap, OverlapRule] = {
     Overlap.SKIP: OverlapRule(label="Skip the new run"),
     Overlap.QUEUE: OverlapRule(label="Let the new run wait", waits=True, limited=True),
-    Overlap.NEWEST: OverlapRule(label="Let only the newest wait", waits=True, only_newest=True),
-    Overlap.REPLACE: OverlapRule(label="Cancel the old run", waits=True, only_newest=True, preempts=True),
+    Overlap.NEWEST: OverlapRule(label="Keep only the newest waiting run", waits=True, only_newest=True),
+    Overlap.REPLACE: OverlapRule(label="Cancel the active run", waits=True, only_newest=True, preempts=True),
     Overlap.ALLOW: OverlapRule(label="Run both", alone=False),
 }
 

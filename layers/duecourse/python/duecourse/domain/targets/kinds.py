@@ -197,7 +197,7 @@ TARGETS: Mapping[str, TargetKind] = {
             "expect": TargetField(
                 label="Successful statuses", edited_as="list", standard="2xx", hint="Status codes: 2xx, 404"
             ),
-            "sign": TargetField(label="Signed with the secret", edited_as="secret", hint="Its name in the stage."),
+            "sign": TargetField(label="Signing secret", edited_as="secret", hint="The name of the secret."),
         },
         read=_http_arguments,
         written=_http_fields,
