@@ -1,4 +1,6 @@
-"""The completeness audit: EventBridge's rate in, a closed window compared with its records."""
+"""The Lambda handler of the completeness audit: EventBridge invokes it at a fixed rate, and it compares a closed window
+with the records.
+"""
 
 from __future__ import annotations
 

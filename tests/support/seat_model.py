@@ -1,10 +1,10 @@
-"""An explicit-state model of the seats of workflows' steps: all orders of the path of a few runs of one workflow.
+"""An explicit-state model of the seats of workflows' steps: all orders of the operations of a few runs of one workflow.
 
-Each run has one step, whose job has a seat. A worker takes the lock and writes the run's record in two path, and
-ends the run and releases the lock in two path; it may die in between. A step's worker reads the workflow's run, and
-then, within its invocation, starts a call that lasts as long as the invocation may. The lock, the records and the
-decisions are the project's own; time passes in whole path. Promised in every state: at most one call of the step's
-job is at work among the seats.
+Each run has one step, whose job has a seat. A worker takes the lock and writes the run's record in two operations. It
+ends the run and releases the lock in two operations, and may die in between. A step's worker reads the workflow's run,
+and then, within its invocation, starts a call that lasts as long as the invocation may. The lock, the records and the
+decisions are the project's own; time passes between operations. Promised in every state: at most one call of the step's
+job with a seat is in progress.
 """
 
 from __future__ import annotations

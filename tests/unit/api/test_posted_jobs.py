@@ -448,7 +448,7 @@ def test_a_task_without_defaults_leaves_the_usual_ones() -> None:
         ("a/b", "1 to 64 letters"),
         (5, "must be text"),
         ({}, "must be text"),
-        ("\ud800", "half of a surrogate pair"),
+        ("\ud800", "unpaired surrogate"),
     ],
 )
 def test_what_is_no_task_is_refused_where_it_was_written(task: Any, said: str) -> None:

@@ -98,7 +98,7 @@ def test_an_answer_that_is_none_cannot_either(command: tuple[str, ...]) -> None:
 def test_a_cursor_that_no_request_can_carry_is_one_line() -> None:
     result = told({"items": [], "next_cursor": "\ud800"}, "jobs", "list")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "contains half of a surrogate pair" in result.stderr
+    assert "contains an unpaired surrogate" in result.stderr
 
 
 def test_a_refusal_cannot_steer_the_terminal() -> None:

@@ -224,7 +224,7 @@ def read_run_message(body: str) -> RunMessage:
         value = raw.get(name)
         if value is not None:
             if not reads(value):
-                raise MessageError(f"not a run message: {name} is {str(value)[:40]!r}, wants {wants}")
+                raise MessageError(f"not a run message: {name} is {str(value)[:40]!r}, expected {wants}")
             values[name] = value
         elif name in _REQUIRED:
             raise MessageError(f"not a run message: {name} is missing")

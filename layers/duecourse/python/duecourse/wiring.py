@@ -235,7 +235,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def results(self: Wiring[ApiSettings | ExecuteSettings | ReconcilerSettings]) -> Results:
-        """Large results. The dead-letter reconciler has none to write."""
+        """The store of large results. The dead-letter reconciler does not write results."""
         from duecourse.adapters.aws.results import S3Results
 
         settings = self.settings

@@ -95,7 +95,7 @@ def test_what_is_stored_tells_nothing_of_the_secret() -> None:
     ],
 )
 def test_what_is_no_token_is_refused(text: str) -> None:
-    with pytest.raises(TokenError, match="is not a run's token"):
+    with pytest.raises(TokenError, match="is not a callback token"):
         read_token(text)
 
 

@@ -288,5 +288,5 @@ def test_three_braces_are_no_placeholder() -> None:
 def test_a_large_result_is_put_in_once_and_not_a_thousand_times(text: str) -> None:
     large = "x" * 200_000
     assert filled([text], {}, lambda: large).texts == {"workflow.payload": large}
-    with pytest.raises(UpstreamResultError, match="takes more than 262144 bytes of the results of its workflow"):
+    with pytest.raises(UpstreamResultError, match="uses more than 262144 bytes of upstream results"):
         filled([text] * 1000, {}, lambda: large)

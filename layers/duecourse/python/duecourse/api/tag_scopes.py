@@ -118,7 +118,7 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
 
 
 def _job_named(parameters: Mapping[str, str]) -> str | None:
-    """The job that a path names, by its own id or by that of a run: as it is spelt, perhaps no id at all."""
+    """The job id in a path, taken from the job id or from the run id. It is not validated."""
     if "run_id" in parameters:
         return unquote(parameters["run_id"]).partition(".")[0]
     name = parameters.get("job_id") or parameters.get("workflow_id")

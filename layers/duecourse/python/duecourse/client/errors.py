@@ -12,7 +12,7 @@ NOT_OURS = "the response is not from Duecourse; check the address of the API"
 
 
 class ApiUnreachableError(Exception):
-    """Nothing answers at the API's address."""
+    """The API cannot be reached."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,9 +65,9 @@ class Methods(ABC):
     ) -> Page[Run]:
         """List dead runs.
 
-        The newest deaths are first. The parameters select runs of one job (`job_id`), that died at `since` or later
-        and before `until`, of jobs that currently have the `tag`, and with an `error` that contains the text. With
-        `tag` or `error` a page may be short or empty and still have a next page.
+        Lists dead runs, newest first. `job_id` selects the runs of one job; `since` (inclusive) and `until`
+        (exclusive) select by the time of death; `tag` by the current tags of the job; `error` by a text in the
+        error. With `tag` or `error` a page may be short or empty and still have a next page.
 
         `job_id`: only runs of this job.
 
@@ -115,8 +115,8 @@ class Methods(ABC):
         """Redrive dead runs.
 
         Redrives the dead runs of one job or of all jobs, filtered by the time of death, the tags of the job and the
-        error: at most `limit` runs, or fewer if the time is not sufficient. Pass `next_cursor` to continue. With
-        `dry_run` no run is redriven, and `redriven` is the number of runs that would be.
+        error: at most `limit` runs, or fewer if the request reaches its time limit. Pass `next_cursor` to continue.
+        With `dry_run` no run is redriven, and `redriven` is the number of runs that would be.
 
         `since`: ISO-8601 with an offset, preferably UTC with Z.
 
@@ -449,8 +449,8 @@ class Methods(ABC):
     ) -> RequestedRuns:
         """Request many runs of a job.
 
-        Up to 100, now or at later times, each with an answer of its own and counted as a request. With an
-        `Idempotency-Key` each place in the list has its own.
+        Requests up to 100 runs, now or at later times. Each run has its own result and counts as one request. An
+        `Idempotency-Key` applies to each position of the list separately.
 
         `job_id`: the id of the job.
 
@@ -639,17 +639,18 @@ class Methods(ABC):
         Returns the run with its last 20 attempts. For a result above 2 KB the response has its size and a temporary
         address (`result_url`).
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
         """
         return self._send(Call("GET", Call.at("runs/{run_id}", run_id=run_id)), SingleRun)
 
     def cancel_run(self, run_id: str) -> Accepted:
         """Cancel a run.
 
-        A run that has not started will not start. The worker of a running attempt receives the cancellation with
-        its next heartbeat.
+        A run that has not started does not start. A call in progress is not interrupted; if it fails, it is not
+        retried. A run that waits for a callback without heartbeats ends immediately; with heartbeats, the response
+        to the next heartbeat has `cancel_requested`. A run of a workflow ends immediately.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
         """
         return self._send(Call("POST", Call.at("runs/{run_id}/cancel", run_id=run_id)), Accepted)
 
@@ -658,7 +659,7 @@ class Methods(ABC):
 
         Can be repeated with the same token: the status is 200 after the run has ended.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
 
         `token`: the attempt's callback token.
         """
@@ -682,7 +683,7 @@ class Methods(ABC):
         The retry policy of the job applies; `retryable: false` prevents another attempt. The body can have up to 32
         KB.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
 
         `token`: the attempt's callback token.
         """
@@ -705,7 +706,7 @@ class Methods(ABC):
         heartbeat per run is stored in five seconds. The body can have up to 4 KB. Stop working if
         `cancel_requested` is true, and on every 401 and 409.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
 
         `token`: the attempt's callback token.
 
@@ -730,7 +731,7 @@ class Methods(ABC):
         stored, but computed from the run and the current definition of its job. A run that ended before its first
         attempt has no payload (see `problem`). For a run of a workflow it is the payload that its steps can use.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
         """
         return self._send(Call("GET", Call.at("runs/{run_id}/payload", run_id=run_id)), RunPayload)
 
@@ -741,7 +742,7 @@ class Methods(ABC):
         had not happened: a redrive of its run also redrives its dead steps; a redrive of a step's run decides again
         about the skipped steps after it. If a step is paused, it starts after it is resumed.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
         """
         return self._send(Call("POST", Call.at("runs/{run_id}/redrive", run_id=run_id)), Accepted)
 
@@ -752,7 +753,7 @@ class Methods(ABC):
         steps after them follow. The other steps keep their outcomes and results: a dead step makes the new run
         dead, unless it may fail. A repeated request with the same `Idempotency-Key` returns the same run.
 
-        `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
+        `run_id`: the id of the run: job, occurrence (UTC) and, for runs on request, a suffix.
 
         `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
         key has no further effect.
@@ -976,7 +977,7 @@ class Methods(ABC):
 
         `workflow_id`: the id of the workflow.
 
-        `instant`: the part of the run id after the id of the workflow: occurrence (UTC) and, for manual runs, a
+        `instant`: the part of the run id after the id of the workflow: occurrence (UTC) and, for runs on request, a
         suffix.
         """
         return self._send(

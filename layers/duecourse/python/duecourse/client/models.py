@@ -541,7 +541,7 @@ class RequestedRun(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class RequestedRuns(Answer):
-    """What became of each, in their order."""
+    """The result of each request, in the order of the requests."""
 
     items: tuple[RequestedRun, ...]
 
@@ -735,11 +735,11 @@ class Upcoming(Answer):
     late: int
     """The number of jobs with a run that was due 60 s ago and is not enqueued yet."""
     late_jobs: tuple[str, ...]
-    """The first of these jobs."""
+    """The ids of the first 10 of these jobs."""
     uncounted: int
     """The number of jobs that do not fire, because their cursor cannot be read."""
     uncounted_jobs: tuple[str, ...]
-    """The first of these jobs."""
+    """The ids of the first 10 of these jobs."""
     next_cursor: str | None
 
 
@@ -942,7 +942,7 @@ class SingleRun(Run):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowPut(Workflow):
-    """The workflow after the change, or after a change that was not made (`dry_run`)."""
+    """The workflow after the change. With `dry_run`, the workflow that the change would produce."""
 
     dry_run: bool
     created: tuple[str, ...]

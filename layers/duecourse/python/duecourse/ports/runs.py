@@ -84,8 +84,8 @@ class RunStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The watch of a job's line: `nonce` names its one message, sent at `at` (UTC seconds). `call` is the nonce of the
-    line's one message that starts a waiting run, until a worker has received it.
+    """The watch of a job's wait queue: `nonce` names its one message, sent at `at` (UTC seconds). `call` is the nonce
+    of the one message that starts a waiting run, until a worker has received it.
     """
 
     nonce: str
@@ -106,15 +106,15 @@ class WaitQueues(Protocol):
         """Keep the message no longer."""
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        """Add the run to the line; False if it is there already."""
+        """Add the run to the wait queue; False if it is there already."""
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
-        """Remove the run from the line, if it is there to start an attempt up to `through` (None: any attempt); whether
-        it was removed.
+        """Remove the run from the wait queue, if it is there to start an attempt up to `through` (None: any attempt).
+        Return whether it was removed.
         """
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
-        """The first runs of the line, or with `newest` the last ones, newest first; at most 100. Strongly
+        """The first runs of the wait queue, or with `newest` the last ones, newest first; at most 100. Strongly
         consistent.
         """
 
@@ -122,7 +122,7 @@ class WaitQueues(Protocol):
         """The number of runs in the wait queue, counted up to `limit`. Strongly consistent."""
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
-        """The watch of the line. Strongly consistent."""
+        """The watch of the wait queue. Strongly consistent."""
 
     def set_watch(
         self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int

@@ -36,7 +36,7 @@ class _Around:
 
 
 def before(act: Callable[[], object], *, times: int | None = None) -> Callable[..., Any]:
-    """For `around`: something happens before the call; `times`: before so many calls, and no more."""
+    """For `around`: run `act` before the call. `times` limits it to the first calls."""
     calls = count()
 
     def call(real: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -48,7 +48,7 @@ def before(act: Callable[[], object], *, times: int | None = None) -> Callable[.
 
 
 def after(act: Callable[[], object], *, times: int | None = None) -> Callable[..., Any]:
-    """For `around`: something happens between the call's effect and its answer; `times`: so many times, and no more."""
+    """For `around`: run `act` between the call's effect and its response. `times` limits it to the first calls."""
     calls = count()
 
     def call(real: Callable[..., Any], *given: Any, **named: Any) -> Any:

@@ -202,7 +202,7 @@ class Seating:
             except SeatsChangedError:
                 continue
             return made if written else None
-        raise AssertionError("the last attempt to get a seat ran without one")
+        raise AssertionError("the last attempt to create the job requests no seat and cannot conflict")
 
     def of_changed(
         self, job: Job, change: PauseChange, due: int | None, *, step: bool = False

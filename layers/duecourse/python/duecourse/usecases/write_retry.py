@@ -30,7 +30,7 @@ class WriteRetry:
     """UTC seconds; no wait goes beyond it."""
 
     def write_all(self, write: Callable[[list[T]], list[Claimed]], items: Sequence[T]) -> list[Claimed]:
-        """Write all and retry those that are BUSY; the results in their order."""
+        """Write all items and retry those that are BUSY. Return the results in the order of the items."""
         made = write(list(items))
         wait = FIRST_WAIT_SECONDS
         while busy := [index for index, claimed in enumerate(made) if claimed.result is ClaimResult.BUSY]:

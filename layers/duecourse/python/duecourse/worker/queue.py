@@ -139,5 +139,5 @@ def read_run(body: str) -> WorkerRun:
 def _text(event: dict[str, Any], name: str) -> str:
     value = event.get(name)
     if not isinstance(value, str):
-        raise TaskMessageError(f"has no text as {name}")
+        raise TaskMessageError(f"has no string field {name}")
     return value

@@ -44,7 +44,7 @@ class DoNotRetry(Exception):
     """Raised by a task: it failed, and another attempt makes no sense."""
 
     def __init__(self, error: str = "the task does not allow a retry", *, code: str | None = None) -> None:
-        """`code` is what the job's retry rules and events name."""
+        """`code` is the error code for the job's retry rules and events."""
         super().__init__(error)
         self.code = code
 
@@ -55,7 +55,7 @@ class Retry(Exception):
     def __init__(
         self, error: str = "the task requested a retry", *, after: float | None = None, code: str | None = None
     ) -> None:
-        """`code` is what the job's retry rules and events name."""
+        """`code` is the error code for the job's retry rules and events."""
         super().__init__(error)
         self.after = after
         self.code = code
@@ -65,7 +65,7 @@ class Failed(Exception):
     """Raised by a task: it failed, and the job's retry rules say whether another attempt follows."""
 
     def __init__(self, error: str, *, code: str | None = None) -> None:
-        """`code` is what the job's retry rules and events name."""
+        """`code` is the error code for the job's retry rules and events."""
         super().__init__(error)
         self.code = code
 

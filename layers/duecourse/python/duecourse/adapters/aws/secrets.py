@@ -120,7 +120,7 @@ class SecretsManagerSecrets:
 
 
 def _checked(name: str) -> str:
-    """The name, if it is one; the secrets of other tenants cannot be reached by it. Raises SecretUnknownError."""
+    """Return a valid name, which cannot refer to a secret of another tenant. Raises SecretUnknownError."""
     if _NAME.fullmatch(name) is None:
         raise SecretUnknownError("the name of a secret must be 1 to 64 letters, digits, _ . and -")
     return name

@@ -107,7 +107,7 @@ def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) 
 
 
 def _passes(problem: BotoCoreError | ClientError) -> bool:
-    """Whether the same request may be answered otherwise a little later."""
+    """Whether the same request may succeed a little later."""
     if isinstance(problem, BotoCoreError):
         return True
     status = problem.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
@@ -115,7 +115,7 @@ def _passes(problem: BotoCoreError | ClientError) -> bool:
 
 
 def _refused(answer: dict[str, Any], queue_url: str) -> set[int]:
-    """The entries that SQS could not take for a fault of its own; all that it refused are logged."""
+    """The entries that failed because of an error of SQS, not of the sender. All failed entries are logged."""
     for failure in answer.get("Failed", ()):
         _logger.warning(
             "entry_not_accepted",

@@ -31,7 +31,7 @@ class Targets:
         return found if isinstance(found, Failed) else self._callers.of(found).call(call, found)
 
     def _find(self, task: TaskTarget) -> CallableTarget | Failed:
-        """What the operator has registered under the task's name by now."""
+        """The target that is currently registered for the task."""
         try:
             registered = self._tasks.get(task.name)
         except TasksUnavailableError as problem:

@@ -68,7 +68,7 @@ def unfit(value: Any) -> Iterator[FieldFault]:
                 yield FieldFault(f"is nested too deeply; use at most {MAX_DEPTH} levels", pointer(path))
             case dict():
                 if wrong := sum(_complaint(name, (*path, name)) is not None for name in here):
-                    yield FieldFault(f"{wrong} of its names hold half of a surrogate pair, or NUL", pointer(path))
+                    yield FieldFault(f"{wrong} of its names contain an unpaired surrogate or NUL", pointer(path))
                 pending.extend(((*path, key), inside) for key, inside in here.items())
             case list():
                 pending.extend(((*path, index), inside) for index, inside in enumerate(here))
@@ -80,7 +80,7 @@ def unfit(value: Any) -> Iterator[FieldFault]:
 def _complaint(value: object, path: tuple[str | int, ...]) -> str | None:
     match value:
         case str() if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-            return "is not Unicode text: it holds half of a surrogate pair; remove it or send the complete character"
+            return "is not Unicode text: it contains an unpaired surrogate; remove it or send the complete character"
         case str() if "\0" in value and path and path[0] not in HANDED_ON:
             return "must not contain NUL or other control characters; remove them"
         case int() if not -(2**63) <= value < 2**64:

@@ -46,7 +46,7 @@ class WorkflowAnswer(WorkflowSummaryAnswer):
 
 
 class WorkflowPutAnswer(WorkflowAnswer):
-    """The workflow after the change, or after a change that was not made (`dry_run`)."""
+    """The workflow after the change. With `dry_run`, the workflow that the change would produce."""
 
     model_config = ConfigDict(defer_build=True)
 

@@ -226,14 +226,14 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "JobId": _path("job_id", "The id of the job.", f"^{ID_PATTERN}$", "nightly"),
     "RunId": _path(
         "run_id",
-        "The id of the run: job, occurrence (UTC) and, for manual runs, a suffix.",
+        "The id of the run: job, occurrence (UTC) and, for runs on request, a suffix.",
         RUN_ID,
         "nightly.20261121T030000Z",
     ),
     "WorkflowId": _path("workflow_id", "The id of the workflow.", f"^{ID_PATTERN}$", "nightly"),
     "Instant": _path(
         "instant",
-        "The part of the run id after the id of the workflow: occurrence (UTC) and, for manual runs, a suffix.",
+        "The part of the run id after the id of the workflow: occurrence (UTC) and, for runs on request, a suffix.",
         f"^{LOCAL}",
         "20261121T030000Z",
     ),

@@ -94,8 +94,8 @@ class DeadRunsQuery(PageQuery):
 def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List dead runs.
 
-    The newest deaths are first. The parameters select runs of one job (`job_id`), that died at `since` or later and
-    before `until`, of jobs that currently have the `tag`, and with an `error` that contains the text. With `tag` or
+    Lists dead runs, newest first. `job_id` selects the runs of one job; `since` (inclusive) and `until` (exclusive)
+    select by the time of death; `tag` by the current tags of the job; `error` by a text in the error. With `tag` or
     `error` a page may be short or empty and still have a next page.
     """
     query = DeadRunsQuery.of(request)
@@ -123,8 +123,8 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
     """Redrive dead runs.
 
     Redrives the dead runs of one job or of all jobs, filtered by the time of death, the tags of the job and the error:
-    at most `limit` runs, or fewer if the time is not sufficient. Pass `next_cursor` to continue. With `dry_run` no run
-    is redriven, and `redriven` is the number of runs that would be.
+    at most `limit` runs, or fewer if the request reaches its time limit. Pass `next_cursor` to continue. With `dry_run`
+    no run is redriven, and `redriven` is the number of runs that would be.
     """
     body = _read(request)
     choice = DeadRuns(body.job_id, body.since, body.until, body.tag, body.error)

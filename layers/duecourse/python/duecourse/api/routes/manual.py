@@ -74,7 +74,7 @@ class RequestedRunAnswer(TypedDict):
 
 
 class RequestedRunsAnswer(TypedDict):
-    """What became of each, in their order."""
+    """The result of each request, in the order of the requests."""
 
     items: list[RequestedRunAnswer]
 
@@ -175,8 +175,8 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 def run_job_many_times(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Request many runs of a job.
 
-    Up to 100, now or at later times, each with an answer of its own and counted as a request. With an `Idempotency-Key`
-    each place in the list has its own.
+    Requests up to 100 runs, now or at later times. Each run has its own result and counts as one request. An
+    `Idempotency-Key` applies to each position of the list separately.
     """
     job_id, expected, key = job_id_in(parameters), read_expected(request), read_key(request)
     bodies = read_body(request, RunsBody).runs

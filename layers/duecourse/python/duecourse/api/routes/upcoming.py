@@ -117,7 +117,7 @@ class UpcomingQuery(Query):
 NAMED = 10
 """Jobs of each kind that a page names."""
 
-_Names = Annotated[list[JobId], Field(max_length=NAMED, description="The first of these jobs.")]
+_Names = Annotated[list[JobId], Field(max_length=NAMED, description="The ids of the first 10 of these jobs.")]
 
 
 class UpcomingJobAnswer(TypedDict):

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from duecourse.cli.commands.doctor import STAGE_HELP
 from duecourse.cli.commands.options import confirm, yes_option
 from duecourse.cli.terminal import Command, Group, say
 
 if TYPE_CHECKING:
     from duecourse.cli.accounts import Accounts
 
-stage_option = click.option(
-    "--stage", default="local", envvar="DUECOURSE_STAGE", metavar="STAGE", help=STAGE_HELP.replace("to look at", "")
-)
+STAGE_HELP = """\
+The stage, accessed with your AWS credentials and region. The default is the local stack of this checkout.
+[env: DUECOURSE_STAGE]"""
+
+stage_option = click.option("--stage", default="local", envvar="DUECOURSE_STAGE", metavar="STAGE", help=STAGE_HELP)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

@@ -10,7 +10,7 @@ import click
 from duecourse.cli.terminal import Command, plain, say
 
 STAGE_HELP = """\
-The stage to check, with your AWS credentials and region; by default the local stack of this checkout.
+The stage to check, with your AWS credentials and region. The default is the local stack of this checkout.
 [env: DUECOURSE_STAGE]"""
 
 COLOURS = {"ok": "green", "warning": "yellow", "bad": "red", "unknown": "magenta"}
@@ -24,7 +24,7 @@ def doctor(stage: str, as_json: bool) -> None:
 
     Checks the tick, the rules that start functions, shards and watermarks, overdue entries, quarantined cursors, every
     queue, dead letters, alarms, errors and throttles, the account's quotas, the last audits and this machine's clock.
-    The command changes nothing. Each finding has the first remedy and the section of docs/runbooks.md.
+    The command changes nothing. Each finding shows a first remedy and a reference to docs/runbooks.md.
 
     The exit code is 0 if no check is bad, 1 if a check is bad, and 2 if no check is bad but a part of the stage could
     not be checked.

@@ -127,11 +127,11 @@ def celery(file: str, timezone: str | None, app: str | None, **given: Any) -> No
 
 @import_.command(cls=Command, example="duecourse import eventbridge --group default -o jobs/")
 @click.argument("file", required=False)
-@click.option("--group", metavar="NAME", help="Only schedules of this group; without FILE.")
+@click.option("--group", metavar="NAME", help="Only schedules of this group. Ignored with FILE.")
 @_options
 def eventbridge(file: str | None, group: str | None, **given: Any) -> None:
-    """Import EventBridge Scheduler schedules from the output of `aws scheduler get-schedule` (JSON), or without FILE
-    from the account.
+    """Import EventBridge Scheduler schedules from the output of `aws scheduler get-schedule` (JSON). Without FILE, the
+    schedules are read from the account.
 
     Targets are imported. For targets that Duecourse does not support, use --queue or --target-url.
     """

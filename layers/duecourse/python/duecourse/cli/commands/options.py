@@ -100,9 +100,7 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     except ApiError as error:
         raise CliError(plain(str(error))) from error
     except UnicodeEncodeError as error:
-        raise UsageError(
-            "an id or a cursor contains half of a surrogate pair; correct it. No request was sent"
-        ) from error
+        raise UsageError("an id or a cursor contains an unpaired surrogate; correct it. No request was sent") from error
     except ApiUnreachableError as error:
         raise CliError(plain(f"{error}; is the stack up, and is --api right?")) from error
 

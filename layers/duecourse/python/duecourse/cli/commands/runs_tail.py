@@ -27,7 +27,7 @@ from duecourse.client.models import Run
 def tail(
     job_ids: tuple[str, ...], every: float, seconds: float | None, api: str | None, sign: bool | None, as_json: bool
 ) -> None:
-    """Follow the runs of some jobs live; without JOB, all unsuccessful runs. Ctrl-C ends it.
+    """Follow the runs of jobs. Without JOB, follow all unsuccessful runs. Press Ctrl-C to stop.
 
     Existing runs are not shown. With --json each line is a run.
     """

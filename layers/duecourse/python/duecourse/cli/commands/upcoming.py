@@ -63,13 +63,19 @@ class Load:
     show_default=True,
     help="The length of the forecast, in hours.",
 )
-@click.option("--step", default="1h", show_default=True, metavar="STEP", help="The interval of a line: 1m, 10m, 1h.")
+@click.option(
+    "--step",
+    default="1h",
+    show_default=True,
+    metavar="STEP",
+    help="The interval that each line covers: 1m, 10m or 1h.",
+)
 @click.option("--hot", type=click.IntRange(1, 100), metavar="N", help="Show only the N minutes with the most runs.")
 @answer_options
 def upcoming(hours: float, step: str, hot: int | None, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show the number of runs that are due in the next hours, and their jobs.
 
-    The count has the occurrences of schedules. It does not include runs on request, backfills and steps of workflows.
+    Only occurrences of schedules are counted: runs on request, backfills and steps of workflows are not included.
     """
     begin = datetime.now(UTC).replace(second=0, microsecond=0)
     seconds = 60 if hot else _seconds(step)

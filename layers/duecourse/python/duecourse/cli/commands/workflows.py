@@ -29,7 +29,7 @@ echo '{"schedule": "0 2 * * *", "jobs": {
 
 @click.group(cls=Group, example="duecourse workflows show nightly.20261121T020000Z")
 def workflows() -> None:
-    """Put, show, watch and delete workflows: graphs of jobs that run after other jobs."""
+    """Create, show, watch and delete workflows: graphs of jobs with dependencies."""
 
 
 @workflows.command(cls=Command, example=PUT_EXAMPLE)

@@ -28,18 +28,18 @@ class Examination:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A check with the facts that it judged; None where they could not be had."""
+    """A check and the data that it evaluated; None if the data could not be read."""
 
     check: Check
     facts: Any = None
 
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """The check and its data as a JSON document."""
         return {**asdict(self.check), "facts": _plain(self.facts)}
 
 
 def examinations(stage: Stage) -> Iterator[Examination]:
-    """What there is to look at, in the order in which a run is made: clock, index, lanes, end, surroundings."""
+    """The examinations in the order of a run's path: clock, index, lanes, end, surroundings."""
     yield Examination("clock", lambda stage: stage.skew, verdicts.clock)
     yield Examination("tick", tables.tick, verdicts.tick)
     yield Examination("rules", queues.rules, verdicts.rules)

@@ -26,7 +26,7 @@ def read_json(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise ValueError(f"the text is not valid JSON ({error})") from error
     except UnicodeEncodeError as error:
-        raise ValueError("a text contains half of a surrogate pair; send the complete character") from error
+        raise ValueError("a string contains an unpaired surrogate; send the complete character") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return value

@@ -31,7 +31,7 @@ def print_json(document: Any) -> None:
 
 
 def coloured(state: str, reason: str | None = None) -> Text:
-    """A state in its colour, with what it says of why."""
+    """A state in its colour, followed by its reason."""
     return Text.assemble((plain(state), STATE_COLOURS.get(state, "")), plain(f" ({reason})" if reason else ""))
 
 

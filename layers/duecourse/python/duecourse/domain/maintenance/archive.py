@@ -107,7 +107,7 @@ def _row(change: RunChange) -> dict[str, Any]:
         case Unreadable(image, error):
             return {"sequence": change.sequence, "error": error, "image": image}
         case None:
-            raise ValueError("no run was removed")
+            raise ValueError("the stream record is not the removal of a run")
 
 
 def _name(group: list[RunChange]) -> str:

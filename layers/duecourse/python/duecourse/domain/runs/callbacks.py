@@ -49,7 +49,7 @@ def read_token(text: str) -> CallbackToken:
     """Parse a token. Raises TokenError."""
     match = _TOKEN.fullmatch(text)
     if match is None:
-        raise TokenError("is not a run's token")
+        raise TokenError("is not a callback token")
     return CallbackToken(match["tenant"], int(match["attempt"]), match["secret"])
 
 

@@ -61,14 +61,14 @@ class RunState(StrEnum):
 
 
 UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.SKIPPED)
-"""The states of runs that did not go well. These runs are found across jobs (ports.RunStore.by_state)."""
+"""The states of unsuccessful runs. These runs are found across jobs (ports.RunStore.by_state)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
     """The deadlines of an attempt that ends by its callback: when it must be completed, and when its next heartbeat is
-    due (UTC seconds; None: none is wanted). `deadline_message_id` names the one deadline message that is sent again if
-    the deadline has moved.
+    due (UTC seconds; None: heartbeats are not required). `deadline_message_id` is the id of the one deadline message
+    that is sent again if the deadline was extended.
     """
 
     waiting_until: float
@@ -83,20 +83,21 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class Record(OfRun):
-    """What the record of a run holds in every state. Instants are UTC epoch seconds.
+    """The fields of a run's record in every state. Instants are UTC epoch seconds.
 
     `attempt` counts from 1 and is never reset; `attempts_allowed` grows at a redrive. `fencing_token` names the writer
-    of the current state, `message_id` and `nonce` the message that carries the run. `started_at` is the start of its
-    last attempt. `error` and `code` are those of its last failure. `callback_hash` is that of the last attempt's token;
-    `heartbeat_at` when that attempt's last written heartbeat came, `progress` (0 to 1) and `note` what its heartbeats
-    reported. `waiting_since` is when it began to wait in the wait queue; it stays after the wait. `redriven_at` is when
-    it was last redriven. `caught_up`: it was enqueued because the occurrences that it covers were missed.
-    `idempotency_key` is the key of its first call; None before that. Empty: its id, which was the key by default.
-    `requested_by` in its identity is also who requested that it is skipped. `earlier` are attempts before the one that
-    the record describes, oldest first. `round` counts how often a final record of a workflow's step was written over
-    (domain.workflows.graph). `called_until`: until when calls began that may still be at work beside it
-    (domain.runs.overlap). None: there are none; of a workflow's run: no lock. `redriven_from`: ids of the messages that
-    carried it before its redrives, the newest last, with a space between them.
+    of the current state, `message_id` and `nonce` the message that carries the run. `started_at` is the start of the
+    last attempt. `error` and `code` are those of the last failure. `callback_hash` is the hash of the last attempt's
+    token; `heartbeat_at` is the time of that attempt's last written heartbeat, and `progress` (0 to 1) and `note` are
+    the values that its heartbeats reported. `waiting_since` is the time at which the run entered the wait queue; it
+    stays after the wait. `redriven_at` is the time of the last redrive. `caught_up`: the run was enqueued because the
+    occurrences that it covers were missed. `idempotency_key` is the key of the first call, None before that call, or
+    empty if it is the default (the run id). `identity.requested_by` is also set to the caller who requested the skip.
+    `earlier` are attempts before the one that the record describes, oldest first. `round` counts how often a final
+    record of a workflow's step was written over (domain.workflows.graph). `called_until`: the latest start of earlier
+    calls that may still be in progress (domain.runs.overlap); None if there are none, and for a workflow's run without
+    a lock. `redriven_from`: ids of the messages that carried the run before its redrives, the newest last, separated by
+    spaces.
     """
 
     state: ClassVar[RunState]

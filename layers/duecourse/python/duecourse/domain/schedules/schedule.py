@@ -368,7 +368,10 @@ def _anchor(spec: ScheduleSpec, rate: Rate) -> int:
     if rate.start is not None:
         instants = _instants(spec, rate.start)
         if not instants:
-            raise refuse(f"{shown(spec.expression)}: its start does not exist in {spec.timezone}, and dst_gap is skip")
+            raise refuse(
+                f"{shown(spec.expression)}: this start time does not exist in {spec.timezone} (clocks go forward); "
+                "choose another time, or set dst_gap to next"
+            )
         return instants[0]
     if spec.anchor is not None:
         return spec.anchor

@@ -111,7 +111,9 @@ def filled(payload: Any, records: Mapping[str, Run], workflow_payload: Callable[
         texts[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         size += times * len(texts[name].encode(errors="replace"))
         if size > MAX_TAKEN_BYTES:
-            raise UpstreamResultError(f"takes more than {MAX_TAKEN_BYTES} bytes of the results of its workflow")
+            raise UpstreamResultError(
+                f"uses more than {MAX_TAKEN_BYTES} bytes of upstream results and workflow payload; use smaller results"
+            )
     return Filled(_filled(payload, values), texts)
 
 

@@ -68,9 +68,9 @@ class SendAndClaim:
     def __call__(
         self, group: list[Planned], retry: WriteRetry, report: Report, *, aligned: bool = True
     ) -> ClaimOutcome:
-        """Send, and claim the cursors whose messages were all accepted. Throttled claims are retried by `patience`,
-        since their messages are sent already; nothing new is sent meanwhile. `aligned`: wait for the start of the next
-        second before sending, so that messages become visible at the start of their second.
+        """Send, and claim the cursors whose messages were all accepted. Throttled claims are retried with `retry`,
+        because their messages are already sent. Nothing else is sent meanwhile. `aligned`: wait for the start of the
+        next second before sending, so that messages become visible at the start of their second.
         """
         sent = self._send(group, report, aligned=aligned)
         wanted = self._claims(sent, report)

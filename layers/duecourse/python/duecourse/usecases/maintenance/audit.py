@@ -99,8 +99,8 @@ class ClassifyGaps:
         return [(part, each) for each in verdicts for part in few([part for part, verdict in found if verdict is each])]
 
     def _all_empty(self, job: Job, ranges: Sequence[OccurrenceRange]) -> bool:
-        """Whether all lanes are empty. Only read if an occurrence came due before the job's last write, since its lane
-        may have been another.
+        """Whether all lanes are empty. Only read if an occurrence came due before the job's last write, because the job
+        may have used a different lane then.
         """
         if not ranges or ranges[0].first > job.updated_at:
             return False

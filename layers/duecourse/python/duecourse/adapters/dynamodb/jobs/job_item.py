@@ -227,4 +227,4 @@ def read_job(item: Item, get: Callable[[Item], Item | None]) -> Job:
         if anew is None:
             raise JobMissingError(f"{where[1]} was deleted during the read")
         item = anew
-    raise ValueError("its payload belongs to another version")
+    raise ValueError("the job was changed during the read: its payload has another version")

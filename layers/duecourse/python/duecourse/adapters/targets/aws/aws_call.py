@@ -87,7 +87,7 @@ class Roles:
         return credentials
 
     def forget(self, role: str, call: Call) -> None:
-        """The service rejected them: the role may have been created again. The next attempt gets new ones."""
+        """Discard the cached credentials of a role that the service rejected; the role may have been re-created."""
         with self._lock:
             self._known.pop((role, session_name(call)), None)
 

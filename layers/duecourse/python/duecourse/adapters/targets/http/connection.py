@@ -171,7 +171,7 @@ def _host(host: str, *, literal: bool) -> str:
         try:
             return str(IPv6Address(host))
         except ValueError:
-            raise EndpointError("the host of the URL in brackets is not an IPv6 address") from None
+            raise EndpointError("the host in brackets is not a valid IPv6 address") from None
     try:
         ascii_host = host.encode("idna").decode().lower()
     except UnicodeError:

@@ -97,7 +97,7 @@ class Observer:
         self.screen.event(f"{subject}: {error}")
 
     def _trouble_once(self, subject: str, error: Exception) -> None:
-        """Report it once for as long as it stays the same."""
+        """Report an error of a subject once until the error changes."""
         if self._troubles.get(subject) != str(error):
             self._troubles[subject] = str(error)
             self._trouble(subject, error)
