@@ -15,7 +15,7 @@ from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
 from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
-from duecourse.ports import Clock
+from duecourse.ports import Clock, Executor
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support.template import table_definitions
 
@@ -46,8 +46,8 @@ class Tables:
     def workflows(self, clock: Clock) -> DynamoWorkflows:
         return DynamoWorkflows(self.client, self.jobs, self.runs, clock)
 
-    def run_store(self) -> DynamoRunStore:
-        return DynamoRunStore(self.client, self.runs)
+    def run_store(self, executor: Executor | None = None) -> DynamoRunStore:
+        return DynamoRunStore(self.client, self.runs, executor)
 
     def limits(self) -> DynamoTenantLimits:
         return DynamoTenantLimits(self.client, self.jobs)

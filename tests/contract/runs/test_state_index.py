@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from threading import Barrier, Lock
+from typing import Any
+
 import pytest
 
+from duecourse.adapters.system import Threads
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import UNSUCCESSFUL, Run, RunState, state_since
@@ -11,6 +16,7 @@ from duecourse.ports import RunStore, StateMark
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.varied import record, varied
+from tests.support.waiting import PATIENCE_SECONDS
 
 DEAD = (RunState.DEAD,)
 
@@ -161,3 +167,35 @@ def test_a_run_that_never_began_stands_where_the_last_occurrence_that_it_covers_
     between = in_state("job-2", 0, RunState.CANCELLED, NOON + 300)
     written(store, never, covering, between)
     assert store.by_state("default", UNSUCCESSFUL, limit=10) == [covering, between, never]
+
+
+class Meeting:
+    """A client whose first queries wait until as many are made as can be at once; `most` were under way together."""
+
+    def __init__(self, client: Any, together: int) -> None:
+        self._client = client
+        self._barrier = Barrier(together, timeout=PATIENCE_SECONDS)
+        self._lock = Lock()
+        self._under_way = 0
+        self.most = self.made = 0
+
+    def query(self, **request: Any) -> Any:
+        with self._lock:
+            self.made += 1
+            self._under_way += 1
+            self.most = max(self.most, self._under_way)
+        self._barrier.wait()
+        try:
+            return self._client.query(**request)
+        finally:
+            with self._lock:
+                self._under_way -= 1
+
+
+def test_a_list_of_all_states_reads_its_partitions_eight_at_a_time(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.run_store()
+    written(store, *(in_state(job, minute, state, NOON) for minute, state in enumerate(UNSUCCESSFUL) for job in JOBS))
+    meeting = Meeting(dynamodb_tables.client, 8)
+    found = replace(dynamodb_tables, client=meeting).run_store(Threads()).by_state("default", UNSUCCESSFUL, limit=5)
+    assert found == store.by_state("default", UNSUCCESSFUL, limit=5)
+    assert (meeting.made, meeting.most) == (32, 8)

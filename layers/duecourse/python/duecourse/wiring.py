@@ -163,7 +163,7 @@ class Wiring(Generic[S_co]):
         """Records of runs, and locks."""
         from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 
-        return DynamoRunStore(self._dynamodb, self.settings.runs_table)
+        return DynamoRunStore(self._dynamodb, self.settings.runs_table, self.executor)
 
     @cached_property
     def cursors(self: Wiring[TableSettings]) -> CursorStore:

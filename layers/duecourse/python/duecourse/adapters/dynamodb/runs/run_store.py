@@ -8,7 +8,8 @@ Records of a job's own occurrences in a window: of each only its occurrences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from heapq import merge
 from itertools import islice
 from typing import Any
@@ -27,7 +28,7 @@ from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Alive, Run, RunState, is_written_as
-from duecourse.ports import Conflict, StateMark
+from duecourse.ports import Conflict, Executor, InlineExecutor, StateMark
 
 INDEX = "dead"
 
@@ -40,9 +41,10 @@ class StateIndex:
     which it does not promise to be by name: so a mark becomes a key to start from, never a comparison of names.
     """
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: Any, table: str, executor: Executor) -> None:
         self._client = client
         self._table = table
+        self._executor = executor
 
     def newest(
         self, tenant: str, states: Iterable[RunState], *, limit: int, before: StateMark | None, job_id: str | None
@@ -50,7 +52,8 @@ class StateIndex:
         """Those that came into their state last first, after the mark; a mark without a run means before everything of
         its instant.
 
-        Of each partition little more is read than is used; of one job's, the entries of its neighbours too.
+        Of each partition little more is read than is used; of one job's, the entries of its neighbours too. The first
+        pages of the partitions are read concurrently.
         """
         if job_id is not None:
             keys = sorted(run_item.state_key(tenant, state, job_id) for state in states)
@@ -58,13 +61,13 @@ class StateIndex:
             numbers = range(run_item.STATE_PARTITIONS)
             keys = sorted(run_item.partition_key(tenant, state, number) for state in states for number in numbers)
         page = max(limit // len(keys) + 1, MIN_PAGE) if job_id is None else None
-        partitions = [self._partition(tenant, key, page, before, job_id) for key in keys]
+        partitions = self._executor.map(lambda key: self._partition(tenant, key, page, before, job_id), keys)
         return [run_item.from_item(item) for item in islice(merge(*partitions, key=_newest_first), limit)]
 
     def _partition(
         self, tenant: str, key: str, page: int | None, before: StateMark | None, job_id: str | None
     ) -> Iterator[Item]:
-        """The entries of a partition; pages are read on demand."""
+        """The entries of a partition; pages after the first are read on demand."""
         condition, given, start = _after(before, tenant, key)
         request: dict[str, Any] = {
             "TableName": self._table,
@@ -78,12 +81,16 @@ class StateIndex:
         if job_id is not None:
             request["FilterExpression"] = "PK = :job"
             given[":job"] = {"S": job_partition(tenant, job_id)}
-        while True:
-            answer = self._client.query(**request, **({} if start is None else {"ExclusiveStartKey": start}))
-            yield from answer["Items"]
-            start = answer.get("LastEvaluatedKey")
-            if start is None:
-                return
+        query = partial(self._client.query, **request)
+        return _pages(query, query(**({} if start is None else {"ExclusiveStartKey": start})))
+
+
+def _pages(query: Callable[..., Any], answer: Any) -> Iterator[Item]:
+    """The items of a query, from its first answer on."""
+    yield from answer["Items"]
+    while (start := answer.get("LastEvaluatedKey")) is not None:
+        answer = query(ExclusiveStartKey=start)
+        yield from answer["Items"]
 
 
 def _after(before: StateMark | None, tenant: str, key: str) -> tuple[str, Item, Item | None]:
@@ -156,11 +163,12 @@ _UP_TO_RANK = "#holder = :mine AND #rank <= :rank"
 
 
 class DynamoRunStore:
-    """ports.RunStore."""
+    """ports.RunStore. An `executor` reads partitions of the index by state concurrently."""
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: Any, table: str, executor: Executor | None = None) -> None:
         self._client = client
         self._table = table
+        self._by_state = StateIndex(client, table, executor or InlineExecutor())
 
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
         item = read_item(self._client, self._table, job_key(tenant, job_id, RUN_PREFIX + local))
@@ -273,7 +281,7 @@ class DynamoRunStore:
         before: StateMark | None = None,
         job_id: str | None = None,
     ) -> list[Run]:
-        return StateIndex(self._client, self._table).newest(tenant, states, limit=limit, before=before, job_id=job_id)
+        return self._by_state.newest(tenant, states, limit=limit, before=before, job_id=job_id)
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
         whose: Item = {":mine": {"S": lock.holder}, ":rank": values.number(lock.rank)}
