@@ -201,6 +201,8 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "wru.create": _created("daily, without a seat"),
     "wru.create.seat": _created("daily, with a seat"),
     "wru.create.key": _created("daily, with a seat and an Idempotency-Key"),
+    "wru.create.batch": _created("daily, in a batch of 100, without a seat"),
+    "batch.requests": lambda r: whole(r["creation"]["cases"]["daily, in a batch of 100, without a seat"]["requests"]),
     "run.cpu_ms": lambda r: short(r["execute"]["cases"]["http_overlap_skip"]["cpu_ms_per_run"]),
     "seats.before": lambda r: whole(_slow(r)["quiet_before_seconds"]["p99"]),
     "seats.with": lambda r: short(_slow(r)["quiet_with_seats_seconds"]["p99"]),

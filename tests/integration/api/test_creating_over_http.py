@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import pytest
+from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
+from benchmarks.wire.metered import Metered
+from duecourse.domain.jobs.job import Lane
 from duecourse.ports import KeyUsedError, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import after, around, before, failing
@@ -138,9 +143,10 @@ def test_a_bad_job_of_a_batch_costs_no_other(api: ApiClient) -> None:
 
 def test_a_batch_answers_before_the_gateway_gives_up_and_goes_on_when_sent_again(tables: Tables) -> None:
     clock = SettableClock(NOON)
-    slow = around(tables.job_store(clock), create=before(lambda: clock.advance(6)))
+    slow = around(tables.job_store(clock), create_all=before(lambda: clock.advance(16)))
     api = ApiClient(slow, tables.run_store(), clock)
-    jobs = [BODY | {"id": f"job-{number}"} for number in range(5)]
+    tags = [f"tag-{number}" for number in range(20)]  # three such jobs fit into one transaction
+    jobs = [BODY | {"id": f"job-{number}", "tags": tags} for number in range(5)]
     items = batch(api, *jobs, key="k").json["items"]
     assert [item["status"] for item in items] == [201, 201, 201, 503, 503]
     assert clock.now() - NOON < 29
@@ -154,6 +160,144 @@ def test_a_batch_that_is_sent_again_creates_what_is_missing(api: ApiClient) -> N
     again = batch(api, jobs[0], BODY, jobs[2], key="k").json["items"]
     assert [item["status"] for item in again] == [200, 201, 200]
     assert [again[place]["job"]["id"] for place in (0, 2)] == [first[place]["job"]["id"] for place in (0, 2)]
+
+
+def statuses(answer: Answered) -> list[int]:
+    return [item["status"] for item in answer.json["items"]]
+
+
+def test_a_batch_of_a_hundred_jobs_takes_few_requests(tables: Tables) -> None:
+    client = Metered(tables.client)
+    api = ApiClient.over(replace(tables, client=client))
+    jobs = [DAILY | {"id": f"job-{number}"} for number in range(100)]
+    assert statuses(batch(api, *jobs, key="k")) == [201] * 100
+    assert client.requests["transact_write_items"] == 7
+    assert client.requests.total() <= 20
+
+    client.clear()
+    assert statuses(batch(api, *jobs, key="k")) == [200] * 100
+    assert client.requests == {"batch_get_item": 3}
+
+
+def test_no_transaction_of_a_batch_is_larger_than_dynamodb_allows(tables: Tables) -> None:
+    sizes: list[int] = []
+
+    def sized(real: Any, **request: Any) -> Any:
+        sizes.append(len(request["TransactItems"]))
+        return real(**request)
+
+    api = ApiClient.over(replace(tables, client=around(tables.client, transact_write_items=sized)))
+    tags = [f"tag-{number}" for number in range(20)]
+    jobs = [
+        DAILY | {"id": f"job-{number}", "tags": tags[: number % 21], "priority": priority, "payload": "x" * 5_000}
+        for number, priority in zip(range(40), cycle(["high", "normal", "low"]), strict=False)
+    ]
+    for _ in range(2):  # the second time each has a deletion to check
+        assert statuses(batch(api, *jobs, key=f"key-{len(sizes)}")) == [201] * 40
+        for each in jobs:
+            api.delete(f"/v1/jobs/{each['id']}")
+    assert max(sizes) <= 100
+
+
+def test_a_quota_that_is_reached_in_a_batch_refuses_the_jobs_after_that(tables: Tables) -> None:
+    api = ApiClient.over(tables, settings=api_settings(job_quota=33))
+    for number in range(3):  # which leave places in stock, where they are found
+        assert post(api, DAILY | {"id": f"early-{number}"}).status == 201
+    assert api.delete("/v1/jobs/early-1").status == 204
+    jobs = [DAILY | {"id": f"job-{number}"} for number in range(50)]
+    jobs[2] = DAILY | {"id": "early-0"}
+    first = batch(api, *jobs, key="k")
+    assert statuses(first) == [201, 201, 409] + [201] * 29 + [403] * 18
+    assert first.json["items"][49]["problem"]["type"] == "/problems/job-quota"
+    api.delete("/v1/jobs/early-2")
+    assert statuses(batch(api, *jobs, key="k")) == [200, 200, 409] + [200] * 29 + [201] + [403] * 17
+
+
+def test_the_first_jobs_of_a_batch_get_the_seats_that_are_free(tables: Tables) -> None:
+    api = ApiClient.over(tables, settings=api_settings(seats=dict.fromkeys(Lane, 5)))
+    assert post(api, DAILY | {"id": "first"}).status == 201
+    jobs: list[Any] = [DAILY | {"id": f"job-{number:02}", "priority": "low"} for number in range(40)]
+    jobs[1] = DAILY | {"id": "first"}
+    jobs[3] |= {"overlap": "allow", "schedule": "rate(1 second)"}  # has no use for a seat
+    for number in range(20, 30):
+        jobs[number]["priority"] = "normal"
+    batch(api, *jobs)
+    found = {job.id for job, _ in api.jobs.page("default", limit=100, after=None).items if job.seated}
+    low = {f"job-{number:02}" for number in (0, 2, 4, 5, 6)}
+    assert found == low | {"first"} | {f"job-{number}" for number in range(20, 24)}
+    for lane, holders in ((Lane.LOW, low), (Lane.NORMAL, found - low)):
+        assert set(api.jobs.seats.seats("default", lane).holders) == holders
+
+
+def test_a_batch_gets_the_seats_that_others_do_not_take_meanwhile(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    api = ApiClient.over(tables, clock, settings=api_settings(seats=dict.fromkeys(Lane, 5)))
+
+    def taken() -> None:
+        assert post(api, DAILY | {"id": "other"}).status == 201
+
+    store = around(tables.job_store(clock), create_all=before(taken, times=1))
+    late = ApiClient(store, tables.run_store(), clock, settings=api.settings)
+    assert statuses(batch(late, *(DAILY | {"id": f"job-{number}"} for number in range(9)))) == [201] * 9
+    found = {job.id for job, _ in api.jobs.page("default", limit=100, after=None).items if job.seated}
+    assert found == {"other", "job-0", "job-1", "job-2", "job-3"}
+
+
+def test_a_batch_whose_answers_are_lost_is_answered_with_the_jobs_that_it_created(tables: Tables) -> None:
+    def lost() -> None:
+        raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+    lossy = replace(tables, client=around(tables.client, transact_write_items=after(lost)))
+    jobs = [DAILY | {"id": f"job-{number}"} for number in range(20)]
+    first = batch(ApiClient.over(lossy), *jobs, key="k")
+    again = batch(ApiClient.over(tables), *jobs, key="k")
+    assert (statuses(first), statuses(again)) == ([201] * 20, [200] * 20)
+    assert [item["job"] for item in first.json["items"]] == [item["job"] for item in again.json["items"]]
+
+
+def test_a_transaction_that_fails_is_the_answer_of_its_own_jobs_alone(tables: Tables) -> None:
+    dead = EndpointConnectionError(endpoint_url="https://dynamodb")
+    broken = replace(tables, client=around(tables.client, transact_write_items=failing(dead, times=1)))
+    jobs = [DAILY | {"id": f"job-{number}"} for number in range(20)]
+    first = batch(ApiClient.over(broken), *jobs, key="k")
+    assert statuses(first) == [503] * 15 + [201] * 5
+    assert statuses(batch(ApiClient.over(tables), *jobs, key="k")) == [201] * 15 + [200] * 5
+
+
+def test_two_same_batches_at_once_are_answered_with_the_same_jobs(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    api, jobs = ApiClient.over(tables, clock), [DAILY] * 20
+    answers: list[Answered] = []
+    store = around(
+        tables.job_store(clock), create_all=before(lambda: answers.append(batch(api, *jobs, key="k")), times=1)
+    )
+    late = batch(ApiClient(store, tables.run_store(), clock), *jobs, key="k")
+    assert (statuses(answers[0]), statuses(late)) == ([201] * 20, [200] * 20)
+    assert [item["job"] for item in late.json["items"]] == [item["job"] for item in answers[0].json["items"]]
+
+
+def test_a_job_of_a_batch_may_have_the_id_of_a_deleted_one(api: ApiClient) -> None:
+    jobs = [DAILY | {"id": f"job-{number}"} for number in range(3)]
+    for _ in range(2):
+        assert statuses(batch(api, *jobs)) == [201] * 3
+        old = [api.jobs.get("default", each["id"]) for each in jobs]
+        for each in jobs:
+            api.delete(f"/v1/jobs/{each['id']}")
+    assert statuses(batch(api, *jobs)) == [201] * 3
+    for each, before_ in zip(jobs, old, strict=True):
+        now = api.jobs.get("default", each["id"])
+        assert now is not None
+        assert before_ is not None
+        assert now.created_generation > before_.created_generation, "the clock stood still"
+
+
+def test_the_first_occurrences_of_all_jobs_of_a_batch_are_sent_together(tables: Tables) -> None:
+    api = ApiClient.over(tables)
+    sends: list[int] = []
+    wheel = around(api.wheel, send=lambda real, outgoing: (sends.append(len(outgoing)), real(outgoing))[1])
+    sending = ApiClient.over(tables, lanes=wheel)
+    assert statuses(batch(sending, *(BODY | {"id": f"job-{number}"} for number in range(3)), DAILY)) == [201] * 4
+    assert sends == [36]
 
 
 @pytest.mark.parametrize(

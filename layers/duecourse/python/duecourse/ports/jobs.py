@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Protocol
 
 from duecourse.domain.budget import Budget
@@ -86,12 +87,36 @@ class CreationTerms:
 NO_TERMS = CreationTerms()
 
 
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """A job to create, its cursor, and its terms."""
+
+    job: Job
+    cursor: Cursor
+    terms: CreationTerms = NO_TERMS
+
+
+class Refusal(Enum):
+    """Why one of several jobs cannot be created; the first of these reasons is given."""
+
+    KEY_USED = auto()
+    """The caller's key has already created a job."""
+    TAKEN = auto()
+    """The id is taken, or reserved by another request."""
+    BUSY = auto()
+    """Another job of that id was created and deleted meanwhile."""
+
+
 class KeyUsedError(Exception):
     """The caller's key has already created a job."""
 
 
 class JobQuotaError(Exception):
-    """The tenant's quota of jobs is used up."""
+    """The tenant's quota of jobs is used up: there are places for `left` of the jobs that were to be created."""
+
+    def __init__(self, left: int = 0) -> None:
+        super().__init__(left)
+        self.left = left
 
 
 class SeatsChangedError(Exception):
@@ -165,11 +190,24 @@ class JobStore(Protocol):
         created and deleted meanwhile); nothing is written then.
         """
 
+    def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:
+        """Write all of these jobs of one tenant and these `seats` in one transaction, or nothing: then the result says
+        why jobs, by their position, are refused. No two have the same id; the terms have the same quota and no seats.
+
+        Raises JobQuotaError, SeatsChangedError, StoreBusyError; nothing is written then.
+        """
+
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
         """The last deletion under that id, kept for a day. Strongly consistent."""
 
+    def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
+        """The last deletions under these ids, as `gone`."""
+
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
         """The key of that digest, if it was used and is still valid. Strongly consistent."""
+
+    def used_keys(self, tenant: str, digests: Iterable[str], *, now: float) -> Mapping[str, UsedKey]:
+        """The keys of these digests, as `used_key`."""
 
     def get(self, tenant: str, job_id: str) -> Job | None:
         """Strongly consistent."""
@@ -181,6 +219,9 @@ class JobStore(Protocol):
         """A job and its cursor by one request (None as in `get` and `get_cursor`). Each is strongly consistent, not
         both together.
         """
+
+    def get_all(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None]]:
+        """Those of the jobs that exist, as `get_both`."""
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         """Strongly consistent. None if the job is unknown or its cursor cannot be read."""

@@ -8,7 +8,7 @@ Seats for jobs that are created or edited; jobs without a seat use the bulk queu
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from duecourse.domain.instants import DAY_SECONDS
@@ -195,10 +195,11 @@ class Seating:
         Raises as JobStore.create.
         """
         for left in reversed(range(SEAT_TRIES)):
-            seats = self._with(job) if left and may_have_seat(job, step=step) else None
-            made = _placed(PauseChange(job, cursor), seated=seats is not None)
+            asks = left and may_have_seat(job, step=step)
+            seats, given = self._with(job) if asks else (None, [])
+            made = placed(PauseChange(job, cursor), seated=bool(given))
             try:
-                written = store.create(made.job, made.cursor, replace(terms, seats=seats))
+                written = store.create(made.job, made.cursor, replace(terms, seats=seats if given else None))
             except SeatsChangedError:
                 continue
             return made if written else None
@@ -211,26 +212,37 @@ class Seating:
         due. `step`: as in `create`.
         """
         if loses_seat(job, change.job, due, now=self.clock.now(), step=step or job.workflow is not None):
-            return _placed(change, seated=False), None
+            return placed(change, seated=False), None
         if keeps_seat(job, change.job):
             return change, None
-        seats = self._with(change.job)
-        return _placed(change, seated=seats is not None), seats
+        seats, given = self._with(change.job)
+        return placed(change, seated=bool(given)), seats if given else None
 
-    def _with(self, job: Job) -> Seats | None:
-        """The seats with one for the job; None if none is free."""
-        seats, now = self.store.seats(job.tenant, job.lane), self.clock.now()
-        # Its own id has a seat: it belonged to this job or a deleted one of that id, whose run may still be at work.
-        if job.id in seats.holders or len(seats.holders) >= self.most[job.lane]:
-            if now < seats.looked_at + LOOK_SECONDS and job.id not in seats.holders:
-                return None
-            looked = seats.without_leavers(self.store.holders(seats), now=now)
-            if job.id in looked.holders or len(looked.holders) >= self.most[job.lane]:
-                self.store.note(looked)
-                return None
-            seats = looked
-        return seats.given_to(job.id)
+    def for_all(self, jobs: Sequence[Job]) -> tuple[list[Seats], set[str]]:
+        """Which of these new jobs of a tenant get a seat, the first ones first, and the seats with them."""
+        asking: dict[Lane, list[Job]] = {}
+        for job in jobs:
+            if may_have_seat(job):
+                asking.setdefault(job.lane, []).append(job)
+        found = [(seats, given) for each in asking.values() for seats, given in [self._with(*each)] if given]
+        return [seats for seats, _ in found], {job.id for _, given in found for job in given}
+
+    def _with(self, *jobs: Job) -> tuple[Seats, list[Job]]:
+        """The seats of a lane with as many of these jobs as there are free ones for, and those jobs."""
+        tenant, lane = jobs[0].tenant, jobs[0].lane
+        seats, now, most = self.store.seats(tenant, lane), self.clock.now(), self.most[lane]
+        looks = len(seats.holders) >= most and now >= seats.looked_at + LOOK_SECONDS
+        # An id that has a seat: it belonged to this job or a deleted one of that id, whose run may still be at work.
+        if looks or any(job.id in seats.holders for job in jobs):
+            seats, looks = seats.without_leavers(self.store.holders(seats), now=now), True
+        free = [job for job in jobs if job.id not in seats.holders][: max(most - len(seats.holders), 0)]
+        if looks and not free:
+            self.store.note(seats)
+        for job in free:
+            seats = seats.given_to(job.id)
+        return seats, free
 
 
-def _placed(change: PauseChange, *, seated: bool) -> PauseChange:
+def placed(change: PauseChange, *, seated: bool) -> PauseChange:
+    """The job and its cursor, with or without a seat."""
     return replace(change, job=replace(change.job, seated=seated), cursor=replace(change.cursor, bulk=not seated))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Annotated, Any, NotRequired
 
@@ -18,13 +19,15 @@ from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems import FieldFault, Problem, internal, unavailable
 from duecourse.api.refusals import busy, refusing
-from duecourse.api.request import Request, read_key
-from duecourse.api.routes.jobs import JOB_PROBLEMS, created_job
+from duecourse.api.request import Request, read_key, request_key
+from duecourse.api.routes.jobs import JOB_PROBLEMS, created_answer, new_draft
+from duecourse.usecases.jobs.batch import JobBatch, Outcome, job_of
+from duecourse.usecases.jobs.change import Draft, RequestKey
 
 MAX_BATCH = 100
 
 BATCH_SECONDS = 15.0
-"""When no further job is begun: an HTTP API times out after 30 s, and the caller would get no response."""
+"""When no further jobs are written: an HTTP API times out after 30 s, and the caller would get no response."""
 
 logger = logging.getLogger("duecourse.api")
 
@@ -72,11 +75,10 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     until = api.jobs.clock.now() + BATCH_SECONDS
     jobs = read_body(request, BatchBody, kind="invalid-batch", apart="jobs").jobs
     request.budget.charge(len(jobs))
-    for index, value in enumerate(jobs):
+    for index, outcome in enumerate(_outcomes(api, request, jobs, key, until)):
         try:
-            check_time(api, until)
             with refusing(api.settings.job_quota, {}, JOB_PROBLEMS):
-                answer = created_job(api, request, value, key, f"batch {index}")
+                answer = created_answer(request, job_of(outcome))
         except Problem as problem:
             items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})
         except Exception as error:
@@ -91,6 +93,38 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     good = sum("job" in item for item in items)
     facts = {"items": len(items), "made": good, "refused": len(items) - good}
     return Answer(HTTPStatus.OK, "jobs_created", {"items": items}, facts=facts, counts=counts)
+
+
+def _outcomes(api: Api, request: Request, values: Sequence[Any], key: str | None, until: float) -> list[Outcome]:
+    """What became of each posted value, or why there is no job."""
+    outcomes: dict[int, Outcome] = {}
+    named: dict[int, RequestKey | None] = {}
+    drafts: dict[int, Draft] = {}
+    for index, value in enumerate(values):
+        with _kept(outcomes, [index]):
+            named[index] = request_key(key, value, f"batch {index}")
+    with _kept(outcomes, named):
+        keys = {index: own for index, own in named.items() if own is not None}
+        known = zip(keys, api.jobs.all_repeated(request.tenant, list(keys.values())), strict=True)
+        outcomes |= {index: outcome for index, outcome in known if outcome is not None}
+    for index, value in enumerate(values):
+        if index not in outcomes:
+            with _kept(outcomes, [index]):
+                drafts[index] = new_draft(api, request, value)
+    with _kept(outcomes, drafts):
+        asked = [(draft, named[index]) for index, draft in drafts.items()]
+        made = JobBatch(api.jobs, until).create(asked, request.correlation_id, by=request.principal)
+        outcomes |= zip(drafts, made, strict=True)
+    return [outcomes[index] for index in range(len(values))]
+
+
+@contextmanager
+def _kept(outcomes: dict[int, Outcome], indices: Iterable[int]) -> Iterator[None]:
+    """An error becomes the outcome of these jobs."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 (the jobs' answers tell)
+        outcomes |= dict.fromkeys(indices, error)
 
 
 def check_time(api: Api, until: float) -> None:

@@ -200,22 +200,33 @@ def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
     returns the job of the first request (200).
     """
     value = request.json()
-    return created_job(api, request, value, read_key(request))
+    named = request_key(read_key(request), value)
+    view = None if named is None else api.jobs.repeated(request.tenant, named)
+    if view is not None:
+        return created_answer(request, view)
+    draft = new_draft(api, request, value)
+    return created_answer(request, api.jobs.create_once(draft, named, request.correlation_id, by=request.principal))
 
 
-def created_job(api: Api, request: Request, value: Any, key: str | None, place: str = "") -> Answer:
-    """One job of the request created of a posted value. Raises Problem."""
-    tenant = request.tenant
-    named = request_key(key, value, place)
-    if named is not None and (view := api.jobs.repeated(tenant, named)) is not None:
-        check_tags(request, view.job.tags)
-        return _repeated(view)
-    draft = validate_draft(
-        value, None, None, "invalid-job", lambda own: read_job(own, tenant, rules_of_stage(api), api.jobs.check)
-    )
+def new_draft(api: Api, request: Request, value: Any) -> Draft:
+    """The definition of a new job in a posted value. Raises Problem."""
+
+    def read(own: Any) -> Draft:
+        return read_job(own, request.tenant, rules_of_stage(api), api.jobs.check)
+
+    draft = validate_draft(value, None, None, "invalid-job", read)
     check_tags(request, draft.tags)
-    made = api.jobs.create_once(draft, named, request.correlation_id, by=request.principal)
-    return made_answer(made) if isinstance(made, Created) else _repeated(made)
+    return draft
+
+
+def created_answer(request: Request, made: Created | JobView) -> Answer:
+    """201, or 200 for the job that an earlier request with the same key created. Raises Problem where the caller may
+    not see that job.
+    """
+    if isinstance(made, Created):
+        return made_answer(made)
+    check_tags(request, made.job.tags)
+    return _repeated(made)
 
 
 @route("GET", "/v1/jobs", "jobs", {200: PageAnswer[JobAnswer]}, query=JobsQuery, checks_tags=True)

@@ -16,6 +16,7 @@ from duecourse.ports import (
     NO_TERMS,
     ChangePage,
     Clock,
+    Creation,
     CreationTerms,
     CursorPage,
     IdPage,
@@ -24,6 +25,7 @@ from duecourse.ports import (
     JobPage,
     JobQuotaError,
     KeyUsedError,
+    Refusal,
     SeatsChangedError,
     SeatStore,
     StoreBusyError,
@@ -43,31 +45,58 @@ class MemoryJobStore:
         self.seats: SeatStore = MemorySeats(items)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
-        items, where = self._items, (job.tenant, job.id)
-        at = self._clock.now() if terms.now is None else terms.now
-        key, seats = terms.key, terms.seats
-        with items.lock:
-            gone = items.gone.get(where)
-            if key is not None and self.used_key(job.tenant, key.digest, now=at) is not None:
+        refused = self.create_all([Creation(job, cursor, terms)], () if terms.seats is None else (terms.seats,))
+        match refused.get(0):
+            case Refusal.KEY_USED:
                 raise KeyUsedError
-            if where in items.jobs or not self._is_vacant(where, job.reserved):
-                return False
-            if terms.after is not None and gone is not None and gone.deleted_at != terms.after.deleted_at:
+            case Refusal.BUSY:
                 raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
-            if seats is not None and not _stand(items, seats):
+            case why:
+                return why is None
+
+    def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:
+        items, tenant, quota = self._items, creations[0].job.tenant, creations[0].terms.quota
+        with items.lock:
+            refusals = {index: self._refusal(creation) for index, creation in enumerate(creations)}
+            if refused := {index: why for index, why in refusals.items() if why is not None}:
+                return refused
+            if not all(_stand(items, each) for each in seats):
                 raise SeatsChangedError
-            if terms.quota is not None and job_count(items, job.tenant) >= terms.quota:
-                raise JobQuotaError
-            items.jobs[where] = job
-            items.reserved_ids.pop(where, None)
-            items.put_cursor(cursor, self._shards, self._clock.now())
-            if key is not None:
-                items.used_keys[job.tenant, key.digest] = key
-            self._written(seats, terms.record)
-            return True
+            left = len(creations) if quota is None else max(quota - job_count(items, tenant), 0)
+            if left < len(creations):
+                raise JobQuotaError(left)
+            for creation in creations:
+                where = tenant, creation.job.id
+                items.jobs[where] = creation.job
+                items.reserved_ids.pop(where, None)
+                items.put_cursor(creation.cursor, self._shards, self._clock.now())
+                if creation.terms.key is not None:
+                    items.used_keys[tenant, creation.terms.key.digest] = creation.terms.key
+                self._written(None, creation.terms.record)
+            for each in seats:
+                self._written(each, None)
+            return {}
+
+    def _refusal(self, creation: Creation) -> Refusal | None:
+        job, terms, where = creation.job, creation.terms, (creation.job.tenant, creation.job.id)
+        at, gone = self._clock.now() if terms.now is None else terms.now, self._items.gone.get(where)
+        if terms.key is not None and self.used_key(job.tenant, terms.key.digest, now=at) is not None:
+            return Refusal.KEY_USED
+        if where in self._items.jobs or not self._is_vacant(where, job.reserved):
+            return Refusal.TAKEN
+        if terms.after is not None and gone is not None and gone.deleted_at != terms.after.deleted_at:
+            return Refusal.BUSY
+        return None
 
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
         return self._items.gone.get((tenant, job_id))
+
+    def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
+        return {each: gone for each in job_ids if (gone := self.gone(tenant, each)) is not None}
+
+    def used_keys(self, tenant: str, digests: Iterable[str], *, now: float) -> Mapping[str, UsedKey]:
+        found = ((digest, self.used_key(tenant, digest, now=now)) for digest in digests)
+        return {digest: used for digest, used in found if used is not None}
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
         found = self._items.used_keys.get((tenant, digest))
@@ -83,6 +112,10 @@ class MemoryJobStore:
         with self._items.lock:
             job = self.get(tenant, job_id)
             return job, None if job is None else self.get_cursor(tenant, job_id)
+
+    def get_all(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None]]:
+        found = ((job_id, self.get_both(tenant, job_id)) for job_id in job_ids)
+        return {job_id: (job, cursor) for job_id, (job, cursor) in found if job is not None}
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         return self._items.cursors.get((tenant, job_id))

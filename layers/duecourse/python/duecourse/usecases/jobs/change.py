@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from typing import Any
 
 from duecourse.domain.budget import Budget
@@ -20,6 +21,7 @@ from duecourse.domain.schedules.occurrences import ExclusionError, canonical_exc
 from duecourse.ports import (
     EVERY_JOB,
     Clock,
+    Creation,
     CreationTerms,
     JobFilter,
     JobStore,
@@ -179,38 +181,57 @@ class Jobs:
         now = self.clock.now()
         gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
         for _ in range(ID_TRIES):
-            job_id = draft.id or made_up_id(draft.name, self.randomness.nonce())
-            job = replace(draft.new(job_id, now, gone), reserved=reserved)
-            cursor = cursor_for(job, now)
-            check_to_come(cursor.occurrence, job.schedule, job.exclude, now)
-            used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
-            terms = CreationTerms(
-                now=job.created_at, quota=self.limits.quota, key=used, after=gone, record=created(job, by)
-            )
-            made = self.seating.create(self.store, job, cursor, terms, step=step)
+            new = self.creation(draft, now, gone, key, by)
+            job, cursor = replace(new.job, reserved=reserved), new.cursor
+            made = self.seating.create(self.store, job, cursor, new.terms, step=step)
             if made is not None:
                 return self.send_soon(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
             if draft.id is not None:
                 break
         raise JobExistsError(job.id)
 
+    def creation(
+        self, draft: Draft, now: float, gone: Tombstone | None, key: RequestKey | None, by: str | None
+    ) -> Creation:
+        """What is to be written for a new job; `gone` is the last deletion under its id. Raises ScheduleError,
+        ExclusionError.
+        """
+        job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
+        cursor = cursor_for(job, now)
+        check_to_come(cursor.occurrence, job.schedule, job.exclude, now)
+        used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
+        record = created(job, by)
+        terms = CreationTerms(now=job.created_at, quota=self.limits.quota, key=used, after=gone, record=record)
+        return Creation(job, cursor, terms)
+
     def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
         """The job that was created under this key; None if none was.
 
         Raises KeyReusedError if it was used for another request, IdempotencyKeyExpiredError if its job is deleted.
         """
-        used = self.store.used_key(tenant, key.digest, now=self.clock.now())
-        if used is None:
-            return None
-        if used.request != key.request:
-            raise KeyReusedError
-        try:
-            view = self.get(tenant, used.job_id)
-        except JobUnknownError:
-            raise IdempotencyKeyExpiredError(used.job_id) from None
-        if int(view.job.created_at) != used.expires_at - KEY_SECONDS:
-            raise IdempotencyKeyExpiredError(used.job_id)  # another job, created under the same id since
-        return view
+        (found,) = self.all_repeated(tenant, [key])
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def all_repeated(self, tenant: str, keys: Sequence[RequestKey]) -> list[JobView | Exception | None]:
+        """For each key, in order, what `repeated` returns or raises."""
+        now = self.clock.now()
+        used = self.store.used_keys(tenant, [key.digest for key in keys], now=now) if keys else {}
+        jobs = self.store.get_all(tenant, [each.job_id for each in used.values()]) if used else {}
+
+        def repeated(key: RequestKey) -> JobView | Exception | None:
+            mine = used.get(key.digest)
+            if mine is None:
+                return None
+            if mine.request != key.request:
+                return KeyReusedError()
+            job, cursor = jobs.get(mine.job_id, (None, None))
+            if job is None or int(job.created_at) != mine.expires_at - KEY_SECONDS:
+                return IdempotencyKeyExpiredError(mine.job_id)  # deleted, or another job has its id since
+            return view_of(job, cursor, now=now)
+
+        return [repeated(key) for key in keys]
 
     def create_once(
         self, draft: Draft, key: RequestKey | None, correlation_id: str | None = None, *, by: str | None = None
@@ -275,21 +296,37 @@ class Jobs:
         """Send without a claim: the next tick repeats it, and the workers drop the repeats. `correlation_id` is that of
         the request.
         """
-        horizon = min(AT_ONCE_SECONDS, self.horizon_seconds)
-        return self.send(view, cursor, plan(cursor, now=self.clock.now(), horizon=horizon), correlation_id)
+        return self.send(view, cursor, self.soon(cursor), correlation_id)
+
+    def soon(self, cursor: Cursor) -> Plan:
+        """What the next tick could be too late for."""
+        return plan(cursor, now=self.clock.now(), horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
 
     def send(self, view: JobView, cursor: Cursor, planned: Plan, correlation_id: str | None = None) -> Created:
         """Send the planned firings of a cursor; returns the result with the job."""
-        now = self.clock.now()
-        nonce = self.randomness.nonce
-        messages = outgoing(cursor, planned, now=now, nonce=nonce, correlation_id=correlation_id)
-        if not messages:
-            return Created(view, 0, 0)
+        return self.send_all([(view, cursor, planned)], correlation_id)[0]
+
+    def send_all(
+        self, ready: Sequence[tuple[JobView, Cursor, Plan]], correlation_id: str | None = None
+    ) -> list[Created]:
+        """Send the planned firings of several cursors together; returns the result of each job."""
+        now, nonce = self.clock.now(), self.randomness.nonce
+        messages = [
+            outgoing(cursor, planned, now=now, nonce=nonce, correlation_id=correlation_id)
+            for _, cursor, planned in ready
+        ]
+        together = [message for own in messages for message in own]
+        error, accepted = None, iter([False] * len(together))
         try:
-            sent = sum(self.lanes.send(messages))
-        except Exception as problem:  # noqa: BLE001 (the job is written; the next tick repeats a failed send)
-            return Created(view, 0, len(messages), format_error(problem))
-        return Created(view, sent, len(messages) - sent)
+            if together:
+                accepted = iter(self.lanes.send(together))
+        except Exception as problem:  # noqa: BLE001 (the jobs are written; the next tick repeats a failed send)
+            error = format_error(problem)
+        sent = [sum(islice(accepted, len(own))) for own in messages]
+        return [
+            Created(view, count, len(own) - count, error if own else None)
+            for (view, _, _), own, count in zip(ready, messages, sent, strict=True)
+        ]
 
     def _views(self, found: Sequence[tuple[Job, Cursor | None]]) -> tuple[JobView, ...]:
         now = self.clock.now()

@@ -6,7 +6,8 @@ Transactions on one job: all is written or nothing, and what has no answer is re
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -28,7 +29,7 @@ from duecourse.adapters.dynamodb.jobs.job_item import (
 )
 from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
-from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
+from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, owner_of
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import batch_get, conditional, read_item, transact
 from duecourse.domain.budget import Budget
@@ -42,6 +43,7 @@ from duecourse.ports import (
     NO_TERMS,
     ChangePage,
     Clock,
+    Creation,
     CreationTerms,
     CursorPage,
     IdPage,
@@ -49,6 +51,7 @@ from duecourse.ports import (
     JobPage,
     JobQuotaError,
     KeyUsedError,
+    Refusal,
     SeatsChangedError,
     SeatStore,
     StoreBusyError,
@@ -102,6 +105,10 @@ class JobWriting:
 logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
+def _tombstone(gone: Item) -> Tombstone:
+    return Tombstone(float(gone["deleted_at"]["N"]), values.optional_integer(gone, "generation") or 0)
+
+
 class DynamoJobStore:
     """ports.JobStore."""
 
@@ -120,22 +127,9 @@ class DynamoJobStore:
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         key, after, seats = terms.key, terms.after, terms.seats
-        item, payload = job_item.to_item(job)
         part = part_of(job)
-        writes = [
-            self._put(item, **conditions.vacant(None if job.reserved is None else job.reserved.by, self._clock.now())),
-            self._count.take(job.tenant, part),
-            *taken(seats, self._table),
-            self._put_cursor(cursor),
-            *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
-            *tags_added(job, job.tags, self._table),
-            *self._noted(terms.record),
-        ]
-        if key is not None:
-            now = self._clock.now() if terms.now is None else terms.now
-            writes.append(use_key(job.tenant, key, now, self._table))
-        if after is not None:
-            writes.append({"ConditionCheck": self._key(job, GONE) | conditions.still(after)})
+        definition, *others = [write for write, _ in self._created(Creation(job, cursor, terms))]
+        writes = [definition, self._count.take(job.tenant, part), *taken(seats, self._table), *others]
         used = len(writes) - 1 - (after is not None)
         for _ in range(TRIES):
             try:
@@ -156,9 +150,63 @@ class DynamoJobStore:
             part, writes[1] = stocked, self._count.take(job.tenant, stocked)
         raise StoreBusyError(f"the count of {job.tenant}'s jobs")
 
+    def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:
+        first, quota, places = creations[0].job, creations[0].terms.quota, len(creations)
+        own = [(index, *write) for index, creation in enumerate(creations) for write in self._created(creation)]
+        counter, begin = LIMITS, 1 + len(seats)
+        for _ in range(TRIES):
+            writes = [
+                self._count.take_many(first.tenant, counter, places, quota),
+                *(write for each in seats for write in taken(each, self._table)),
+                *(write for _, write, _ in own),
+            ]
+            try:
+                failed = transact(self._client, writes, self._clock)
+            except (BotoCoreError, ClientError) as error:  # all is written or nothing: each of the jobs tells
+                self._writing.read_back(first, lambda standing: conditions.is_creation(standing, first), error)
+                return {}
+            if not failed:
+                return {}
+            reasons = [(index, why) for at in failed if at >= begin for index, _, why in [own[at - begin]] if why]
+            if reasons:
+                return dict(sorted(reasons, key=lambda each: each[1].value, reverse=True))
+            if failed != [0]:
+                raise SeatsChangedError
+            counter, left = self._count.room(first.tenant, places, quota)
+            if left < places:
+                raise JobQuotaError(left)
+        raise StoreBusyError(f"the count of {first.tenant}'s jobs")
+
+    def _created(self, creation: Creation) -> list[tuple[dict[str, Any], Refusal | None]]:
+        """The writes of a new job, without its place of the quota and its seat, the definition first; and what it means
+        if the condition of a write fails.
+        """
+        job, terms = creation.job, creation.terms
+        item, payload = job_item.to_item(job)
+        vacant = conditions.vacant(None if job.reserved is None else job.reserved.by, self._clock.now())
+        writes = [
+            self._put_cursor(creation.cursor),
+            *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
+            *tags_added(job, job.tags, self._table),
+            *self._noted(terms.record),
+        ]
+        made: list[tuple[dict[str, Any], Refusal | None]] = [(self._put(item, **vacant), Refusal.TAKEN)]
+        made += [(write, None) for write in writes]
+        if terms.key is not None:
+            now = self._clock.now() if terms.now is None else terms.now
+            made.append((use_key(job.tenant, terms.key, now, self._table), Refusal.KEY_USED))
+        if terms.after is not None:
+            still = {"ConditionCheck": self._key(job, GONE) | conditions.still(terms.after)}
+            made.append((still, Refusal.BUSY))
+        return made
+
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
-        item = self._get(used_key_of(tenant, digest))
-        return None if item is None else used_key_from(item, now)
+        return self.used_keys(tenant, [digest], now=now).get(digest)
+
+    def used_keys(self, tenant: str, digests: Iterable[str], *, now: float) -> Mapping[str, UsedKey]:
+        keys = (used_key_of(tenant, digest) for digest in digests)
+        read = (used_key_from(item, now) for item in batch_get(self._client, self._table, keys, consistent=True))
+        return {used.digest: used for used in read if used is not None}
 
     def get(self, tenant: str, job_id: str) -> Job | None:
         item = self._get(job_key(tenant, job_id, JOB))
@@ -175,24 +223,32 @@ class DynamoJobStore:
 
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
         gone = self._get(job_key(tenant, job_id, GONE))
-        if gone is None:
-            return None
-        return Tombstone(float(gone["deleted_at"]["N"]), values.optional_integer(gone, "generation") or 0)
+        return None if gone is None else _tombstone(gone)
+
+    def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
+        keys = (job_key(tenant, job_id, GONE) for job_id in dict.fromkeys(job_ids))
+        items = batch_get(self._client, self._table, keys, consistent=True)
+        return {owner_of(item["PK"]["S"])[1]: _tombstone(item) for item in items}
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         item = self._get(job_key(tenant, job_id, CURSOR))
         return None if item is None else readable(cursor_item.from_item, item)
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
-        keys = [job_key(tenant, job_id, sort) for sort in (JOB, CURSOR)]
-        found = {item["SK"]["S"]: item for item in batch_get(self._client, self._table, keys, consistent=True)}
-        if JOB not in found:
-            return None, None
-        try:
-            job = read_job(found[JOB], self._get)
-        except JobMissingError:
-            return None, None
-        return job, readable(cursor_item.from_item, found[CURSOR]) if CURSOR in found else None
+        return self.get_all(tenant, [job_id]).get(job_id, (None, None))
+
+    def get_all(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None]]:
+        keys = (job_key(tenant, job_id, sort) for job_id in dict.fromkeys(job_ids) for sort in (JOB, CURSOR))
+        items = batch_get(self._client, self._table, keys, consistent=True)
+        found = {(owner_of(item["PK"]["S"])[1], item["SK"]["S"]): item for item in items}
+        jobs: dict[str, tuple[Job, Cursor | None]] = {}
+        for (job_id, sort), item in found.items():
+            cursor = found.get((job_id, CURSOR))
+            if sort == JOB:
+                with suppress(JobMissingError):
+                    job = read_job(item, self._get)
+                    jobs[job_id] = job, None if cursor is None else readable(cursor_item.from_item, cursor)
+        return jobs
 
     def change(
         self,

@@ -68,6 +68,24 @@ class JobCount:
         """Take a place, refused where the stock is empty."""
         return self._add(tenant, _sort(part), "free", -1, "#free > :bound", 0)
 
+    def take_many(self, tenant: str, counter: str, places: int, quota: int | None) -> dict[str, Any]:
+        """Take several places: of the quota itself (LIMITS), or of the stock of another counter."""
+        if counter != LIMITS:
+            return self._add(tenant, counter, "free", -places, "#free >= :bound", places)
+        if quota is None:
+            return self._add(tenant, counter, "jobs", places)
+        within = "#jobs <= :bound" if places > quota else "attribute_not_exists(#jobs) OR #jobs <= :bound"
+        return self._add(tenant, counter, "jobs", places, within, quota - places)
+
+    def room(self, tenant: str, places: int, quota: int | None) -> tuple[str, int]:
+        """The counter from which `take_many` can take so many places, or else most, and how many."""
+        taken, free = _read(self._client, self._table, tenant)
+        left = places if quota is None else max(quota - taken, 0)
+        if left >= places:
+            return LIMITS, left
+        counters = [(LIMITS, left), *((_sort(part), stock) for part, stock in free.items())]
+        return max(counters, key=lambda each: each[1])
+
     def put(self, tenant: str, part: int) -> dict[str, Any]:
         """Put a place back, refused where the stock is full."""
         return self._add(tenant, _sort(part), "free", 1, "attribute_not_exists(#free) OR #free < :bound", 2 * PORTION)

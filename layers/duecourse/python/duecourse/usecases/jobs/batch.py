@@ -1,0 +1,143 @@
+"""Create many jobs in few transactions."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from duecourse.domain.jobs.pause import PauseChange
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.occurrences import ExclusionError
+from duecourse.ports import Creation, JobQuotaError, KeyUsedError, Refusal, SeatsChangedError, StoreBusyError
+from duecourse.usecases.jobs.change import Created, Draft, Jobs, RequestKey
+from duecourse.usecases.jobs.job_errors import JobExistsError
+from duecourse.usecases.jobs.view import JobView
+from duecourse.usecases.tenants import SEAT_TRIES, placed
+
+MAX_WRITES = 90
+"""Writes of jobs in one transaction. It can have 100; the others are for the quota and for the seats of each lane."""
+
+WRITES = 6
+"""Writes of one job, at most, besides one for each of its tags: the definition, its payload, the cursor, the record of
+the change, the caller's key and the check for a deletion.
+"""
+
+Asked = tuple[Draft, RequestKey | None]
+Numbered = tuple[int, Creation]
+Outcome = Created | JobView | Exception
+"""The new job, the one that an earlier request with the same key created, or why there is none."""
+
+
+def job_of(outcome: Outcome) -> Created | JobView:
+    """The job. Raises the error where there is none."""
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class JobBatch:
+    """Creates jobs of one tenant, several in one transaction. Each job has its own outcome: a transaction that is
+    refused because of one job is repeated without it. No transaction begins after `until` (UTC seconds).
+    """
+
+    jobs: Jobs
+    until: float
+
+    def create(
+        self, asked: Sequence[Asked], correlation_id: str | None = None, *, by: str | None = None
+    ) -> list[Outcome]:
+        """The outcome of each: what `Jobs.create_once` returns or raises. Raises what the first read raises."""
+        if not asked:
+            return []
+        outcomes: dict[int, Outcome] = {}
+        written: dict[int, PauseChange] = {}
+        for group in _groups(self._new(asked, outcomes, by)):
+            written |= self._written(group, asked, outcomes)
+        ready = [
+            (JobView(made.job, made.cursor.occurrence), made.cursor, self.jobs.soon(made.cursor))
+            for made in written.values()
+        ]
+        outcomes |= zip(written, self.jobs.send_all(ready, correlation_id), strict=True)
+        return [outcomes[index] for index in range(len(asked))]
+
+    def _new(self, asked: Sequence[Asked], outcomes: dict[int, Outcome], by: str | None) -> Iterator[Numbered]:
+        """What is to be written for each job."""
+        ids = [draft.id for draft, _ in asked if draft.id is not None]
+        gone = self.jobs.store.gone_among(asked[0][0].tenant, ids) if ids else {}
+        now = self.jobs.clock.now()
+        for index, (draft, key) in enumerate(asked):
+            try:
+                yield index, self.jobs.creation(draft, now, gone.get(draft.id or ""), key, by)
+            except (ScheduleError, ExclusionError) as error:
+                outcomes[index] = error
+
+    def _written(
+        self, group: list[Numbered], asked: Sequence[Asked], outcomes: dict[int, Outcome]
+    ) -> dict[int, PauseChange]:
+        """Those jobs of a group that were written; `outcomes` gets those of the others."""
+        parts, left = deque([group]), SEAT_TRIES
+        written: dict[int, PauseChange] = {}
+        while parts:
+            part = parts.popleft()
+            try:
+                refused, made = self._write([creation for _, creation in part], seats=left > 1)
+            except SeatsChangedError:
+                left -= 1
+                parts.appendleft(part)
+            except JobQuotaError as full:
+                if full.left:
+                    parts.extendleft([part[full.left :], part[: full.left]])
+                else:
+                    outcomes |= {index: full for index, _ in part}
+            except Exception as error:  # noqa: BLE001 (it is the outcome of these jobs)
+                outcomes |= {index: error for index, _ in part}
+            else:
+                outcomes |= {part[at][0]: self._refused(*asked[part[at][0]], why) for at, why in refused.items()}
+                rest = [one for at, one in enumerate(part) if at not in refused]
+                if not refused:
+                    written |= {index: change for (index, _), change in zip(part, made, strict=True)}
+                elif rest:
+                    parts.appendleft(rest)
+        return written
+
+    def _write(self, creations: Sequence[Creation], *, seats: bool) -> tuple[dict[int, Refusal], list[PauseChange]]:
+        """Write all, with the `seats` that are free, or nothing; and what was to be written. Raises as
+        `JobStore.create_all`, and StoreBusyError where there is no time any more.
+        """
+        jobs = self.jobs
+        if jobs.clock.now() > self.until:
+            raise StoreBusyError("no time is left")
+        taken, seated = jobs.seating.for_all([each.job for each in creations]) if seats else ([], set[str]())
+        changes = [placed(PauseChange(each.job, each.cursor), seated=each.job.id in seated) for each in creations]
+        new = [replace(each, job=made.job, cursor=made.cursor) for each, made in zip(creations, changes, strict=True)]
+        return dict(jobs.store.create_all(new, taken)), changes
+
+    def _refused(self, draft: Draft, key: RequestKey | None, why: Refusal) -> Outcome:
+        match why:
+            case Refusal.KEY_USED if key is not None:
+                try:
+                    return self.jobs.repeated(draft.tenant, key) or KeyUsedError()
+                except Exception as error:  # noqa: BLE001 (it is the outcome of this job)
+                    return error
+            case Refusal.TAKEN:
+                return JobExistsError(draft.id)
+            case _:
+                return StoreBusyError(f"{draft.id} was created and deleted meanwhile")
+
+
+def _groups(new: Iterable[Numbered]) -> Iterator[list[Numbered]]:
+    """Jobs that one transaction can write, in their order: not too many, and no id twice."""
+    group: list[Numbered] = []
+    ids, writes = set[str](), 0
+    for index, creation in new:
+        more = WRITES + len(set(creation.job.tags))
+        if creation.job.id in ids or writes + more > MAX_WRITES:
+            yield group
+            group, ids, writes = [], set[str](), 0
+        group.append((index, creation))
+        ids.add(creation.job.id)
+        writes += more
+    if group:
+        yield group
