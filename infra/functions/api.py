@@ -116,8 +116,9 @@ class HttpApi(Construct):
         )  # TransactWriteItems has no action of its own
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX)])  # jobs by tag, and by tenant
-        # BatchGetItem: a workflow's run; PutItem: what a pause covered; UpdateItem: heartbeats
-        record = ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem")
+        # BatchGetItem: a workflow's run; PutItem and BatchWriteItem: what a pause covered, and records of changes;
+        # and UpdateItem: heartbeats
+        record = ("GetItem", "BatchGetItem", "BatchWriteItem", "Query", "PutItem", "UpdateItem")
         allow([f"dynamodb:{action}" for action in record], [runs.arn])
         allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX)])
         allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)

@@ -127,7 +127,8 @@ def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
     ).function
     job = ("Scan", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem")
     function.allow([f"dynamodb:{action}" for action in job], [parts.jobs.arn])
-    function.allow(["dynamodb:GetItem", "dynamodb:Query"], [parts.runs.arn])
+    record = ("GetItem", "Query", "PutItem")  # PutItem: the record of a job's deletion
+    function.allow([f"dynamodb:{action}" for action in record], [parts.runs.arn])
     return function
 
 

@@ -46,8 +46,13 @@ SERVICES = sorted(
 """Services that adapters have clients of; the first that has a request gives it its name."""
 
 PARTS = {"Put", "Update", "Delete", "ConditionCheck"}
-PARTS_FOR = {"duecourse.adapters.dynamodb.runs.run_item": "DynamoRunStore"}
-"""Modules whose parts of transactions are about another adapter's table than that of the adapter which uses them."""
+MADE_FOR = {
+    "duecourse.adapters.dynamodb.jobs.change_items": "DynamoRunStore",
+    "duecourse.adapters.dynamodb.runs.run_item": "DynamoRunStore",
+}
+"""Modules whose requests and parts of transactions are about another adapter's table than that of the adapter which
+uses them.
+"""
 
 STATEMENTS = ("INSERT", "UPDATE", "DELETE", "SELECT")
 
@@ -75,6 +80,12 @@ class Reach:
         if function is None or key in self.seen:
             return
         self.seen.add(key)
+        adapter = MADE_FOR.get(module.name, self.adapter)
+        if adapter != self.adapter:
+            other = Reach(adapter)
+            other.into(module, name, cls)
+            self.calls |= other.calls
+            return
         promised = named(module, function.returns)
         if promised is not None and promised[0].name.startswith("duecourse.adapters"):
             self._made(module, function, promised[0].classes[promised[1]])
@@ -90,8 +101,7 @@ class Reach:
                     if isinstance(key_node, ast.Constant) and key_node.value == "IndexName":
                         self._index(module, value)
                 parts = {str(each.value) for each in node.keys if isinstance(each, ast.Constant)} & PARTS
-                adapter = PARTS_FOR.get(module.name, self.adapter)
-                self.calls |= {Call(adapter, f"transact:{part}") for part in parts}
+                self.calls |= {Call(self.adapter, f"transact:{part}") for part in parts}
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 if "_" in node.value and node.value in requests():
                     self.calls.add(Call(self.adapter, node.value))  # for getattr(client, "put_item")

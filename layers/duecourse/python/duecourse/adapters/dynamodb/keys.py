@@ -34,11 +34,16 @@ def job_partition(tenant: str, job_id: str) -> str:
 
 
 def owner_of(partition: str) -> tuple[str, str]:
-    """Tenant and job id of a job's partition key. Raises ValueError for another key."""
+    """Tenant and job id of the key of a job's partition, or of its changes. Raises ValueError for another key."""
     kind, tenant, job_id = partition.split("#")
-    if kind != "JOB":
-        raise ValueError(f"{partition!r} is not the partition of a job")
+    if kind not in ("JOB", "CHANGES"):
+        raise ValueError(f"{partition!r} is not a partition of a job")
     return tenant, job_id
+
+
+def changes_partition(tenant: str, job_id: str) -> str:
+    """`CHANGES#default#nightly`, in the runs table."""
+    return f"CHANGES#{tenant}#{job_id}"
 
 
 def key(partition: str, sort: str) -> Item:

@@ -1,14 +1,15 @@
-"""The records of who changed a job, in the jobs table beside it: `JOB#…/CHANGE#<milliseconds>#<key>`, written once and
-removed by TTL. They bear neither `tenant` nor `slot`: no index holds them.
+"""The records of who changed a job, in the runs table: `CHANGES#…/CHANGE#<milliseconds>#<key>`, written once and
+removed by TTL. Index repair and the audit scan the jobs table, which must not grow with the history of its jobs. An
+earlier release kept the records there, in the partition of the job: they are read until they expire.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import CHANGE_PREFIX, Item, job_key, job_partition, owner_of
+from duecourse.adapters.dynamodb.keys import CHANGE_PREFIX, Item, changes_partition, job_partition, key, owner_of
 from duecourse.adapters.dynamodb.writing import batch_put, read_items
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.ports import ChangePage
@@ -24,27 +25,37 @@ def put_all(client: Any, table: str, records: Sequence[ChangeRecord]) -> None:
     batch_put(client, table, [to_item(record) for record in records])
 
 
-def page(client: Any, table: str, tenant: str, job_id: str, limit: int, before: str | None) -> ChangePage:
+def page(
+    client: Any, table: str, jobs_table: str, tenant: str, job_id: str, limit: int, before: str | None
+) -> ChangePage:
     """See ports.JobStore.history."""
-    found = read_items(
+    places = (table, changes_partition(tenant, job_id)), (jobs_table, job_partition(tenant, job_id))
+    found = {
+        _place(item): item for place, partition in places for item in _newest(client, place, partition, limit, before)
+    }
+    items = [found[place] for place in sorted(found, reverse=True)]
+    following = _place(items[limit - 1]) if len(items) > limit else None
+    return ChangePage(tuple(from_item(item) for item in items[:limit]), following)
+
+
+def _newest(client: Any, table: str, partition: str, limit: int, before: str | None) -> Iterator[Item]:
+    """The newest records of a partition, one more than `limit`."""
+    return read_items(
         client,
         TableName=table,
         KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
-        ExpressionAttributeValues=values.pack({":partition": job_partition(tenant, job_id), ":prefix": CHANGE_PREFIX}),
+        ExpressionAttributeValues=values.pack({":partition": partition, ":prefix": CHANGE_PREFIX}),
         ScanIndexForward=False,
         ConsistentRead=True,  # who has just changed a job looks for that
         limit=limit + 1,
-        start=None if before is None else job_key(tenant, job_id, CHANGE_PREFIX + before),
+        start=None if before is None else key(partition, CHANGE_PREFIX + before),
     )
-    items = list(found)
-    following = _place(items[limit - 1]) if len(items) > limit else None
-    return ChangePage(tuple(from_item(item) for item in items[:limit]), following)
 
 
 def to_item(record: ChangeRecord) -> Item:
     """The item of a record."""
     sort = f"{CHANGE_PREFIX}{int(record.at * 1000):013}#{record.key}"
-    return job_key(record.tenant, record.job_id, sort) | values.pack(
+    return key(changes_partition(record.tenant, record.job_id), sort) | values.pack(
         {
             "at": record.at,
             "principal": record.principal,

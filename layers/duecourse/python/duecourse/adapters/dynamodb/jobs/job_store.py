@@ -113,7 +113,7 @@ class DynamoJobStore:
     """ports.JobStore."""
 
     def __init__(self, client: Any, table: str, *, shards: int, clock: Clock, runs_table: str = "") -> None:
-        """`runs_table` is where records go that are written with a change of a job."""
+        """`runs_table` is where records go that are written with a change of a job: of the change, and of runs."""
         self._client = client
         self._table = table
         self._shards = shards
@@ -358,10 +358,10 @@ class DynamoJobStore:
         return self._writing.given_back(job, [update], lambda standing: conditions.is_completion(standing, job, at))
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
-        change_items.put_all(self._client, self._table, records)
+        change_items.put_all(self._client, self._runs_table, records)
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        return change_items.page(self._client, self._table, tenant, job_id, limit, before)
+        return change_items.page(self._client, self._runs_table, self._table, tenant, job_id, limit, before)
 
     def page(
         self, tenant: str, where: JobFilter = EVERY_JOB, *, limit: int, after: str | None, budget: Budget | None = None
@@ -382,7 +382,7 @@ class DynamoJobStore:
         return read_item(self._client, self._table, key)
 
     def _noted(self, record: ChangeRecord | None) -> list[dict[str, Any]]:
-        return [] if record is None else [change_items.put(record, self._table)]
+        return [] if record is None else [change_items.put(record, self._runs_table)]
 
     def _put(self, item: Item, **condition: Any) -> dict[str, Any]:
         return {"Put": {"TableName": self._table, "Item": item} | condition}
