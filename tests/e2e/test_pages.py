@@ -62,5 +62,5 @@ def test_the_page_does_what_it_says(
     folder.mkdir()
     buses = client("events", system.stack.endpoint).list_event_buses()["EventBuses"]
     (bus,) = (each["Name"] for each in buses if each["Name"] != "default")
-    own = {"BUS": bus, "TOPIC_ARN": system.stack.outputs.alarms_topic_arn}
+    own = {"RECEIVER": target.url("/hello"), "BUS": bus, "TOPIC_ARN": system.stack.outputs.alarms_topic_arn}
     follow(page, folder, environment | own, {"https://example.com": target.url("")})

@@ -16,6 +16,7 @@ import pytest
 from botocore import xform_name
 
 from duecourse.cli.main import main
+from infra.settings.stores_config import OWN
 from tests.support.source import PACKAGE
 from tests.support.stage_alarms import alarms, section_of
 from tests.support.template import ROOT, resources, template
@@ -212,7 +213,7 @@ def test_what_is_picked_from_an_answer_can_be_read() -> None:
 
 
 def test_outputs_that_are_named_are_those_of_the_stack() -> None:
-    outputs = set(template("prod")["Outputs"])
+    outputs = set(template("prod", encryption_key=OWN)["Outputs"])
     for page in PAGES:
         code = text(page)
         asked = set(re.findall(r"\b(?:output|queue_arn) ([A-Z]\w+)", code)) - {"NAME", "OUTPUT"}
@@ -253,7 +254,7 @@ def test_the_brake_on_everything_stops_every_rule_and_every_queue_that_is_read()
 def test_the_page_on_deleting_a_stage_takes_up_everything_that_outlives_the_stack() -> None:
     outliving = {
         each["Type"]
-        for each in template("prod")["Resources"].values()
+        for each in template("prod", encryption_key=OWN)["Resources"].values()
         if each.get("DeletionPolicy") not in (None, "Delete")
     }
     page = text(ROOT / "docs" / "deleting.md")

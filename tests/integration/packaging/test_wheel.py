@@ -122,6 +122,28 @@ main(["next", "0 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--after", "
     assert "2026-11-22" in run(wheel, tmp_path, program, "cli")
 
 
+def test_the_command_names_its_extra_where_it_is_not_installed(wheel: Path, tmp_path: Path) -> None:
+    program = """
+from duecourse.cli import start
+try:
+    start()
+except SystemExit as problem:
+    print(problem)
+"""
+    said = run(wheel, tmp_path, program, "testing")
+    assert said == "duecourse: the command is not installed; install it with: pip install 'duecourse[cli]'\n"
+
+
+def test_the_clients_are_names_of_the_package_and_imported_when_used(wheel: Path, tmp_path: Path) -> None:
+    program = """
+import duecourse
+print("httpx" in sys.modules)
+from duecourse import AsyncClient, Client
+print(Client.__name__, AsyncClient.__name__, "httpx" in sys.modules)
+"""
+    assert run(wheel, tmp_path, program).splitlines() == ["False", "Client AsyncClient True"]
+
+
 def test_an_applications_tests_have_a_scheduler_with_the_extra(wheel: Path, tmp_path: Path) -> None:
     program = """
 from duecourse.testing import Scheduler

@@ -236,5 +236,13 @@ def test_the_console_is_the_first_thing_to_look_at() -> None:
     assert said[2:4] == ["  # the console, for a browser", f"  {API}/console"]
 
 
+def test_the_variables_of_the_command_and_of_aws_tools_can_be_copied() -> None:
+    said = [line.strip() for line in hints(API, None, ENDPOINT, RECEIVER)]
+    exported = dict(pair.split("=", 1) for line in said if line.startswith("export ") for pair in line.split()[1:])
+    assert (exported["DUECOURSE_API"], exported["RECEIVER"]) == (API, f"{RECEIVER}/ok")
+    assert exported["AWS_REGION"] == exported["AWS_DEFAULT_REGION"]
+    assert {"AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} <= exported.keys()
+
+
 def test_without_a_console_no_address_of_one_is_named() -> None:
     assert not any("console" in line for line in hints(API, None, ENDPOINT, RECEIVER))

@@ -1,1 +1,20 @@
-"""The `duecourse` command, the Python client and the stack on one machine."""
+"""The `duecourse` command."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+EXTRA = frozenset({"click", "orjson", "rich", "yaml"})
+"""The packages of the extra `cli`."""
+
+
+def start() -> None:
+    """Run the command. Without the extra `cli` it names the extra and exits with 1."""
+    try:
+        main = importlib.import_module("duecourse.cli.main").main
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRA:
+            raise
+        sys.exit("duecourse: the command is not installed; install it with: pip install 'duecourse[cli]'")
+    main()

@@ -6,12 +6,12 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.dead_letters import Topics
-from duecourse.cli.local.demo.jobs import DemoJob, demo_jobs
 from duecourse.cli.local.demo.observer import Observer, observe
 from duecourse.cli.local.demo.receiver import NOTICE_PATH, OK_PATH, CallLog, Receiver
 from duecourse.cli.local.emulator import aws
@@ -19,37 +19,34 @@ from duecourse.cli.local.emulator.environment import LOOPBACK, REGION, is_taken
 from duecourse.cli.local.project import Project, find_root
 from duecourse.cli.local.settings import Settings, choose, locked
 from duecourse.cli.local.stack import DataFolder, Stack, local_stack
-from duecourse.client import ApiError, Client
+from duecourse.client import Client
 
 FOLDER = Path(".duecourse") / "local"
 LOCK = "lock"
-CONFLICT = 409
 POLL_SECONDS = 1.0
 NEW_JOBS = timedelta(seconds=10)
 
 
 def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterator[str]:
-    """The console, a first job, its runs, and how AWS tools reach the stack."""
+    """The console, the variables by which programs find the stack, a first job, and its logs."""
     job = {
         "id": "hello",
         "schedule": "rate(10 seconds)",
         "target": {"type": "http", "url": receiver + OK_PATH},
-        "payload": {"hello": "world"},
+        "payload": {"greeting": "good morning"},
     }
     yield "The stack is running and stores its data in .duecourse/local; Ctrl-C stops it."
     yield ""
     if console is not None:
         yield "  # the console, for a browser"
         yield f"  {console}"
-    yield "  # a first job, with curl"
-    yield f"  curl '{api}/v1/jobs' -H 'Content-Type: application/json' -d '{json.dumps(job)}'"
-    yield "  # the same API for the duecourse command"
+    yield "  # for a second terminal: the duecourse command, boto3 and the AWS CLI find this stack by these variables"
     yield f"  export DUECOURSE_API={api}"
-    yield "  .venv/bin/duecourse runs list hello"
-    yield "  # the stack for AWS tools"
-    yield (
-        f"  export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION={REGION}"
-    )
+    yield f"  export RECEIVER={receiver}{OK_PATH}"
+    yield f"  export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test"
+    yield f"  export AWS_REGION={REGION} AWS_DEFAULT_REGION={REGION}"
+    yield "  # a first job; the receiver shows its calls here"
+    yield f"  echo '{json.dumps(job)}' | .venv/bin/duecourse jobs create"
     yield "  # the logs of the functions"
     yield "  .venv/bin/duecourse local logs execute"
 
@@ -106,7 +103,9 @@ def _run(
         Client(stack.api, trust_env=False, timeout=aws.READ_SECONDS) as client,
     ):
         announce(stack.api)
-        screen.step("receiver", receiver.url)
+        moved = kept is not None and kept.receiver_port != settings.receiver_port
+        said = "; another program uses its former port, so edit the jobs that call it" if moved else ""
+        screen.step("receiver", receiver.url + said)
         observer = observe(stack, client, log, screen, NEW_JOBS)
         observer.follow(job.id for job in client.list_jobs())
         observer.prime()
@@ -114,40 +113,30 @@ def _run(
         aws.invoke(stack.endpoint, stack.outputs.tick_function)
         client.get_health()
         Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
-        moved = kept is not None and kept.receiver_port != settings.receiver_port
-        for job in demo_jobs(receiver.url, datetime.now(UTC)):
-            _post(client, job, screen, anew=moved and job.every is not None)
-        observer.follow(job.id for job in client.list_jobs())
         screen.line()
         for line in hints(stack.api, stack.console, stack.endpoint, receiver.url):
             screen.line(line)
         screen.line()
-        _stay(stack, client, observer)
+        _stay(stack, client, observer, Arrivals(log, screen))
 
 
-def _post(client: Client, job: DemoJob, screen: Screen, *, anew: bool) -> None:
-    if anew:  # the receiver had to move, and the job calls the old address
-        _delete(client, job.id)
-    try:
-        created = client.create_job(job.document)
-    except ApiError as error:
-        if error.status != CONFLICT:
-            raise
-        kept = client.get_job(job.id)
-        screen.step("kept", f"{job.id}: {kept.schedule}, {kept.state}")
-    else:
-        screen.step("posted", f"{job.id}: {created.schedule}")
+@dataclass(slots=True)
+class Arrivals:
+    """Prints the calls that the receiver got, each once."""
+
+    log: CallLog
+    screen: Screen
+    shown: int = 0
+
+    def show(self) -> None:
+        """Print the calls since the last time."""
+        calls = self.log.calls
+        for call in calls[self.shown :]:
+            self.screen.event(f"received {call.run_id or 'a call'}: {call.body or 'no body'}")
+        self.shown = len(calls)
 
 
-def _delete(client: Client, job_id: str) -> None:
-    try:
-        client.delete_job(job_id)
-    except ApiError as error:
-        if error.status != 404:
-            raise
-
-
-def _stay(stack: Stack, client: Client, observer: Observer) -> None:
+def _stay(stack: Stack, client: Client, observer: Observer, arrivals: Arrivals) -> None:
     """Only the emulator's end ends this: whatever else fails may be well again at the next look."""
     listed_at = datetime.now(UTC)
     while True:
@@ -156,5 +145,6 @@ def _stay(stack: Stack, client: Client, observer: Observer) -> None:
         if now - listed_at >= NEW_JOBS:
             listed_at = now
             observer.follow_new(lambda: [job.id for job in client.list_jobs()])
+        arrivals.show()
         observer.look(now)
         time.sleep(POLL_SECONDS)

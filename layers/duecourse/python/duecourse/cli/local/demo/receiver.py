@@ -26,6 +26,8 @@ FAIL_PATH = "/fail"
 NOTICE_PATH = "/notices"
 CONFIRM_SECONDS = 5.0
 MAX_SECONDS = 900.0
+BODY_BYTES = 500
+"""The part of a body that is kept."""
 Visit = Callable[[str], None]
 Pause = Callable[[float], None]
 
@@ -40,9 +42,12 @@ class ReceivedCall:
     attempt: int
     arrived_at: datetime
     status: int
+    body: str = ""
 
     @classmethod
-    def from_headers(cls, headers: Mapping[str, str], arrived_at: datetime, status: int) -> ReceivedCall:
+    def from_headers(
+        cls, headers: Mapping[str, str], arrived_at: datetime, status: int, body: bytes = b""
+    ) -> ReceivedCall:
         """Read what Duecourse says in the headers of each call."""
         attempt = headers.get("X-Duecourse-Attempt", "")
         return cls(
@@ -52,6 +57,7 @@ class ReceivedCall:
             attempt=int(attempt) if attempt.isdigit() else 0,
             arrived_at=arrived_at,
             status=status,
+            body=body[:BODY_BYTES].decode(errors="replace"),
         )
 
     @property
@@ -149,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._notice(body)
             return
         status = {OK_PATH: 200, FAIL_PATH: 500}.get(path, 404)
-        self.server.log.add_call(ReceivedCall.from_headers(dict(self.headers.items()), arrived_at, status))
+        self.server.log.add_call(ReceivedCall.from_headers(dict(self.headers.items()), arrived_at, status, body))
         if seconds := thinking_seconds(asked.query):
             self.server.pause(seconds)
         self._answer(status)
