@@ -31,6 +31,7 @@ REASONS = {
     "usecases/dispatch/claim.py:_on_time": "leaves the cursor to the next round; it stays in the index",
     "usecases/dispatch/round.py:_claim": "leaves the claim to the next round; the cursor stays in the index",
     "usecases/dispatch/tick.py:_mark": "logs; the rounds have begun and the next tick writes the mark",
+    "usecases/jobs/batch.py:_new": "the answer for this job, of which nothing is written",
     "usecases/jobs/batch.py:_refused": "the answer for this job",
     "usecases/jobs/batch.py:_written": "the answer for these jobs; the others are written by themselves",
     "usecases/jobs/change.py:send_all": "the jobs are written; the answer says what was not sent; the next tick sends",

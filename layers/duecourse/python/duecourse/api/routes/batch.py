@@ -123,7 +123,7 @@ def _kept(outcomes: dict[int, Outcome], indices: Iterable[int]) -> Iterator[None
     """An error becomes the outcome of these jobs."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001 (the jobs' answers tell)
+    except Exception as error:  # noqa: BLE001 (it is the answer for these jobs)
         outcomes |= dict.fromkeys(indices, error)
 
 

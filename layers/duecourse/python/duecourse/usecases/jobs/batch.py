@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.pause import PauseChange
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.ports import Creation, JobQuotaError, KeyUsedError, Refusal, SeatsChangedError, StoreBusyError
 from duecourse.usecases.jobs.change import Created, Draft, Jobs, RequestKey
 from duecourse.usecases.jobs.job_errors import JobExistsError
@@ -19,7 +17,7 @@ MAX_WRITES = 90
 """Writes of jobs in one transaction. It can have 100; the others are for the quota and for the seats of each lane."""
 
 WRITES = 6
-"""Writes of one job, at most, besides one for each of its tags: the definition, its payload, the cursor, the record of
+"""Writes of one job, at most, without one for each of its tags: the definition, its payload, the cursor, the record of
 the change, the caller's key and the check for a deletion.
 """
 
@@ -69,9 +67,11 @@ class JobBatch:
         now = self.jobs.clock.now()
         for index, (draft, key) in enumerate(asked):
             try:
-                yield index, self.jobs.creation(draft, now, gone.get(draft.id or ""), key, by)
-            except (ScheduleError, ExclusionError) as error:
+                creation = self.jobs.creation(draft, now, gone.get(draft.id or ""), key, by)
+            except Exception as error:  # noqa: BLE001 (it is the outcome of this job)
                 outcomes[index] = error
+            else:
+                yield index, creation
 
     def _written(
         self, group: list[Numbered], asked: Sequence[Asked], outcomes: dict[int, Outcome]
