@@ -224,7 +224,7 @@ def test_a_deleted_job_is_gone_with_all_its_items_but_the_note(
     assert tables.job_store(clock).snapshot("default", "nightly") == Tombstone(NOON, int(NOON * 1000))
     items = tables.client.scan(TableName=tables.jobs)["Items"]
     left = {item["SK"]["S"].partition("#")[0] for item in items}
-    assert left == {"CHANGE", "GONE", "LIMITS", "SEATS", "HIGHEST"}
+    assert left == {"GONE", "LIMITS", "SEATS", "HIGHEST"}
 
 
 def test_a_deleted_id_can_be_used_again_and_no_old_message_fits_it(api: ApiClient, clock: SettableClock) -> None:

@@ -73,7 +73,7 @@ def test_a_completed_job_goes_with_its_cursor_payload_markers_and_place_in_the_q
     assert stage.stored("report") is None
     assert stage.stored("newer") is not None
     left = [each for each in stage.items() if "report" in each[0] or "report" in each[1]]
-    assert [sort.partition("#")[0] for _, sort in left] == ["CHANGE", "GONE"]  # who removed it stays on record
+    assert [sort for _, sort in left] == ["GONE"]
     assert stage.jobs.history("default", "report", limit=9, before=None).items[0].principal == ("duecourse")
     assert isinstance(stage.jobs.snapshot("default", "report"), Tombstone)
     assert stage.count() == 0

@@ -91,7 +91,7 @@ def _item(item: dict[str, Any]) -> tuple[str, str]:
     partition, sort = item["PK"]["S"], item["SK"]["S"]
     what = (
         sort.partition("#")[0]
-        if partition.startswith("JOB#")
+        if partition.startswith(("JOB#", "CHANGES#"))
         else f"{partition.partition('#')[0]}/{sort.partition('#')[0]}"
     )
     if "state" in item and what in ("RUN", "JOB"):
