@@ -36,8 +36,8 @@ class ConsoleLogin:
 
 
 class Auth(Construct):
-    """The authorizer for every route that is not open; None if the stage's API has no authorization. `login`: to the
-    console; None where there is none, or no console.
+    """The authorizer for every route that is not open; None if the stage's API has no authorization. `login`: to
+    the console; None where there is none, or no console.
     """
 
     def __init__(

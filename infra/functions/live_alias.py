@@ -76,7 +76,7 @@ class LiveAlias(Construct):
                 name=f"{name}-errors",
                 section="function-errors",
                 severity=Severity.TICKET,
-                means=f"the newest version of the function {name} ends with errors, time-outs or lack of "
+                means=f"the newest version of the function {name} ends with errors, timeouts or lack of "
                 "memory. A deployment in progress is rolled back.",
                 first="read the end of its log: the error, `Task timed out`, or `Runtime exited`.",
                 find="filter @message like /Task timed out|Runtime exited|ERROR/ | stats count() by @log",

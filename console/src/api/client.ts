@@ -14,7 +14,7 @@ const RETRIES = 3;
 const LONGEST_WAIT_MS = 30_000;
 
 let session: Session | null = null;
-/** What the API has refused (401): polling must not ask with it for ever. */
+/** The token that the API rejected (401): polling must not send it again. */
 let refused: string | null = null;
 
 /** Whose token the requests show from now on. */
@@ -61,7 +61,7 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
-      // Who has waited for 30 s is told so before anybody waits for longer.
+      // After 30 s a message is shown, before any further wait.
       retry: (count, error) => count < RETRIES && asProblem(error).passes && !asProblem(error).late,
       retryDelay: (count, error) =>
         Math.min((asProblem(error).retryAfter ?? 2 ** count) * 1_000, LONGEST_WAIT_MS),
@@ -72,7 +72,7 @@ export const queries = new QueryClient({
   },
 });
 
-/** How often live pages ask again, in milliseconds; not while nobody looks at the tab. */
+/** The interval in which live pages reload, in milliseconds; hidden tabs do not reload. */
 export const LIVE = 5_000;
 
 /** A key for a request that must not have its effect twice. */

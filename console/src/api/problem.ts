@@ -17,7 +17,7 @@ export class ApiProblem extends Error {
     readonly detail: string,
     readonly fields: readonly FieldError[] = [],
     readonly requestId: string | null = null,
-    /** Seconds to wait before it is worth asking again. */
+    /** Seconds to wait before a retry. */
     readonly retryAfter: number | null = null,
   ) {
     super(detail || title);
@@ -29,7 +29,7 @@ export class ApiProblem extends Error {
     return this.title === UNREACHABLE || this.late || PASSING.includes(this.status);
   }
 
-  /** Whether it was waited for in vain as long as an answer can take: asked again, it may take as long. */
+  /** Whether the request timed out: a retry may take as long. */
   get late(): boolean {
     return this.title === LATE;
   }
@@ -66,7 +66,7 @@ export async function problemOf(answer: Response): Promise<ApiProblem> {
   );
 }
 
-/** What is thrown, as a problem: of the API, of the network, or of an answer that nobody understands. */
+/** A thrown value as a problem: of the API, of the network, or of a response that cannot be parsed. */
 export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
   if (error instanceof DOMException && error.name === "TimeoutError") {

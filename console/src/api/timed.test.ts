@@ -6,7 +6,7 @@ import { timed } from "./timed";
 const silent = (_: Request, { signal }: { signal: AbortSignal }) =>
   new Promise<Response>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 
-test("a request without an answer ends, and is told as that", async () => {
+test("a request without an answer ends with its own error", async () => {
   const error = await timed(
     1,
     silent,

@@ -3,7 +3,7 @@ import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import { PAGE } from "./settings";
 
-/** Whoever has logged out here may still be logged in at the issuer: they say when to log in again. */
+/** A user who has logged out here may still be logged in at the issuer, so a button starts the next login. */
 export function LoggedOut() {
   return (
     <Box padding="xxl">

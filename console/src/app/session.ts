@@ -7,9 +7,9 @@ export type Scope = "jobs:read" | "jobs:write" | "ops";
 
 /** Who looks at the page, and what they may do. */
 export interface Session {
-  /** The access token, renewed before it expires; null where the stage asks nobody. */
+  /** The access token, renewed before it expires; null if the stage requires no login. */
   token(): Promise<string | null>;
-  /** Who is logged in; null where the stage asks nobody. */
+  /** The user who is logged in; null if the stage requires no login. */
   name: string | null;
   tenant: string | null;
   scopes: readonly string[];
@@ -19,7 +19,7 @@ export interface Session {
   logout(): Promise<void>;
 }
 
-const NOBODY: Session = {
+const NO_LOGIN: Session = {
   token: async () => null,
   name: null,
   tenant: null,
@@ -31,7 +31,7 @@ const NOBODY: Session = {
 
 /** The session, or null while the browser is on its way to the issuer. */
 export async function begin(settings: Settings): Promise<Session | null> {
-  if (settings.auth === "none") return NOBODY;
+  if (settings.auth === "none") return NO_LOGIN;
   const { UserManager, WebStorageStateStore } = await import("oidc-client-ts");
   const users = new UserManager({
     authority: settings.issuer ?? "",
@@ -41,7 +41,7 @@ export async function begin(settings: Settings): Promise<Session | null> {
     scope: settings.scope ?? "openid",
     response_type: "code",
     automaticSilentRenew: true,
-    // Tokens, and the state and the verifier (PKCE) of a login under way, are kept in this tab only.
+    // Tokens, and the state and the verifier (PKCE) of a login in progress, are kept in this tab only.
     userStore: new WebStorageStateStore({ store: sessionStorage }),
     stateStore: new WebStorageStateStore({ store: sessionStorage }),
   });

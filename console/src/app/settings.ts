@@ -12,13 +12,13 @@ export interface Settings {
   traces: boolean;
 }
 
-/** Where the API stands: the page is `<API>/console`. */
+/** The address of the API: the page is `<API>/console`. */
 export const API = new URL("./", document.baseURI);
 
-/** Where the page itself stands, without what is looked at in it. */
+/** The address of the page, without its route. */
 export const PAGE = new URL(location.pathname, location.origin);
 
-/** The page for who has logged out: it asks nobody to log in. */
+/** The address of the page after a logout, which starts no login. */
 export const LOGGED_OUT = `${PAGE.href}?logged-out`;
 
 export async function loadSettings(): Promise<Settings> {

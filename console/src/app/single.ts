@@ -1,4 +1,4 @@
-/** The same work, but once at a time: who asks while it is under way gets its answer. */
+/** Runs the work once at a time: a call while it is in progress gets the same result. */
 export function single<Answer>(work: () => Promise<Answer>): () => Promise<Answer> {
   let present: Promise<Answer> | null = null;
   return () => {

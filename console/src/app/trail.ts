@@ -20,7 +20,7 @@ export function trailOf(pathname: string): Crumb[] {
   return part === "edit" ? [top, job, { text: "Edit", href: to.editJob(id) }] : [top, job];
 }
 
-/** A part of an address as text; as it stands where it is none. */
+/** A part of an address, decoded; unchanged if it cannot be decoded. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

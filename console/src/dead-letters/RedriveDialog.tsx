@@ -13,7 +13,7 @@ import { type Plan, type Redrive, useRedrive } from "./useRedrive";
 
 const FASTEST = 1_000;
 
-/** Says how many runs would be sent, asks for the pace, and shows how it goes. */
+/** Shows the number of runs, prompts for the rate limit, and shows the progress. */
 export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
   const redrive = useRedrive(plan);
   const [text, setText] = useState("10");

@@ -14,14 +14,14 @@ test("what was sent before a failure is counted as sent, and only the rest is se
     if (id === "d") throw new ApiProblem(409, "Conflict", "Its job is deleted.");
     sent.push(id);
   });
-  const told: [number, number][] = [];
-  const go = () => paced(send, 200, never, (portion) => told.push([portion.sent, portion.refused]));
+  const reported: [number, number][] = [];
+  const go = () => paced(send, 200, never, (portion) => reported.push([portion.sent, portion.refused]));
 
   await expect(go()).rejects.toMatchObject({ status: 401 });
   expired = false;
   await go();
 
-  expect(told).toEqual([
+  expect(reported).toEqual([
     [2, 1],
     [1, 0],
   ]);

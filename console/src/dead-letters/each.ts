@@ -4,8 +4,8 @@ import type { Refusal, Send } from "./paced";
 
 const AT_ONCE = 8;
 
-/** Redrives these runs, one request each, eight at once. A run that is refused is told with the reason and does not
- * hold the others; what fails otherwise ends the portion, and is sent with the next one.
+/** Redrives these runs, one request each, eight at once. A rejected run is returned with the reason and does not
+ * stop the others; any other failure ends the portion, and its runs are sent with the next one.
  */
 export function sendEach(ids: readonly string[], redrive: (id: string) => Promise<unknown>): Send {
   let left = ids;

@@ -29,7 +29,7 @@ export function patternOf(error: string | null): string {
   return letters.length > MOST ? `${letters.slice(0, MOST).join("")}…` : letters.join("");
 }
 
-/** The status of an HTTP answer tells errors apart. */
+/** The status of an HTTP response distinguishes errors. */
 const isStatus = (number: string) => /^[45]\d\d$/.test(number);
 
 /** The groups, the largest first. */

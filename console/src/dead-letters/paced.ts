@@ -20,19 +20,20 @@ export type Send = (count: number, signal: AbortSignal) => Promise<Portion>;
 const MOST = 100;
 
 /** Sends runs at `pace` (runs per second), portion by portion, until there are no more or the signal says stop.
- * `told` hears of each portion. Raises what `send` raises, or its failure; called again with the same `send` it goes on from there.
+ * `report` is called after each portion. Throws the errors of `send`; a second call with the same `send` continues from
+ * there.
  */
 export async function paced(
   send: Send,
   pace: number,
   signal: AbortSignal,
-  told: (portion: Portion) => void,
+  report: (portion: Portion) => void,
   wait: Wait = waiting,
 ): Promise<void> {
   const size = Math.min(Math.max(Math.ceil(pace / 2), 1), MOST);
   while (!signal.aborted) {
     const portion = await send(size, signal);
-    told(portion);
+    report(portion);
     if (portion.failure !== undefined) throw portion.failure;
     if (!portion.more) return;
     await wait((portion.sent + portion.refused) / pace, signal);

@@ -19,7 +19,7 @@ export interface Redrive {
   stop(): void;
 }
 
-/** Counts a plan's runs, and redrives them at a pace until it is stopped, or whoever looks at it leaves. */
+/** Counts a plan's runs, and redrives them at a pace until it is stopped or the page is left. */
 export function useRedrive(plan: Plan): Redrive {
   const [phase, setPhase] = useState<Redrive["phase"]>("runs" in plan ? "ready" : "counting");
   const [total, setTotal] = useState<Redrive["total"]>(

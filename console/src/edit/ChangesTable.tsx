@@ -4,7 +4,7 @@ import Table from "@cloudscape-design/components/table";
 import type { Change } from "./changes";
 import { type Json, written } from "./document";
 
-/** Fields with their values before and after. `marked` are those that somebody else changed, too. */
+/** Fields with their values before and after. `marked` are those that another user changed, too. */
 export function ChangesTable({
   changes,
   marked = [],

@@ -17,7 +17,7 @@ import { useSaving } from "./useSaving";
 
 export default function EditPage() {
   const { jobId = "" } = useParams();
-  // Read once: what is edited does not change under whoever edits it. Saving says what has changed.
+  // Read once: the form does not change during an edit. Saving shows changes by other users.
   const stored = useQuery({
     queryKey: ["edit", jobId],
     queryFn: ({ signal }) => readStored(jobId, signal),

@@ -41,13 +41,13 @@ export function EditorPage({
   const wide = useWide();
   const [{ view }, look] = useFilters(["view"]);
   const modal = useLeaving(editor.unsaved, asProblem(save.error).status !== 401);
-  const [told, setTold] = useState<unknown>(null);
+  const [reported, setReported] = useState<unknown>(null);
   useEffect(() => {
     // Once for each refusal: to the first field that was refused.
-    if (save.error === told) return;
-    setTold(save.error);
+    if (save.error === reported) return;
+    setReported(save.error);
     document.querySelector<HTMLElement>("fieldset [aria-invalid='true']")?.focus();
-  }, [save.error, told]);
+  }, [save.error, reported]);
 
   const { syntax, broken } = editor.written;
   const unreadable = syntax !== null || Object.keys(broken).length > 0;

@@ -11,7 +11,7 @@ import type { Field } from "./fields";
 import { meant, shown } from "./texts";
 import { type Editor, errorOf } from "./useEditor";
 
-/** The fields of a group, two beside each other; `children` stand before them. */
+/** The fields of a group in two columns, after the `children`. */
 export function Fields({
   fields,
   editor,
@@ -31,7 +31,7 @@ export function Fields({
   );
 }
 
-/** Fields that few need, closed until somebody opens them or one of them is refused. */
+/** Rarely used fields, collapsed until the user expands them or one of them is rejected. */
 export function RareFields({
   text,
   fields,
@@ -86,7 +86,7 @@ function Choice({ field, editor }: { field: Field; editor: Editor }) {
   );
 }
 
-/** A text that stands for a value. What was typed stays as it is while it means what is written. */
+/** The text of a value. The typed text stays unchanged as long as it has the same value. */
 function Text({ field, editor }: { field: Field; editor: Editor }) {
   const { path, kind } = field;
   const value = valueAt(editor.doc, path);

@@ -12,7 +12,7 @@ import { type Doc, written } from "./document";
 const ASKED = ["schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"];
 const SHAPING = ["exclude", "jitter_seconds", "max_runs"];
 
-/** What the schedule that is being written means, asked for whenever the writer pauses. */
+/** The meaning of the edited schedule, requested whenever the user pauses. */
 export function usePreview(doc: Doc) {
   const asked = useSettled(written(Object.fromEntries(ASKED.flatMap((name) => entry(doc, name)))));
   const body = JSON.parse(asked) as Schemas["PreviewRequest"];

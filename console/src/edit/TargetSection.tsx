@@ -31,7 +31,7 @@ export function TargetSection({ editor }: { editor: Editor }) {
     if (doc.task !== undefined) set(["task"], undefined);
   };
   const fields = doc.task !== undefined && doc.target === undefined ? SHORT : (known?.fields ?? []);
-  // What is said of a field stands at the field; the kind says the rest.
+  // Errors of a field are shown at the field, the others at the kind.
   const others = editor.errors.filter(
     ({ field }) => !fields.some(({ path }) => errorOf([{ field, message: "" }], path) !== undefined),
   );

@@ -25,7 +25,7 @@ test("what is no object is no job", () => {
   expect(() => read("{")).toThrow(SyntaxError);
 });
 
-test("changes are told by their fields, and can be made to another document", () => {
+test("changes are listed by their fields, and can be made to another document", () => {
   const mine = changed(JOB, [
     { path: ["retry", "max_attempts"], before: 4, after: 9 },
     { path: ["target"], before: JOB.target, after: { type: "sqs", queue: "orders" } },

@@ -5,7 +5,7 @@ export type Doc = { [name: string]: Json };
 /** A field's place: `["retry", "max_attempts"]`. */
 export type Path = readonly string[];
 
-/** What answers say of a job besides its definition. */
+/** The fields of a job in responses that are not in its definition. */
 const ANSWERS = [
   "tenant",
   "state",

@@ -21,7 +21,7 @@ export interface Base {
 export interface Draft {
   written: Written;
   base: Base | null;
-  /** The key of the creation that was asked for last, and what was sent with it. */
+  /** The key of the last create request, and its body. */
   sent: { key: string; body: string } | null;
   at: string;
 }
@@ -43,6 +43,6 @@ export function keepDraft(place: string, draft: Draft | null): void {
     if (draft === null) sessionStorage.removeItem(place);
     else sessionStorage.setItem(place, JSON.stringify(draft));
   } catch {
-    // Too large to be kept: whoever leaves is asked all the same.
+    // Too large to be kept: leaving the page still requires a confirmation.
   }
 }

@@ -47,7 +47,7 @@ export function onceOf(schedule: string): { day: string; time: string } | null {
 
 export const once = (day: string, time: string): string => `at(${day}T${time})`;
 
-/** What stands there first when another kind is chosen. */
+/** The initial value after another kind is selected. */
 export function firstOf(kind: Kind, now: Date): string | null {
   const tomorrow = new Date(now.getTime() + 86_400_000).toISOString().slice(0, 10);
   return {

@@ -62,7 +62,7 @@ export const TEMPLATES: Template[] = [
   },
 ];
 
-/** The fields of a template that hold what somebody wrote: neither what stood there `before` nor what it says. */
+/** The fields of a template with input of the user: neither the value `before` nor the template's value. */
 export function overwritten(doc: Doc, before: Doc, template: Doc): string[] {
   return Object.keys(template).filter(
     (name) => doc[name] !== undefined && !same(doc[name], before[name]) && !same(doc[name], template[name]),

@@ -1,7 +1,7 @@
 import { isDoc, type Json, written } from "./document";
 import type { Field } from "./fields";
 
-/** What stands in a field for a value. */
+/** The text of a value in a field. */
 export function shown(kind: Field["kind"], value: Json | undefined): string {
   if (value === undefined || value === null) return "";
   if (kind === "json") return written(value);

@@ -22,7 +22,7 @@ export interface Editor {
   refuse(errors: readonly FieldError[]): void;
   /** The key of this creation: the same until something else is sent. */
   keyOf(body: string): string;
-  /** Nothing is kept any more. */
+  /** Discards the stored draft. */
   saved(): void;
   startOver(): void;
 }
@@ -107,8 +107,8 @@ export function useEditor(jobId: string | null, first: Doc, stored: Base | null)
 /** What is said of a field and of what lies in it. */
 export function errorOf(errors: readonly FieldError[], path: Path): string | undefined {
   const pointer = path.join("/");
-  const told = errors.filter(({ field }) => field === pointer || field.startsWith(`${pointer}/`));
-  return told.length === 0 ? undefined : told.map((each) => each.message).join("; ");
+  const found = errors.filter(({ field }) => field === pointer || field.startsWith(`${pointer}/`));
+  return found.length === 0 ? undefined : found.map((each) => each.message).join("; ");
 }
 
 export const fieldsOf = (error: unknown): readonly FieldError[] =>

@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect } from "react";
 import { useConfirm } from "../shared/useConfirm";
 
-/** Asks before a link leaves the page, and before the tab closes, while something is unsaved. The browser's own way
- * back is not asked: what was written is kept in the tab.
+/** Requires a confirmation before a link leaves the page or the tab closes, while something is unsaved. The browser's
+ * Back button needs no confirmation: the input is kept in the tab.
  */
 export function useLeaving(unsaved: boolean, tabToo: boolean): ReactNode {
   const { ask, modal } = useConfirm();

@@ -18,7 +18,7 @@ import type { Editor } from "./useEditor";
 
 type Step = { is: "review"; wanted: Schemas["Job"] } | { is: "meanwhile"; theirs: Stored } | null;
 
-/** Saving an edit: what would be is shown first; a job that somebody else changed meanwhile is decided about anew. */
+/** Saving an edit: the changes are shown first. If another user has changed the job meanwhile, the user decides again. */
 export function useSaving(jobId: string, editor: Editor) {
   const [step, setStep] = useState<Step>(null);
   const client = useQueryClient();

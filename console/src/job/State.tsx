@@ -1,7 +1,7 @@
 import type { Schemas } from "../api/client";
 import { JobStatus } from "../shared/Status";
 
-/** The state of a job or workflow; of a paused one by whom and why. */
+/** The state of a job or workflow; if it is paused, also the caller and the reason. */
 export function State({ job }: { job: Pick<Schemas["Job"], "state" | "paused_by" | "paused_because"> }) {
   return (
     <>

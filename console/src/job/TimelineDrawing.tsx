@@ -30,7 +30,7 @@ const LOOKS: Record<Kind, { color: string; path: string; hollow?: boolean }> = {
   "no record": { color: "var(--dc-warning)", path: circle(SIZE - 0.5), hollow: true },
 };
 
-/** A row for each day (or hour); each mark is a link and says what it stands for. One of them is reached by the tab key,
+/** A row for each day (or hour); each mark is a link with a label. One of them is reached by the tab key,
  * the others from there by the arrows.
  */
 export function Timeline({

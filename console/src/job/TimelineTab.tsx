@@ -37,7 +37,7 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
   const runs = useQuery({
     queryKey: ["timeline", job.id, window],
     queryFn: ({ signal }) => readRuns(job.id, window, signal),
-    // A picture that takes ten requests is asked for ten times as rarely.
+    // A picture that requires ten requests is reloaded ten times as rarely.
     refetchInterval: ({ state }) => LIVE * (1 + Math.floor((state.data?.items.length ?? 0) / PER_PAGE)),
     placeholderData: keepPreviousData,
   });

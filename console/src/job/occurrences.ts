@@ -20,7 +20,7 @@ export type Kind = (typeof KINDS)[number];
 export interface Occurrence {
   at: string;
   kind: Kind;
-  /** What there is to say besides; may be empty. */
+  /** Further details; may be empty. */
   text: string;
   run: string | null;
 }

@@ -17,8 +17,8 @@ const TICKS = {
   day: ["00:00", "06:00", "12:00", "18:00"].map((text, index) => ({ text, place: index / 4 })),
 };
 
-/** The times that are shown: up to `until`, or with the last quarter still to come. Whole hours, so that the same
- * question is not asked anew each second.
+/** The times that are shown: up to `until`, or with the last quarter still to come. Whole hours, so that the
+ * request does not change each second.
  */
 export function windowOf(zoom: Zoom, until: string | undefined, now: number): Window {
   const asked = until === undefined ? Number.NaN : Date.parse(until);
@@ -53,7 +53,7 @@ export interface Layout {
   marks: Mark[];
   /** The width of a place, from 0 to 1. */
   step: number;
-  /** What stands above the rows, and where. */
+  /** The labels above the rows, and their places. */
   ticks: { place: number; text: string }[];
 }
 
@@ -88,7 +88,7 @@ export function layout(
   }
   const marks = [...groups].map(([key, members]) => {
     const [row = 0, slot = 0] = key.split(" ").map(Number);
-    return { row, place: slot / slots, ...told(members, zone) };
+    return { row, place: slot / slots, ...described(members, zone) };
   });
   marks.sort((a, b) => a.row - b.row || a.place - b.place);
   return {
@@ -99,7 +99,7 @@ export function layout(
   };
 }
 
-function told(members: readonly Occurrence[], zone: string): Omit<Mark, "row" | "place"> {
+function described(members: readonly Occurrence[], zone: string): Omit<Mark, "row" | "place"> {
   const counted = count(members);
   const kind = KINDS.find((each) => counted.has(each)) ?? "ran";
   const first = members.find((each) => each.kind === kind) as Occurrence;

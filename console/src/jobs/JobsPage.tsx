@@ -39,7 +39,7 @@ export default function JobsPage() {
   const why = refusal ?? (ids.length === 0 ? "Select jobs first." : undefined);
   const actions = { pause: many.pause, resume: many.resume, run: many.run, delete: many.delete };
   const search = (changes: Parameters<typeof setFilters>[0]) => {
-    setChosen([]); // nothing is done to jobs that are not seen any more
+    setChosen([]); // actions do not apply to jobs that are no longer shown
     setFilters(changes);
   };
   return (

@@ -25,7 +25,7 @@ test("at most four at a time, and every one of them", async () => {
   expect(done.toSorted()).toEqual(IDS.toSorted());
 });
 
-test("what is refused for good is told per job, what passes is tried again after the wait that the API asks for", async () => {
+test("a permanent failure is reported per job, a temporary one is retried after the wait that the API requires", async () => {
   const waits: number[] = [];
   let busy = 1;
   const failures = await forEach(

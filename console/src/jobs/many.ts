@@ -12,13 +12,13 @@ export interface Many {
   tries?: number;
   /** Waits so many seconds before it is tried again. */
   wait(seconds: number): Promise<void>;
-  /** True: those that have not begun are left. */
+  /** True: those that have not started are left. */
   stopped?(): boolean;
   progress?(done: number): void;
 }
 
 /** Does the same to each, a few at a time; who failed, and why. What is refused for a while (429, 503, no answer) is
- * tried again, so `work` must be safe to repeat; nothing else is asked for in the meantime.
+ * tried again, so `work` must be safe to repeat; nothing else is requested in the meantime.
  */
 export async function forEach(
   ids: readonly string[],

@@ -5,7 +5,7 @@ const KEPT = "duecourse-jobs-table";
 export interface Columns {
   pageSize: number;
   contentDisplay: readonly { id: string; visible: boolean }[];
-  /** In pixels, by column; those that nobody changed are missing. */
+  /** In pixels, by column; unchanged columns are missing. */
   widths: Readonly<Record<string, number>>;
 }
 
@@ -22,7 +22,7 @@ export function useColumns(standard: Columns): [Columns, (changed: Partial<Colum
   ];
 }
 
-/** What was chosen before; columns that are new since then stand last. */
+/** The stored selection; columns that are new since then are last. */
 function kept(standard: Columns): Columns {
   try {
     const found = JSON.parse(localStorage.getItem(KEPT) ?? "{}") as Partial<Columns>;

@@ -12,7 +12,7 @@ import type { Unsuccessful } from "./useUnsuccessful";
 
 const NAMED = 3;
 
-/** What somebody may have to look at: each number is a link to what it counts. */
+/** Items that may need attention: each number is a link to the counted items. */
 export function Counts({
   dead,
   unsuccessful,
@@ -67,7 +67,7 @@ function Count({ label, href, children }: { label: string; href: string; childre
   );
 }
 
-/** Some jobs that no list can be asked for: the first ones are linked. */
+/** Jobs that no list can select: the first ones are linked. */
 function JobCount({
   label,
   title,

@@ -7,7 +7,7 @@ import { useFilters } from "../shared/useFilters";
 
 const WhyForm = lazy(() => import("./WhyForm"));
 
-/** "Why did a job not run?" The form is loaded when somebody asks, or follows a link to a question. */
+/** "Why did a job not run?" The form is loaded when it is opened, or by a link to an explanation. */
 export function WhyBox() {
   const [{ job }] = useFilters(["job"]);
   const [asked, setAsked] = useState(job !== undefined);

@@ -20,7 +20,7 @@ import { instantOf } from "../shared/wallInput";
 
 const SUGGESTED = 20;
 
-/** A job and a time, and what the API knows of it. What was asked is in the address. */
+/** A job and a time, and the API's explanation. The input is in the address. */
 export default function WhyForm() {
   const [{ job, at }, ask] = useFilters(["job", "at"]);
   const [typed, setTyped] = useState(job ?? "");

@@ -3,7 +3,7 @@
 import type { Schemas } from "../api/client";
 
 export type Upcoming = Pick<Schemas["Upcoming"], "from" | "to" | "buckets" | "jobs" | "uncounted"> &
-  // An API of the release before, which answers during a deployment, does not tell these.
+  // During a deployment, an API of the previous release does not return these.
   Partial<Pick<Schemas["Upcoming"], "paused" | "late" | "late_jobs" | "uncounted_jobs">>;
 
 /** So many jobs, the first of them by their ids. */
@@ -36,7 +36,7 @@ const HOT_MINUTES = 5;
 /** Fewer runs than these in a minute are nothing to look at, even where no minute has more. */
 const FEW = 2;
 
-/** Adds up pages of some jobs each, all with the same window; a bar stands for so many minutes. */
+/** Adds up pages of some jobs each, all with the same window; a bar covers this number of minutes. */
 export function loadOf(pages: readonly Upcoming[], minutesOfBar = 10): Load {
   const width = minutesOfBar * 60_000;
   const minutes = new Map<number, { runs: number; jobs: Map<string, number> }>();

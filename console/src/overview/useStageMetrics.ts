@@ -4,7 +4,7 @@ import { useStage } from "../app/context";
 /** Each request costs the stage money, and CloudWatch has new values after minutes only. */
 const EVERY = 300_000;
 
-/** What CloudWatch keeps of the stage, for those with the scope ops; nobody else asks. */
+/** The CloudWatch metrics of the stage, requested only with the scope ops. */
 export function useStageMetrics() {
   const { session } = useStage();
   return api.useQuery(

@@ -14,7 +14,7 @@ import { duration, elapsed } from "../shared/time";
 import { logsLink, tracesLink, windowOf } from "./links";
 import { isOver, type SingleRun } from "./strip";
 
-/** What a run is, when it was due and ran, who asked for it, and where its log lines are. */
+/** The state, times, requester and log links of a run. */
 export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
   const over = isOver(run);
   const took = over ? elapsed(run.started_at, run.finished_at) : null;

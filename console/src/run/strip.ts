@@ -87,7 +87,7 @@ function bars(...given: [Kind, number, number][]): Bar[] {
     .map(([kind, from, until]) => ({ kind, from, until }));
 }
 
-/** Where a bar stands in its strip, in percent; never so thin that it cannot be seen. */
+/** The position of a bar in its strip, in percent; wide enough to be visible. */
 export function placeOf(bar: Bar, strip: Strip): { left: number; width: number } {
   const whole = Math.max(strip.until - strip.from, 1);
   const width = Math.max(((bar.until - bar.from) / whole) * 100, 0.6);

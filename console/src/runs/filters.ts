@@ -1,7 +1,7 @@
 import type { DateRangePickerProps } from "@cloudscape-design/components/date-range-picker";
 import type { PropertyFilterProps } from "@cloudscape-design/components/property-filter";
 
-/** What runs are chosen by, as it stands in the page's address. `state` may be several, with commas between. `within`
+/** The filters of runs, as in the page's address. `state` may be several, with commas between. `within`
  * is the time up to now (`24-hour`), `since` and `until` are instants.
  */
 export const NAMES = ["state", "job", "tag", "error", "within", "since", "until"] as const;

@@ -2,7 +2,7 @@ import Alert from "@cloudscape-design/components/alert";
 import Button from "@cloudscape-design/components/button";
 import { Component, type ReactNode } from "react";
 
-/** A page that cannot be drawn (an answer that nobody understands, a file that was not loaded) leaves the others. */
+/** Shown in place of a page that cannot be rendered (a response that cannot be parsed, a file that was not loaded). */
 export class PageFailed extends Component<{ children: ReactNode }, { error: unknown }> {
   override state: { error: unknown } = { error: null };
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { clockNote } from "./clockNote";
 
-test("daylight saving is told in words", () => {
+test("daylight saving is described in words", () => {
   const moved = {
     at: "2026-03-29T01:00:00Z",
     wall: "2026-03-29T03:00:00+02:00",

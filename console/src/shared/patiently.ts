@@ -6,7 +6,7 @@ export type Wait = (seconds: number, signal: AbortSignal) => Promise<void>;
 const TRIES = 5;
 const LONGEST_WAIT = 30;
 
-/** The answer, asked for again where that may help: the API's limit of requests, an outage. */
+/** The response, with retries if they may help: after a rate limit or an outage. */
 export async function patiently<Answer>(
   ask: () => Promise<Answer>,
   signal: AbortSignal,

@@ -15,12 +15,12 @@ export interface Question {
   run(): Promise<void>;
 }
 
-/** Asks before something is lost or many things change: `ask({...})`, and the modal to be drawn. A failure is shown in
- * the modal, which stays open; where it was closed meanwhile, in a notice.
+/** Requests a confirmation before something is lost or many things change: `ask({...})`, and the modal to render. A
+ * failure is shown in the modal, which stays open; if it was closed meanwhile, in a notice.
  */
 export function useConfirm(): { ask(question: Question): void; modal: ReactNode } {
   const [question, setQuestion] = useState<Question | null>(null);
-  // What was asked since then stays.
+  // A question that was opened since then stays.
   const close = () => setQuestion((present) => (present === question ? null : present));
   return { ask: setQuestion, modal: question && <Confirmation question={question} close={close} /> };
 }

@@ -5,7 +5,7 @@ import { patiently } from "./patiently";
 
 /** A list with a filter may have pages without anything, which go on: so many are passed over at once. */
 const PASSED_OVER = 20;
-/** How often a page is asked for again that took more than one request (ms). */
+/** The reload interval of a page that took more than one request (ms). */
 const LONG = 60_000;
 
 interface Page<Item> {
@@ -23,8 +23,8 @@ export interface Pages<Item> {
   turn(page: number): void;
 }
 
-/** A list that the API answers page by page, with a cursor for the next one; the present page is asked for again while
- * somebody looks. `key` says what is listed: with another key it begins at the first page.
+/** A list that the API returns page by page, with a cursor for the next one; the current page is reloaded while
+ * the tab is visible. `key` identifies the list: another key starts at the first page.
  */
 export function usePages<Item>(
   key: QueryKey,
@@ -46,7 +46,7 @@ export function usePages<Item>(
       let passed = 0;
       for (; page.items.length === 0 && page.next_cursor !== null && passed < PASSED_OVER; passed += 1) {
         const { next_cursor } = page;
-        // Each by itself: the search must not begin anew where the API asks one to wait.
+        // Each by itself: the search must not restart if the API requires a wait.
         page = await patiently(() => read(next_cursor, signal), signal);
       }
       return { ...page, passed };

@@ -7,7 +7,7 @@ import type { Schemas } from "../api/client";
 import { Time } from "../shared/Instant";
 import { Runbook } from "./Runbook";
 
-/** The alarms that ring, since when, and what to do. */
+/** The active alarms, the time since which they are active, and the remedy. */
 export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
   const alarms = stage?.alarms;
   return (

@@ -9,7 +9,7 @@ import { Findings } from "./Findings";
 import { Limits } from "./Limits";
 import { Login, Settings } from "./Settings";
 
-/** CloudWatch judges an alarm once a minute, and the API asks it at most four times in that. */
+/** CloudWatch evaluates an alarm once a minute, and the API reads it at most four times a minute. */
 const EVERY = 15_000;
 
 export default function StagePage() {

@@ -2,8 +2,8 @@ import { useEffect, useState } from "react";
 import type { Step } from "./graph";
 import type { Places } from "./layout";
 
-/** Where the jobs stand, worked out beside the page, which goes on meanwhile: null until then, `failed` where the
- * browser does not do it.
+/** The positions of the jobs, computed in a worker: null until then, `failed` if the browser does
+ * not support it.
  */
 export function useLayout(steps: readonly Step[]): Places | "failed" | null {
   const shape = JSON.stringify(steps.map(({ id, after }) => ({ id, after })));

@@ -37,12 +37,8 @@ IN_TEXTS = AVOIDED | {
     "asks: requires, requests, prompts, calls": r"asks|asked|asking|ask(?! the operator)",
     "is none, is no number: is not a number": r"(?<!there )is none|(?<!there )is no (?!longer)[a-z]+",
     "spent: expired, used up": r"spent",
-    "awaits: waits for": r"awaits?|awaited",
     "leave it out: remove it": r"leave (?:it|them|this|the \w+) out|left out",
     "goes on, go on: continue": r"go on|going on",
-    "afresh: again": r"afresh",
-    "not any more: no longer": r"any more",
-    "has begun: has started": r"begun",
     "what is not this: the clause as a subject": (
         r"what (?:was|is|it|they|the|a|an) \w+ " r"(?:is|was|has|have|can|may|must)"
     ),
@@ -50,6 +46,7 @@ IN_TEXTS = AVOIDED | {
 }
 """What to avoid in texts, with the field's term."""
 
+TYPESCRIPT_COMMENT = re.compile(r"/\*.*?\*/|(?<![:\"'])//[^\n]*", re.DOTALL)
 NOT_PROSE = re.compile(r"`[^`]*`|\{[^{}]*\}|https?://\S+")
 
 
@@ -112,8 +109,9 @@ def help_texts(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
 
 def shown(source: str) -> Iterator[str]:
     """The strings and the texts between tags of a file of the console."""
-    plain = re.sub(r"/\*.*?\*/|(?<![:\"'])//[^\n]*", "", source, flags=re.DOTALL)
-    for found in re.finditer(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|>([^<>{}=;]*[A-Za-z][^<>{}=;]*)<', plain):
+    plain = TYPESCRIPT_COMMENT.sub("", source)
+    between_tags = r"(?:(?<==)>|(?<!=)[>}])([^<>{}=;`()&]*[A-Za-z][^<>{}=;`()&]*)(?=[<{])"
+    for found in re.finditer(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|' + between_tags, plain):
         text = next(group for group in found.groups() if group is not None)
         if " " in text.strip():
             yield " ".join(text.split())
@@ -124,6 +122,12 @@ def notes_of(source: str) -> Iterator[str]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and token.string.startswith('"""')):
             yield from token.string.splitlines()
+
+
+def comments_of(source: str) -> Iterator[str]:
+    """The lines of the comments of a file of the console."""
+    for comment in TYPESCRIPT_COMMENT.findall(source):
+        yield from comment.splitlines()
 
 
 def clean(text: str) -> str:
@@ -137,7 +141,17 @@ TEXTS = {
     "openapi.json": list(descriptions(json.loads((PACKAGE / "api/openapi/openapi.json").read_text(encoding="utf-8")))),
     **{name: [text] for name, text in help_texts(main, "duecourse")},
 }
-NOTES = {str(path.relative_to(ROOT)): list(notes_of(path.read_text(encoding="utf-8"))) for path in PYTHON}
+NOTES = {
+    **{str(path.relative_to(ROOT)): list(notes_of(path.read_text(encoding="utf-8"))) for path in PYTHON},
+    **{str(path.relative_to(ROOT)): list(comments_of(path.read_text(encoding="utf-8"))) for path in CONSOLE},
+}
+
+
+def test_texts_of_the_console_include_those_beside_a_value() -> None:
+    assert set(shown("<b>{refused} Ask for it.</b> <i>{count} runs are late, {more}</i>")) == {
+        "Ask for it.",
+        "runs are late,",
+    }
 
 
 @pytest.mark.parametrize("avoided", [each for each in AVOIDED if not each.startswith("asks")])

@@ -40,6 +40,14 @@ AVOIDED = {
     "mend: correct, repair": r"mends?|mended",
     "asks: requires, requests, prompts, calls": r"asks?|asked|asking",
     "whom": r"whom",
+    "not any more: no longer": r"any more",
+    "for ever: indefinitely": r"for ever",
+    "time-out: timeout": r"time-outs?",
+    "fresh allowance of attempts: new set of attempts": r"fresh allowances?",
+    "alive, at work, under way: active (a run), in progress (a call)": r"alive|at work|under way",
+    "has begun: has started": r"begun",
+    "afresh: again": r"afresh",
+    "awaits: waits for": r"awaits|awaited",
 }
 """What to avoid, with the field's term."""
 

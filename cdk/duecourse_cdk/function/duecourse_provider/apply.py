@@ -80,7 +80,9 @@ def make_way(api: Api, wanted: Wanted, before: Wanted) -> None:
 
 
 def remove(api: Api, wanted: Wanted) -> tuple[str, ...]:
-    """Delete it, and the jobs that are defined in it; what was left alone, since it is not the construct's any more."""
+    """Delete the job and the jobs that are defined in it. Return the ids that were not deleted, because they no longer
+    belong to the construct.
+    """
     return delete(api, (wanted.id, *sorted(wanted.steps)), wanted.construct)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 WORKER_SECONDS: Mapping[str, int] = {"high": 120, "normal": 120, "low": 120, "long": 900}
-"""By lane, the time-out of its worker function, which bounds calls."""
+"""By lane, the timeout of its worker function, which bounds calls."""
 
 LANES = tuple(WORKER_SECONDS)
 
@@ -22,7 +22,7 @@ MAX_SHARDS = 9_999
 """Four digits in the names of slots."""
 
 DISPATCH_SECONDS = 58
-"""The time-out of the dispatcher: nearly the minute between two ticks, which a shard needs at its busiest.
+"""The timeout of the dispatcher: nearly the minute between two ticks, which a shard needs at its busiest.
 """
 
 ROUND_MARGIN_SECONDS = 12
@@ -32,7 +32,7 @@ ROUND_SECONDS = DISPATCH_SECONDS - ROUND_MARGIN_SECONDS
 """The longest time that a round works."""
 
 SHARD_VISIBILITY_SECONDS = 65
-"""After this time the shard of a dead dispatcher is free for the next: slightly longer than the function's time-out."""
+"""After this time the shard of a dead dispatcher is free for the next: slightly longer than the function's timeout."""
 
 SHARD_RETENTION_SECONDS = 300
 """A tick that has waited for this time is dropped: later ticks do the same work."""

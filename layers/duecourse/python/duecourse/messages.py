@@ -111,7 +111,7 @@ class RunMessage(OfRun):
 
     `nonce` is new at each send: a dead run's nonce under another message id is a redrive. `caught_up_at` is set if the
     run covers missed occurrences: the dispatcher's time. `waited`: the run has waited in the wait queue and its turn
-    has come. `watch`: the message is the watch of the line in which that run waited, with this nonce. `final`: no
+    has come. `watch`: the message is the watch of the wait queue in which that run waited, with this nonce. `final`: no
     occurrence follows this one, whatever the schedule names (`max_runs`). `following` is when the next occurrence is
     due. `rules` are set if the run covers several missed occurrences: the rules that named them. `replaces` are ids and
     nonces of the messages that this one replaces, the newest last: it continues what they began. `bulk`: it goes into

@@ -133,7 +133,7 @@ class Wiring(Generic[S_co]):
         return isinstance(self.settings, ApiSettings | CallbackSettings)
 
     def _client(self, service: str, *, once: bool = False) -> Any:
-        """The client of a service; its time-outs are short where a program waits, and in a round of dispatch."""
+        """The client of a service; its timeouts are short where a program waits, and in a round of dispatch."""
         return client(
             service, short_timeouts=self._caller_waits or isinstance(self.settings, DispatchSettings), once=once
         )

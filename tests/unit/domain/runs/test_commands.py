@@ -306,7 +306,7 @@ def test_the_same_message_back_from_the_dead_letters_is_a_redrive(event: Command
 def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_message(event: Command, message: str) -> None:
     begun = run(message_id="message-d", nonce="nonce-c", attempt=5, attempts_allowed=8)
     by = context(message)
-    assert decide(event, begun, by=by) == RetryLater(BELIEVED, "its attempt may still be alive")
+    assert decide(event, begun, by=by) == RetryLater(BELIEVED, "its attempt may still be active")
     taken_over = decide(event, begun, by=by, now=BELIEVED)
     assert isinstance(taken_over, Start)
     assert (taken_over.run.attempt, taken_over.reason) == (6, "taken over")

@@ -152,12 +152,12 @@ def test_a_message_for_a_run_in_line_is_sent_again_for_it_may_not_stand_there_ye
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_what_was_asked_of_a_run_that_is_alive_is_asked_afresh(state: RunState, attempt: int) -> None:
     asked = decide(run(state), start_request(attempt=attempt, nonce="nonce-c"), starts=False, by=LATER)
-    assert asked == Reschedule(NOW, "its run is alive")
+    assert asked == Reschedule(NOW, "its run is active")
 
 
 def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_message() -> None:
     begun = run(attempt=2)
-    assert decide(begun, starts=False) == RetryLater(BELIEVED, "its worker may still be alive")
+    assert decide(begun, starts=False) == RetryLater(BELIEVED, "its worker may still be active")
     buried(decide(begun, starts=False, now=BELIEVED), begun)
     assert decide(waiting_run(attempt=2), starts=False) == Drop("its run waits for its callback")
 
@@ -176,7 +176,7 @@ def test_a_run_that_waits_for_its_callback_needs_no_other_start() -> None:
 @pytest.mark.parametrize("message", ["message-1", "message-2"])
 def test_a_worker_that_may_be_alive_is_waited_for(message: str) -> None:
     decision = decide(run(), by=context(message), now=BELIEVED - 0.001)
-    assert decision == RetryLater(BELIEVED, "its worker may still be alive")
+    assert decision == RetryLater(BELIEVED, "its worker may still be active")
 
 
 def test_a_run_whose_own_message_was_received_too_often_is_dead_once_its_worker_is() -> None:

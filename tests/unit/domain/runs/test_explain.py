@@ -64,7 +64,7 @@ class TestFromItsRecord:
                 Verdict.CANCELLED,
                 "after 2 attempts because the job was deleted",
             ),
-            (RunState.SKIPPED, {"reason": "overlap"}, Verdict.SKIPPED, "another run of the job was alive"),
+            (RunState.SKIPPED, {"reason": "overlap"}, Verdict.SKIPPED, "another run of the job was active"),
             (RunState.SKIPPED, {"reason": "missed"}, Verdict.SKIPPED, "the job skips missed occurrences"),
             (
                 RunState.SKIPPED,

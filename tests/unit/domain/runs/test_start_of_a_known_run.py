@@ -255,14 +255,14 @@ def test_a_run_that_exists_goes_on_whatever_became_of_its_jobs_generation(state:
 
 
 def test_the_same_message_waits_while_its_attempt_may_be_alive() -> None:
-    assert decide(run(), now=LEASE - 1) == RetryLater(BELIEVED, "its attempt may still be alive")
+    assert decide(run(), now=LEASE - 1) == RetryLater(BELIEVED, "its attempt may still be active")
 
 
 def test_the_same_message_waits_under_the_id_of_a_redrive_too() -> None:
     decision = decide(run(), by=context("message-2"), now=LEASE - 1)
-    assert decision == RetryLater(BELIEVED, "its attempt may still be alive")
+    assert decision == RetryLater(BELIEVED, "its attempt may still be active")
     sent_afresh = decide(run(), start_request(nonce="nonce-9"), now=LEASE - 1)
-    assert sent_afresh == RetryLater(BELIEVED, "its attempt may still be alive")
+    assert sent_afresh == RetryLater(BELIEVED, "its attempt may still be active")
 
 
 def test_another_message_is_dropped_while_the_attempt_may_be_alive() -> None:

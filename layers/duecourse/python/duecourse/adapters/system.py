@@ -1,4 +1,4 @@
-"""The system's time and randomness, and threads for requests that can be under way at the same time."""
+"""The system's time and randomness, and threads for requests that can be in progress at the same time."""
 
 from __future__ import annotations
 

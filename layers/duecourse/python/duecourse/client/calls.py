@@ -122,7 +122,7 @@ def wait_before_next(call: Call, failures: Sequence[Failure], retries: int, draw
 
 
 def deleted_before(call: Call, failures: Sequence[Failure]) -> bool:
-    """Whether a deletion was done when it was sent before: the job does not exist any more, and it was unknown then
+    """Whether a deletion was done when it was sent before: the job no longer exists, and it was unknown then
     whether it was done.
     """
     *before, last = failures

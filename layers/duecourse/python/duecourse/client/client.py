@@ -61,7 +61,7 @@ class Client(Methods):
     ) -> None:
         """`auth` says who calls (`signing.Bearer`, `signing.SigV4`). `timeout` (seconds) limits each try as a whole,
         from the connection to the last byte of the answer. `wait` passes the seconds before a request is sent again;
-        `clock` (seconds) measures the time-out.
+        `clock` (seconds) measures the timeout.
         """
         self.api = api.rstrip("/")
         self._http = httpx.Client(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env, mounts=DIRECT)

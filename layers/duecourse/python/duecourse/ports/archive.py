@@ -11,7 +11,7 @@ from duecourse.domain.maintenance.archive import RunChange, Sheet
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Changes that were read again; `whole` is False if some of them are not in the stream any more."""
+    """Changes that were read again; `whole` is False if some of them are no longer in the stream."""
 
     changes: tuple[RunChange, ...]
     whole: bool

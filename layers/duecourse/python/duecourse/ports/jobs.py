@@ -256,9 +256,9 @@ class JobStore(Protocol):
         """End the reservation, unless the same request has reserved the job again. Raises nothing where that fails."""
 
     def complete(self, job: Job, *, at: float) -> bool:
-        """ACTIVE -> COMPLETED; False if its generation is not `job`'s any more or it is not ACTIVE. The revision grows
+        """ACTIVE -> COMPLETED; False if its generation is no longer `job`'s or it is not ACTIVE. The revision grows
         and is no condition, since an edit that leaves the schedule as it is must not keep a job from ending. The job
-        does not count towards its tenant's quota any more. Raises StoreBusyError.
+        no longer counts towards its tenant's quota. Raises StoreBusyError.
         """
 
     def note(self, records: Sequence[ChangeRecord]) -> None:

@@ -13,7 +13,7 @@ from duecourse.domain.targets.targets import CallableTarget, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt's call. `timeout_seconds` is the job's time-out or less, if the worker has less time left.
+    """One attempt's call. `timeout_seconds` is the job's timeout or less, if the worker has less time left.
     `callback_token` is the attempt's callback token, if the run waits for a callback. `taken` is what the job's
     templates may name of its workflow, as text (`upstream.extract.result.rows`).
     """
@@ -31,7 +31,7 @@ class Caller(Protocol):
 
     def call(self, call: Call) -> Outcome:
         """Call the target and decide the outcome from its answer. Never raises for an error of the target; always ends
-        within the time-out (plus about a second).
+        within the timeout (plus about a second).
         """
 
 

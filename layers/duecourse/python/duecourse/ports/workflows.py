@@ -46,8 +46,8 @@ class WorkflowStore(Protocol):
         """
 
     def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
-        """Make the jobs steps of a workflow, `at` now (UTC seconds); the ids of those that are not as they were read
-        any more, which stay as they are.
+        """Make the jobs steps of a workflow, `at` now (UTC seconds). Return the ids of the jobs that have changed since
+        they were read; these stay as they are.
         """
 
     def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None, *, at: float) -> None:
@@ -65,7 +65,7 @@ class WorkflowStore(Protocol):
     def withdraw(
         self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
     ) -> None:
-        """Begin these rounds of steps (by number), so that their earlier ends do not count any more. Before that
+        """Begin these rounds of steps (by number), so that their earlier ends no longer count. Before that
         `parts` are marked: a read of one of them shows that ends were withdrawn (`StepOutcomes.again`).
         """
 

@@ -101,7 +101,7 @@ class Wheel:
         return ReceivedMessage(name, f"{name}/{held.receives}", held.receives, request, held.body)
 
     def put_back(self, held: Held) -> None:
-        """Not deleted: visible again when postponed to, or after the visibility time-out."""
+        """Not deleted: visible again when postponed to, or after the visibility timeout."""
         with self._lock:
             receipt = f"message-{held.serial}/{held.receives}"
             held.visible = self._postponed.pop(receipt, self.clock.now() + self.visibility)

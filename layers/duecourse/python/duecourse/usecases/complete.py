@@ -10,7 +10,7 @@ from duecourse.domain.runs.states import Run
 from duecourse.ports import JobStore, RunStore
 
 RECENT_RUNS = 50
-"""Records that are read to find a run that is still alive; more than a healthy job has alive at its end."""
+"""Records that are read to find a run that is still active; more than a healthy job has active at its end."""
 
 
 def complete_if_ended(jobs: JobStore, runs: RunStore, tenant: str, job_id: str, *, at: float) -> bool:

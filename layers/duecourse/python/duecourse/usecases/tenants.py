@@ -232,7 +232,7 @@ class Seating:
         tenant, lane = jobs[0].tenant, jobs[0].lane
         seats, now, most = self.store.seats(tenant, lane), self.clock.now(), self.most[lane]
         looks = len(seats.holders) >= most and now >= seats.looked_at + LOOK_SECONDS
-        # An id that has a seat: it belonged to this job or a deleted one of that id, whose run may still be at work.
+        # An id that has a seat: it belonged to this job or a deleted one of that id, whose run may still be active.
         if looks or any(job.id in seats.holders for job in jobs):
             seats, looks = seats.without_leavers(self.store.holders(seats), now=now), True
         free = [job for job in jobs if job.id not in seats.holders][: max(most - len(seats.holders), 0)]

@@ -56,7 +56,7 @@ class Handler:
             return
         keeper = Keeper(self.queue, received, run, self.client, hidden_seconds=self.hidden_seconds, clock=self.clock)
         run = replace(run, beat=keeper.beat)
-        keeper.beat()  # fencing: what is over, or is to end, is not begun
+        keeper.beat()  # fencing: what is over, or is to end, is not started
         if keeper.over():
             self.queue.delete(received)
             return

@@ -1,4 +1,4 @@
-"""Keeps a message hidden and its run alive while a task works on it."""
+"""Keeps a message hidden and its run active while a task works on it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Keeper:
             return self._rhythm.seconds_to_next(self._clock())
 
     def beat(self) -> None:
-        """Send a heartbeat now; sets the run's `cancelled` when the work is not wanted any more."""
+        """Send a heartbeat now; sets the run's `cancelled` when the work is no longer wanted."""
         if self._run.token is None:
             return
         with self._lock:
@@ -105,6 +105,6 @@ class Keeper:
         try:
             return self.tick()
         except Exception:
-            # Whatever it is, the message must stay hidden and the run alive for as long as the task works.
+            # Whatever it is, the message must stay hidden and the run active for as long as the task works.
             log.exception("run %s: the heartbeats failed", self._run.run_id)
             return 1.0

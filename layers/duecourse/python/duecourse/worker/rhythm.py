@@ -36,7 +36,7 @@ class Rhythm:
         return replace(self, beat_at=now + min(max(retry_after or 0.0, MIN_BEAT), MAX_HEARTBEAT_SECONDS))
 
     def silent(self) -> Rhythm:
-        """After the API said that there is nothing more to keep alive."""
+        """After the API reported that the attempt is over."""
         return replace(self, beat_at=None)
 
     def seconds_to_next(self, now: float) -> float:

@@ -132,7 +132,7 @@ class Worker:
             )
 
     def stop(self) -> None:
-        """Let `run` end; from any thread. Nothing more is begun once this has returned."""
+        """Let `run` end; from any thread. Nothing more is started once this has returned."""
         self._stopping.set()
         self._asked.put(None)
 

@@ -1,4 +1,4 @@
-"""boto3 clients: made once each, at first use, all with time-outs that fit a Lambda function.
+"""boto3 clients: made once each, at first use, all with timeouts that fit a Lambda function.
 
 The endpoint is AWS's own or, for a local stack, that of `AWS_ENDPOINT_URL`, which boto3 reads by itself.
 """
@@ -72,7 +72,7 @@ class AwsClients:
         self._lock = Lock()  # a session must not make two clients at once
 
     def get(self, service: str, *, short_timeouts: bool = False, once: bool = False) -> Any:
-        """The client of our own infrastructure: short time-outs, a few attempts with backoff (throttling included);
+        """The client of our own infrastructure: short timeouts, a few attempts with backoff (throttling included);
         `short_timeouts` ones are shorter, and fewer. `once`: a single attempt, for requests that must not be repeated.
         """
         connect, read, attempts = _SHORT if short_timeouts else (_CONNECT_SECONDS, self._read_seconds, _ATTEMPTS)
@@ -94,9 +94,9 @@ class AwsClients:
         attempts are ours to count. With `credentials` it acts in their name and checks its requests' parameters, which
         are then a job's own. Raises BotoCoreError for a service that is unknown here.
 
-        botocore's time-out belongs to the client, so there is one client per whole number of seconds. The first of a
+        botocore's timeout belongs to the client, so there is one client per whole number of seconds. The first of a
         service reads its model (0.1 s), each further one costs 2 to 5 ms; the last sixteen used are kept, none for more
-        than ten seconds. The time-out is a bound for the whole call as long as the service answers at once when it
+        than ten seconds. The timeout is a bound for the whole call as long as the service answers at once when it
         answers, as Lambda does.
         """
         key = (service, seconds, credentials)

@@ -97,7 +97,7 @@ class Signer:
 def install_direct_transport(
     client: Any, service: str, credentials: Any, *, connect: float, read: float, connections: int, once: bool
 ) -> None:
-    """Send the client's frequent requests directly, with these time-outs (seconds) and `credentials` (those of its
+    """Send the client's frequent requests directly, with these timeouts (seconds) and `credentials` (those of its
     session, None: it has none). `once`: a request whose fate is unknown is not made again.
 
     Certificates are checked against the authorities that botocore trusts. Behind a proxy, or where the

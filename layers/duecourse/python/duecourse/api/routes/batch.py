@@ -123,12 +123,12 @@ def _kept(outcomes: dict[int, Outcome], indices: Iterable[int]) -> Iterator[None
     """An error becomes the outcome of these jobs."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001 (it is the answer for these jobs)
+    except Exception as error:  # noqa: BLE001 (the error is the result of each job)
         outcomes |= dict.fromkeys(indices, error)
 
 
 def check_time(api: Api, until: float) -> None:
-    """Raises Problem (503) for a job or run that there is no time for any more."""
+    """Raises Problem (503) for a job or run for which no time is left."""
     if api.jobs.clock.now() > until:
         raise busy()
 

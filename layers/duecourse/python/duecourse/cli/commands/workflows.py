@@ -126,7 +126,7 @@ def run_of(client: Client, run_id: str) -> WorkflowRun:
 
 
 def _newest(client: Client, workflow_id: str) -> str:
-    """The newest run that has begun. Raises CliError where there is none."""
+    """The newest run that has started. Raises CliError where there is none."""
     for run in client.list_runs(workflow_id, limit=20).items:
         if run.state not in ("QUEUED", "SKIPPED"):
             return run.id

@@ -93,7 +93,7 @@ def told(manifest: Manifest, error: ApiError) -> list[str]:
 
 
 def patient(ask: Callable[[], T], wait: Callable[[float], object] = time.sleep) -> T:
-    """What the API answers, once it is not asked too often any more. Raises ApiError."""
+    """The response of the API, after waits for its rate limit. Raises ApiError."""
     for _ in range(PATIENCE_TRIES):
         try:
             return ask()

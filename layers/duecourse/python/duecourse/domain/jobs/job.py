@@ -43,11 +43,12 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlapRule:
-    """What happens when a run comes due while another run of the same job is alive. `label` says it in the console.
+    """What happens when a run comes due while another run of the same job is active. `label` says it in the console.
 
-    `alone`: at most one run of the job is at work. Then the new run is skipped, unless it `waits` in the queue.
-    `only_newest`: of the runs in the wait queue only the newest runs, the others are skipped. `preempts`: the run that
-    is alive is asked to end. `limited`: a job may bound its line; a run that comes when it is full is skipped.
+    `alone`: at most one run of the job is active. Then the new run is skipped, unless it `waits` in the wait queue.
+    `only_newest`: when the active run ends, only the newest waiting run starts, and the others are skipped. `preempts`:
+    the cancellation of the active run is requested. `limited`: a job may limit its wait queue; a new run is skipped if
+    it is full.
     """
 
     label: str
@@ -197,7 +198,7 @@ MAX_RUNS = 10_000
 """The largest `max_runs`: this many occurrences can be counted exactly if all were missed."""
 
 MAX_QUEUE_LIMIT = 1000
-"""The largest `queue_limit`: one query counts this many entries of a line."""
+"""The largest `queue_limit`: one query counts this many entries of a wait queue."""
 
 SHORT_TIMEOUT_SECONDS = 90
 """The longest attempt of the lanes high, normal and low; longer ones go to `long`."""
@@ -286,8 +287,8 @@ class Job(JobDefinition):
     one. `revision` grows with every write. `seated`: whether it has a seat in its lane (domain.tenants.seats).
     `paused_at` is when it was last paused, `paused_by` the author, `paused_because` the reason; `resumed_at` is when
     that pause ended, if the schedule was changed since (None: `changed_at` was that moment). `earlier` are the
-    definitions before the present one, oldest first; messages under way may belong to them. `workflow` is the id of the
-    workflow that it is a step of, `claimed_at` when it became one. `reserved`: a request is about to replace the
+    definitions before the present one, oldest first; messages on the way may belong to them. `workflow` is the id of
+    the workflow that it is a step of, `claimed_at` when it became one. `reserved`: a request is about to replace the
     definition.
     """
 

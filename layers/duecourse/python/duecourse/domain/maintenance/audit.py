@@ -24,7 +24,7 @@ its dead letter has been reconciled.
 """
 
 SERVED_SECONDS = HOUR_SECONDS
-"""A lane that has started a run that came due this much later does not hold an older one any more."""
+"""A lane that has started a run that came due this much later no longer has an older one."""
 
 STALLED_SECONDS = HOUR_SECONDS
 """How long after its turn came, or after its last attempt, a step of a workflow is not looked at yet."""
@@ -185,7 +185,7 @@ def has_steps(run: Run) -> bool:
 
 def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Step, int]]:
     """Steps of a run that `has_steps` with which nothing has happened for STALLED_SECONDS though something was to,
-    and since when (UTC seconds): their turn came, or the run ended, and they have no record of being at work; or they
+    and since when (UTC seconds): their turn came, or the run ended, and they have no record of being active; or they
     ended, and have no record at all.
     """
     found: list[tuple[Step, int]] = []

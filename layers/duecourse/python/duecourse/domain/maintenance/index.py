@@ -27,7 +27,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class RepairPass(Position):
-    """One scan of the whole table, begun at `begun_at` (UTC seconds)."""
+    """One scan of the whole table, started at `begun_at` (UTC seconds)."""
 
     begun_at: float
 
@@ -43,7 +43,7 @@ class IndexFault(StrEnum):
     says. OUTSIDE: it has a future occurrence and is in no slot. QUARANTINED: a cursor or a timer that was taken out
     of the index. ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
     NO_SCHEDULE: its place is right, but no later run of its schedule would start a waiting run. SENT: a timer whose
-    message was sent so long ago that its run should have begun.
+    message was sent so long ago that its run should have started.
     """
 
     UNREAD = "unread"
@@ -56,7 +56,7 @@ class IndexFault(StrEnum):
 
 
 BEGUN_SECONDS = 6 * 3600
-"""How long after its due time a run on request has begun, unless its message is lost or its lane far behind."""
+"""How long after its due time a run on request has started, unless its message is lost or its lane far behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,8 @@ def recomputed(cursor: Cursor) -> Cursor | None:
 
 
 def long_over(cursor: Cursor, runs: Iterable[Run], *, now: float) -> bool:
-    """Whether a job whose last occurrence has no record may be completed: no message can start it any more, and none of
-    its `runs` (the newest) is alive.
+    """Whether a job whose last occurrence has no record may be completed: no message can still start it, and none of
+    its `runs` (the newest) is active.
     """
     if cursor.occurrence is not None or cursor.last is None or cursor.last + GIVEN_UP_SECONDS > now:
         return False

@@ -61,7 +61,7 @@ in between need not move it.
 
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
-    """The progress that a program reports: `progress` from 0 to 1, and a `note` (empty: none any more). None: as it
+    """The progress that a program reports: `progress` from 0 to 1, and a `note` (empty: none). None: as it
     was.
     """
 
@@ -99,8 +99,8 @@ class Heartbeat:
 def decide_heartbeat(
     run: Running | Waiting, heartbeat_seconds: int | None, report: ProgressReport, *, now: float
 ) -> Heartbeat | None:
-    """What a heartbeat of a run that is alive writes; None: nothing, since a whole interval is left of its deadline and
-    its report is no news, or the last written heartbeat is younger than BEAT_SECONDS.
+    """What a heartbeat of a run that is active writes; None: nothing, since a whole interval is left of its deadline
+    and its report is no news, or the last written heartbeat is younger than BEAT_SECONDS.
     """
     until = _deadline(run, heartbeat_seconds, now)
     recent = run.heartbeat_at is not None and now < run.heartbeat_at + BEAT_SECONDS

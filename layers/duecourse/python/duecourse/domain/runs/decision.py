@@ -87,7 +87,7 @@ class StartRequest(OfRun):
     turn: StepTurn | None = None
 
     def occurrences(self, job: JobSnapshot) -> Occurrences | None:
-        """The occurrences of the definition that enqueued it; None if that is not known any more. Raises ScheduleError
+        """The occurrences of the definition that enqueued it; None if it is no longer known. Raises ScheduleError
         or ExclusionError.
         """
         if self.rules is not None:
@@ -218,7 +218,7 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """A step of a workflow is to run again: note that its end, which is this record, does not count any more, and
+    """A step of a workflow is to run again: note that its end, which is this record, no longer counts, and
     that this round begins. Then decide again.
     """
 
@@ -237,7 +237,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """Decide again at `until` (UTC seconds): this message's own attempt may still be alive, or the run that has the
+    """Decide again at `until` (UTC seconds): this message's own attempt may still be active, or the run that has the
     lock has no record yet.
     """
 

@@ -83,8 +83,8 @@ _REASONS = {
     "missed": "it was missed (not started within the job's grace period), and the job skips missed occurrences",
     "superseded": "it was late, and a later occurrence that was also due runs for both",
     "start_deadline": "it had not started by the job's start deadline",
-    "overlap": "another run of the job was alive",
-    "overlap_full": "another run of the job was alive, and the wait queue was full",
+    "overlap": "another run of the job was active",
+    "overlap_full": "another run of the job was active, and the wait queue was full",
     "replaced": "a newer run of the job replaced it",
     "paused": "the job was paused",
     "deleted": "the job was deleted",
@@ -168,7 +168,7 @@ def _told(run: Run) -> str:
                 return "It is in the queue of its lane."
             return (
                 f"It has been in the wait queue since {to_iso(int(run.waiting_since))}: another run of the "
-                "job is alive."
+                "job is active."
             )
 
 
@@ -286,7 +286,7 @@ def _judge(
     broken: str,
     now: float,
 ) -> Explanation:
-    # A range has two ends, not its instants; the occurrences of a former schedule are not known any more.
+    # A range has two ends, not its instants; the occurrences of a former schedule are no longer known.
     named = occurrences is None or occurrences.next(at - 1) == at
     if record is not None and (record.occurrence == at or named or reason_of(record) == "edited"):
         return in_wait_queue(recorded(record, at), record, around.line)

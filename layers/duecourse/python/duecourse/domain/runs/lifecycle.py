@@ -245,7 +245,7 @@ def decide_dead_lettered(
         case Retrying() if carried or (event.starts and request.attempt == run.attempt):
             return FollowUp(run, "the next attempt's message may never have been sent")
         case _ if not (event.starts or carried):
-            return Reschedule(now, "its run is alive")
+            return Reschedule(now, "its run is active")
         case Retrying() if request.attempt == run.attempt + 1:
             return _given_up(event, job, run, context, now)
         case Queued():
@@ -274,7 +274,7 @@ def _dead_already(request: StartRequest, run: Dead, context: AttemptContext, now
 def _running(event: DeadLettered, job: JobSnapshot, run: Running, context: AttemptContext, now: float) -> Decision:
     lease_until = run.lease_until + LEASE_MARGIN_SECONDS
     if now < lease_until:
-        return RetryLater(lease_until, "its worker may still be alive")
+        return RetryLater(lease_until, "its worker may still be active")
     if not event.request.carries(run, context.message_id) and now < lease_until + LOST_SECONDS:
         return RetryLater(lease_until + LOST_SECONDS, "another message may take over the run")
     return _given_up(event, job, run, context, now)

@@ -1,4 +1,4 @@
-"""Whether a run may start while another run of its job is alive or waits in the wait queue.
+"""Whether a run may start while another run of its job is active or waits in the wait queue.
 
 The lock names the run that holds it, and the end of the holder's invocation. It is acquired before the first start and
 released at the final state, and is only valid together with the holder's own record. Runs that wait for it are in a
@@ -29,22 +29,22 @@ from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 
 ORPHAN_SECONDS = 120
 """How long after its lease a RUNNING holder keeps the lock: its message is visible again 30 s after the worker's
-time-out. A worker that takes it over later asks for the lock like any other run."""
+timeout. A worker that takes it over later asks for the lock like any other run."""
 
 
 LOST_SECONDS = 3600
 """How long after its next attempt was due a RETRYING holder keeps the lock: its message may be lost or in the
-dead-letter queue, and must not block its job for ever. A later attempt asks for the lock like any other run."""
+dead-letter queue, and must not block its job indefinitely. A later attempt asks for the lock like any other run."""
 
 AWAIT_SECONDS = 2
-"""After this time a run that may not wait in the wait queue checks again whether the holder of its lock has begun."""
+"""After this time a run that may not wait in the wait queue checks again whether the holder of its lock has started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
     """`holder` is the local name of a run (`RunName.local`; empty: none), `until` the end of the acquiring invocation
     (UTC s). `rank` is that of the acquiring start (`rank_of_start`).
-    `called_until`: until when calls of earlier runs began that may still be at work (UTC s).
+    `called_until`: until when calls of earlier runs began that may still be in progress (UTC s).
     """
 
     holder: str
@@ -55,7 +55,7 @@ class Lock:
 
 @dataclass(frozen=True, slots=True, order=True)
 class QueuePosition:
-    """A run's place in its job's line: by due time (UTC seconds), then by its local name."""
+    """A run's place in its job's wait queue: by due time (UTC seconds), then by its local name."""
 
     due: int
     local: str
@@ -71,7 +71,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Another run is alive or goes first: wait in the wait queue. `preempt`: ask that holder to end."""
+    """Another run is active or goes first: wait in the wait queue. `preempt`: ask that holder to end."""
 
     reason: str
     preempt: Run | None = None
@@ -115,7 +115,7 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
         return StealLock(lock, lost)
     alive = f"{holder.name} is {holder.state}"
     if not asks.fresh:
-        return Wait(alive)  # it has begun: it is neither skipped nor replaced any more
+        return Wait(alive)  # it has started: it is no longer skipped or replaced
     rule = asks.policy.rule
     if not rule.waits:
         return Skip("overlap", alive)
@@ -128,7 +128,7 @@ def decide_turn(
     job: Job, mine: QueuePosition, *, first: QueuePosition | None, last: QueuePosition | None
 ) -> Wait | Skip | None:
     """Whether a run that has made no attempt yet must let a run in the wait queue go first; `first` and `last` are the
-    ends of the line. None if it is its turn.
+    ends of the wait queue. None if it is its turn.
     """
     rule = job.overlap.rule
     if rule.only_newest:
@@ -151,8 +151,8 @@ def last_rank_before(final: Run) -> int:
 
 
 def called_until(run: Run, now: float) -> float | None:
-    """Until when calls began that may still be at work, although the run has ended, or has lost its lock: of a
-    workflow's run that its steps did not end, until now, since steps that read it before may have begun. Such a
+    """Until when calls began that may still be in progress, although the run has ended, or has lost its lock: of a
+    workflow's run that its steps did not end, until now, since steps that read it before may have started. Such a
     call ends within an invocation (WORKER_SECONDS). None: no call is known of.
     """
     left = run.is_workflow and run.attempt > 0 and not (isinstance(run, Succeeded) or reason_of(run) == STEPS_FAILED)
@@ -160,8 +160,8 @@ def called_until(run: Run, now: float) -> float | None:
 
 
 def called_in_workflow(workflow: Run | None, now: float) -> float | None:
-    """Until when calls began that may be at work beside the steps of a workflow's run; None if other runs of the
-    workflow may be at work, because this one has no lock, or may count as lost.
+    """Until when calls began that may be in progress beside the steps of a workflow's run; None if other runs of the
+    workflow may be active, because this one has no lock, or may count as lost.
     """
     match workflow:
         case Running(lease_until=until) | Waiting(deadlines=Deadlines(waiting_until=until)):

@@ -71,10 +71,10 @@ def _redriven_from(run: Run, context: AttemptContext) -> str:
 
 
 def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Running:
-    """The run with its next attempt begun, carried by this message.
+    """The run with its next attempt started, carried by this message.
 
     Token and deadlines of a callback are stored before the call, since it may come before the call has returned. Until
-    then the call's own time-out is added to the first heartbeat's deadline.
+    then the call's own timeout is added to the first heartbeat's deadline.
     """
     attempt, expires_at, callback_hash, deadlines = run.attempt + 1, context.expires_at, None, None
     match job.completion:

@@ -147,7 +147,7 @@ _COMMON = tuple(field.name for field in fields(Record))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued(Record):
-    """Waits in the wait queue for another run of its job (since `waiting_since`), or has not begun and has no record
+    """Waits in the wait queue for another run of its job (since `waiting_since`), or has not started and has no record
     yet.
     """
 
@@ -156,7 +156,7 @@ class Queued(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alive(Record):
-    """An attempt is under way; one that ends by its callback has `deadlines`. `cancel_requested` says why it is to
+    """An attempt is in progress; one that ends by its callback has `deadlines`. `cancel_requested` says why it is to
     end.
     """
 

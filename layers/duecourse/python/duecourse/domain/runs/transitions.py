@@ -66,7 +66,7 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 
 LEASE_MARGIN_SECONDS = 10
-"""How much longer than its lease an attempt counts as alive: workers' clocks may differ by seconds."""
+"""How much longer than its lease an attempt counts as active: workers' clocks may differ by seconds."""
 
 MIN_PAUSE_SECONDS = 2
 MAX_PAUSE_SECONDS = 300
@@ -228,7 +228,7 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
         case Dead() if redriven(request, run, context) and isinstance(job, Job):
             if held := held_by_pause(request, job, now):
                 return held
-            # A fresh allowance, also with at_most_once: a person has decided to redrive.
+            # A new set of attempts, also with at_most_once: a person has decided to redrive.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
             return Start(begun(allowed, request, job, context, now), run, "redriven")
         case Running() if _continued_first(request, run):
@@ -323,7 +323,7 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: A
     if now < believed_until:
         # The same nonce under another id was redriven from the dead-letter queue: no other message carries the run.
         if request.carries(run, context.message_id) or request.is_known_to(run):
-            return RetryLater(believed_until, "its attempt may still be alive")
+            return RetryLater(believed_until, "its attempt may still be active")
         return Drop("another message has started it")
     if not isinstance(job, Job):
         return Transition(cancelled(run, "deleted", now, context), run, "the job was deleted")
@@ -445,7 +445,7 @@ def _alive(
 
 
 def _during_call(transition: Transition) -> Transition:
-    """The same; a call that has not returned stays at work beside what follows."""
+    """The same; a call that has not returned stays in progress beside what follows."""
     before = transition.previous
     if not isinstance(before, Running):
         return transition
@@ -482,7 +482,7 @@ def _rescheduled(event: DeadlineCame, run: Running | Waiting, until: float, reas
 def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -> Decision:
     match run:
         case Cancelled() | Skipped() if event.reason == WORKFLOW_OVER and stopped_by_workflow(run):
-            # Written again: a start that is about to write over it read that the workflow's run was alive.
+            # Written again: a start that is about to write over it read that the workflow's run was active.
             return carried(cancel(run, event.reason, now), event.request, context)
         case Dead() if event.reason == WORKFLOW_OVER and _is_to_run_again(event.request, run):
             over = replace(cancelled(run, event.reason, now), earlier=earlier_than_next(run))

@@ -55,7 +55,7 @@ class Seats:
 
 
 def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
-    """Whether the holder of a seat in `lane` no longer needs it, and no run of it can be at work there. A deletion is
+    """Whether the holder of a seat in `lane` no longer needs it, and no run of it can be active there. A deletion is
     remembered for a day.
     """
     gone_at = now - WORKER_SECONDS[lane] - CLOCK_MARGIN_SECONDS
@@ -97,7 +97,7 @@ def may_have_seat(job: Job, *, step: bool = False) -> bool:
         case Apart.LOCK:
             return True
         case Apart.WORKFLOW:
-            # A callback may end a run whose call is at work, and the workflow's next run would not know.
+            # A callback may end a run whose call is in progress, and the workflow's next run would not know.
             return step and job.completion is Completion.RESPONSE
         case Apart.SCHEDULE:
             apart = job.timeout_seconds + CLOCK_MARGIN_SECONDS + LATE_SECONDS + job.jitter_seconds
@@ -121,7 +121,7 @@ def keeps_seat(job: Job, changed: Job) -> bool:
 
 def moved(job: Job, workflow: str | None, at: float) -> Job:
     """The job as it joins a workflow, or leaves one (None), `at` this time (UTC seconds). If its workflow kept its runs
-    apart, it gives up its seat: that workflow's run may be at work.
+    apart, it gives up its seat: that workflow's run may be active.
     """
     gives_up = job.workflow is not None and job.seated and kept_apart(job) is Apart.WORKFLOW
     stays = replace(job, seated=False, updated_at=at) if gives_up else job
@@ -155,7 +155,7 @@ class Starting:
 
     `manual`: it is a run on request. `first`: it has no record that is final, and no earlier attempt. `following`: when
     the next occurrence is due, `last`: there is none. `called_until`: until when calls of the same job began that may
-    be at work; `in_workflow`: the same as its workflow's run knows it, None if that run may have others beside it.
+    be active; `in_workflow`: the same as its workflow's run knows it, None if that run may have others beside it.
     """
 
     generation: int

@@ -13,7 +13,7 @@ from duecourse.domain.workflows.state import WorkflowState
 
 
 class Pending(StrEnum):
-    """A step that has not ended: it waits for others; is due or at work; is left, its workflow's run being over."""
+    """A step that has not ended: it waits for others; is due or active; is left, its workflow's run being over."""
 
     WAITING = "waiting"
     DUE = "due"
@@ -42,7 +42,7 @@ class WorkflowRunView:
 
     def due(self, step: StepView) -> int | None:
         """When the turn of a step came, or comes (UTC seconds): after what has ended before it, and not before its
-        own time. None where the workflow's run has not begun.
+        own time. None where the workflow's run has not started.
         """
         number = self.graph.numbers[step.step.id]
         upstream = (self.steps[each].run for each in numbers_in(self.graph.upstream[number]))

@@ -2,7 +2,7 @@
 skips.
 
 Nothing depends on a step after a claim: records of skipped occurrences are written in the claim's transaction, and a
-job whose schedule ends is completed before it. If the last run is still alive, the claimed cursor stays in the index
+job whose schedule ends is completed before it. If the last run is still active, the claimed cursor stays in the index
 as `ending` until another round has checked it: the worker that ends the last run then finds the schedule over.
 """
 

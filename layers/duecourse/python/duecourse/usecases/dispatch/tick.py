@@ -48,5 +48,5 @@ class Tick:
         """Store the tick's time after its messages were sent: a tick that reached no shard does not count."""
         try:
             self.mark.mark(now)
-        except Exception as problem:  # noqa: BLE001 (rounds have begun; only the mark is missing until the next tick)
+        except Exception as problem:  # noqa: BLE001 (rounds have started; only the mark is missing until the next tick)
             report.add("tick_not_marked", alarming=True, error=format_error(problem))

@@ -17,8 +17,8 @@ MAX_WRITES = 90
 """Writes of jobs in one transaction. It can have 100; the others are for the quota and for the seats of each lane."""
 
 WRITES = 6
-"""Writes of one job, at most, without one for each of its tags: the definition, its payload, the cursor, the record of
-the change, the caller's key and the check for a deletion.
+"""Maximum number of writes of one job, in addition to one per tag: the definition, its payload, the cursor, the record
+of the change, the caller's key and the check for a deletion.
 """
 
 Asked = tuple[Draft, RequestKey | None]
@@ -104,7 +104,7 @@ class JobBatch:
 
     def _write(self, creations: Sequence[Creation], *, seats: bool) -> tuple[dict[int, Refusal], list[PauseChange]]:
         """Write all, with the `seats` that are free, or nothing; and what was to be written. Raises as
-        `JobStore.create_all`, and StoreBusyError where there is no time any more.
+        `JobStore.create_all`, and StoreBusyError where no time is left.
         """
         jobs = self.jobs
         if jobs.clock.now() > self.until:

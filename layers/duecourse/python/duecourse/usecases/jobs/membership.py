@@ -58,5 +58,5 @@ class Membership:
 
 
 def is_fresh(job: Job, now: float) -> bool:
-    """Whether the request that claimed the job may still be at work."""
+    """Whether the request that claimed the job may still be active."""
     return job.claimed_at is not None and now < job.claimed_at + CLAIM_SECONDS

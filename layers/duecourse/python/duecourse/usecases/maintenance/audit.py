@@ -2,8 +2,8 @@
 
 Each hour a segment of the jobs table has its turn: for each job the occurrences that its present definition names in
 the window (since the segment's last turn, up to three hours ago) are compared with its records. `domain.runs.explain`
-classifies the missing ones: an occurrence is lost if it was enqueued, is in no lane any more and has no record; one
-whose message may still be under way is kept open and classified again each hour. Not audited are occurrences before a
+classifies the missing ones: an occurrence is lost if it was enqueued, is no longer in any lane and has no record; one
+whose message may still be on the way is kept open and classified again each hour. Not audited are occurrences before a
 job's last change of schedule (the former definition is not kept), occurrences of a pause, and quarantined jobs (index
 repair counts those). New zone data that move a time back over a window can make an occurrence look lost that never
 existed. Of a workflow's runs in the window the steps are audited too (AuditSteps).
@@ -270,7 +270,7 @@ class CompareWindow:
 
 @dataclass(frozen=True, slots=True)
 class StalledStep:
-    """A step's run in the run of its workflow: LOST, or QUEUED where a message of it may still be under way."""
+    """A step's run in the run of its workflow: LOST, or QUEUED where a message of it may still be on the way."""
 
     name: RunName
     workflow_run: RunName

@@ -193,7 +193,9 @@ class _Mend:
             self._call_wait_queue()
 
     def _call_wait_queue(self) -> None:
-        """Call the first of the job's line where its watch is lost: no occurrence comes whose run would call it."""
+        """Call the first of the job's wait queue where its watch is lost: no occurrence comes whose run would call
+        it.
+        """
         uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
         for first in uses.wait_queues.waiting(*whose, limit=1):
             watch = uses.wait_queues.watch(*whose)
@@ -251,7 +253,7 @@ class IndexRepair:
         return report
 
     def _position(self) -> RepairPass | None:
-        """The pass to continue; None if the next one is not due yet, or another invocation has begun it."""
+        """The pass to continue; None if the next one is not due yet, or another invocation has started it."""
         known, now = self.store.last_pass(), self.clock.now()
         if known is not None and not known.done:
             return replace(known, version=known.version + 1)

@@ -41,7 +41,7 @@ CHANGES = 100
 """The last changes of a job among which its pause is looked for, 100 KB at most."""
 
 MAX_WAITING = 100
-"""How many runs of a line are read, at most 100 KB; for runs behind them the answer has no place."""
+"""How many runs of a wait queue are read, at most 100 KB; for runs behind them the answer has no place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Explain:
         return Explained(found, found.run)
 
     def _view(self, run: Run, charge: Charge) -> WorkflowRunView | None:
-        """The steps of a workflow's run; None where it is another one, or its graph is not kept any more."""
+        """The steps of a workflow's run; None where it is another one, or its graph is no longer kept."""
         try:
             return self.workflow_runs.look(run, charge)
         except (NoWorkflowRunError, GraphMissingError):
@@ -164,7 +164,7 @@ class Explain:
         )
 
     def _line(self, run: Run) -> tuple[str, ...]:
-        """The runs in the line in which the run waits, if it does: one query."""
+        """The runs in the wait queue in which the run waits, if it does: one query."""
         if run.state is not RunState.QUEUED:
             return ()
         return tuple(str(each.name) for each in self.wait_queues.waiting(run.tenant, run.job_id, limit=MAX_WAITING))

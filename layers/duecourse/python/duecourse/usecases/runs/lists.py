@@ -346,7 +346,7 @@ class Runs:
         return next((run for run in page.items if run.name == name), None)
 
     def _asked(self, tenant: str, name: RunName) -> Run | None:
-        """A QUEUED run if it was requested and its message can still be under way."""
+        """A QUEUED run if it was requested and its message can still be on the way."""
         asked = self.inputs.get(tenant, name.job_id, name.suffix)
         job = None if asked is None else self.history.jobs.get(tenant, name.job_id)
         if asked is None or job is None or asked.generation < job.created_generation:

@@ -208,7 +208,7 @@ class LaneWorker:
         first = message.starts_run and not message.waited and found is None
         run = None if first and item.received.receive_count == 1 else self.requeue.record(message)
         if run is not None and may_run_again(run):
-            # It may start all the same, but only if its workflow's run was alive after that record was read.
+            # It may start all the same, but only if its workflow's run was active after that record was read.
             found = self.workflows.look(message, run)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
@@ -284,7 +284,8 @@ class LaneWorker:
         """
         message, now = item.message, self.clock.now()
         if message.waited:
-            self.wait_queue.received(message)  # it starts nothing, and the next call of its line is not to wait for it
+            # It starts nothing, and the next call of its wait queue must not wait for it.
+            self.wait_queue.received(message)
         self.wait_queues.hold(message, expires_at=int(now) + HELD_SECONDS)
         job = self.jobs.get(message.tenant, message.job_id)
         if job is None or job.state is not JobState.PAUSED:
@@ -295,8 +296,8 @@ class LaneWorker:
         return self.requeue.send(item, until, reason)
 
     def _leave_wait_queue(self, item: WorkItem, run: Run | None) -> None:
-        """Remove a run from the line that was started from there and does not wait any more, in case its worker died
-        before doing so.
+        """Remove a run from the wait queue that was started from there and no longer waits, in case its worker
+        died before doing so.
         """
         if item.message.waited:
             self.effects.leave_wait_queue(item.message, run, item.report)

@@ -135,14 +135,15 @@ class SideEffects:
                 self.forwarder.postpone(item.received.receipt, DEAD_VISIBILITY_SECONDS)
                 return Disposition.RETAIN
             case Running() | Waiting() | Queued():
-                # Another message carries the run: its own, its callback's, its deadline's or its start from the line.
+                # Another message carries the run: its own, its callback's, its deadline's or its start from the wait
+                # queue.
                 return Disposition.ACK
             case other:
                 assert_never(other)
 
     def leave_wait_queue(self, message: RunMessage, run: Run | None, report: Report) -> None:
-        """Remove the run that a message is about from its line, if it does not wait any more by its record `run`, and
-        start the next one. A message that removes nothing and is not the line's call starts nothing.
+        """Remove the run that a message is about from its wait queue, if by its record `run` it no longer waits,
+        and start the next one. A message that removes nothing and is not the wait queue's call starts nothing.
         """
         called = message.waited and self.wait_queue.received(message)
         if self.wait_queue.leave(message, run) or called:

@@ -1,15 +1,16 @@
-"""Runs of one job that must not overlap: the lock that one of them holds, and the line of those that wait for it.
+"""Runs of one job that must not overlap: the lock that one of them holds, and the wait queue of those that wait for it.
 
 The lock is held from a run's first start to its final state. A run that waits in the wait queue is two items and no
 message.
 
-A run enters the line and then reads the lock again; a holder releases the lock and then starts the next run: one of the
-two sees the other's write. To start a waiting run is to send its stored message, a call. Its worker decides again, so
-an extra message changes nothing. If one is lost, the line's watch, one message every half minute, starts the first run.
+A run enters the wait queue and then reads the lock again; a holder releases the lock and then starts the next run: one
+of the two sees the other's write. A waiting run is started by sending its stored message, a call. Its worker decides
+again, so an extra message changes nothing. If one is lost, the wait queue's watch, one message every half minute,
+starts the first run.
 
 A line has one call at a time: its nonce is recorded (`Watch.call`) before it is sent, and no other call is sent until a
 worker has received this one. That worker removes the nonce before it reads the lock. So a call that is not sent because
-of another one is not missed: the other one's worker reads the lock later, and if its own run does not wait any more, it
+of another one is not missed: the other one's worker reads the lock later, and if its own run no longer waits, it
 calls the next one. Only the watch sends a call in spite of another one, which may be lost.
 """
 
@@ -48,7 +49,7 @@ MAX_TAKE_OVERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """This run may start. `called_until`: until when calls of earlier runs began that may still be at work."""
+    """This run may start. `called_until`: until when calls of earlier runs began that may still be in progress."""
 
     called_until: float | None = None
 
@@ -73,7 +74,7 @@ class Overlaps:
         if not needs_lock(job):
             return Held()
         fresh = isinstance(previous, Queued | None)
-        # A run that has begun before (a retry, a redrive) goes before those in the wait queue.
+        # A run that has started before (a retry, a redrive) goes before those in the wait queue.
         turn = decide_turn(job, position_of(run), **self._ends(job)) if fresh else None
         if turn is not None:
             return turn
@@ -83,7 +84,7 @@ class Overlaps:
         return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
 
     def full_at(self, job: Job) -> int | None:
-        """How many runs may wait in the line (`queue_limit`), if that many do; else None."""
+        """How many runs may wait in the wait queue (`queue_limit`), if that many do; else None."""
         limit = job.queue_limit
         return (
             limit if limit is not None and self.wait_queues.length(job.tenant, job.id, limit=limit) >= limit else None
@@ -104,14 +105,14 @@ class Overlaps:
         return self.runs.unlock(job.tenant, job.id, run.name.local, through=last_rank_before(run), free=noted)
 
     def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
-        """The lock after this run, or after the one that held it, with the calls of them that may be at work."""
+        """The lock after this run, or after the one that held it, with the calls of them that may be in progress."""
         now, earlier = self.clock.now(), None if held is None else held.called_until
         lane = Lane.LONG if run is None or run.is_workflow else run.lane  # its steps are in any lane
         until = latest(wanted.called_until, earlier, None if run is None else called_until(run, now))
         return replace(wanted, called_until=None if calls_are_over(until, lane, now) else until)
 
     def _ends(self, job: Job) -> dict[str, QueuePosition | None]:
-        """The first place of the line, or the last one if only the newest run runs."""
+        """The first place of the wait queue, or the last one if only the newest run runs."""
         rule = job.overlap.rule
         if not rule.waits:
             return {"first": None, "last": None}
@@ -127,7 +128,7 @@ class Overlaps:
             held = self.runs.lock(job.tenant, job.id, wanted, previous)
             if held is None:
                 return Held(wanted.called_until)
-            if not held.holder:  # free; calls of earlier runs may be at work
+            if not held.holder:  # free; calls of earlier runs may be in progress
                 previous, wanted = held, self._after(wanted, None, held)
                 continue
             holder = self.runs.get(job.tenant, job.id, held.holder)
@@ -151,15 +152,15 @@ class Overlaps:
 
 
 def position_of(run: Run | RunMessage) -> QueuePosition:
-    """A run's place in its job's line."""
+    """A run's place in its job's wait queue."""
     return QueuePosition(run.due, run.name.local)
 
 
 WATCH_SECONDS = 30
-"""The interval at which the watch starts the first run of a line."""
+"""The interval at which the watch starts the first run of a wait queue."""
 
 WATCH_LOST_SECONDS = 90
-"""After this time without a message of the watch, a run that enters the line sets up a new one."""
+"""After this time without a message of the watch, a run that enters the wait queue sets up a new one."""
 
 KEPT_SECONDS = 400 * DAY_SECONDS
 """The TTL of items that were not deleted: longer than any record is kept."""
@@ -181,7 +182,7 @@ class WaitQueue:
         """Put the run in the wait queue with the message that is to start it; False if it is there already. `run` is
         its record. Raises if a message cannot be sent.
 
-        The watch is set up first: if the worker dies or a request fails, no run is in a line without a watch.
+        The watch is set up first: if the worker dies or a request fails, no run is in a wait queue without a watch.
         """
         entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=())
         if run.through is None:
@@ -190,7 +191,8 @@ class WaitQueue:
         entered = self.wait_queues.enter(entry, expires_at=self._expires_at())
         if entered:
             report.counts["RunsQueued"] += 1
-        # A repeated message does this too: its worker may have died after it entered. A start from the line need not.
+        # A repeated message does this too: its worker may have died after it entered. A start from the wait queue need
+        # not.
         if entered or not message.waited:
             if job.start_deadline_seconds is not None:
                 newest = max(message.due, message.through or 0)
@@ -202,15 +204,15 @@ class WaitQueue:
         return entered
 
     def leave(self, message: RunMessage, run: Run | None) -> bool:
-        """Remove the run that a message is about from the line, if it does not wait any more by its record `run`;
+        """Remove the run that a message is about from the wait queue, if by its record `run` it no longer waits;
         whether it was removed. A dead run may wait for the attempt that its redrive requests.
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
         return self.wait_queues.leave(message.tenant, message.job_id, position_of(message), through=through)
 
     def begun(self, message: RunMessage, run: Run, report: Report, *, locked: bool) -> None:
-        """Remove a run that has begun, and start the next one if the job has no lock (not `locked`). A failure here
-        must not affect the recorded attempt: the line's watch starts the first run again.
+        """Remove a run that has started, and start the next one if the job has no lock (not `locked`). A failure here
+        must not affect the recorded attempt: the wait queue's watch starts the first run again.
         """
         try:
             self.leave(message, run)
@@ -220,7 +222,7 @@ class WaitQueue:
             report.add("wait_queue_not_left", alarming=True, error=format_error(problem))
 
     def received(self, message: RunMessage) -> bool:
-        """Whether the message is the line's call, which is removed. A copy replaces the message that it names."""
+        """Whether the message is the wait queue's call, which is removed. A copy replaces the message that it names."""
         standing = self.wait_queues.watch(message.tenant, message.job_id)
         names = {message.nonce, *(nonce for _, nonce in message.replaces)}
         if standing is None or standing.call not in names:
@@ -228,7 +230,7 @@ class WaitQueue:
         return self._record(message, replace(standing, call=None), standing)
 
     def call_next(self, run: Run | RunMessage, report: Report) -> None:
-        """Start the first run of the job's line, unless the line's call is on its way."""
+        """Start the first run of the job's wait queue, unless the wait queue's call is on its way."""
         for first in self._first(run):
             self._call(first, report)
 
@@ -246,7 +248,7 @@ class WaitQueue:
             if not first:
                 if not self._record(message, None, standing):
                     continue
-                first = self._first(message)  # a run may have entered the line and found its watch
+                first = self._first(message)  # a run may have entered the wait queue and found its watch
                 if not first:
                     return
                 standing = None
@@ -259,8 +261,9 @@ class WaitQueue:
         raise WaitQueueUnavailableError(f"the watch of {message.name} changed at each of {MAX_LOOKS} attempts")
 
     def _watched(self, entry: RunMessage) -> Watch:
-        """The line's watch, which is set up if there is none. The message is sent before its nonce is recorded, as in
-        `look`: a crash in between leaves an unrecorded message, which is dropped, and never a watch without a message.
+        """The wait queue's watch, which is set up if there is none. The message is sent before its nonce is recorded,
+        as in `look`: a crash in between leaves an unrecorded message, which is dropped, and never a watch without a
+        message.
         """
         now = self.clock.now()
         standing = self.wait_queues.watch(entry.tenant, entry.job_id)
@@ -283,8 +286,8 @@ class WaitQueue:
         return self.wait_queues.waiting(run.tenant, run.job_id, limit=1)
 
     def _call(self, first: RunMessage, report: Report) -> None:
-        """Send the line's call to its first run, unless a call is on its way. If another worker has changed the watch
-        meanwhile, it has sent a call, or will read the lock later than this worker released it.
+        """Send the wait queue's call to its first run, unless a call is on its way. If another worker has changed the
+        watch meanwhile, it has sent a call, or will read the lock later than this worker released it.
         """
         watch = self._watched(first)
         called = replace(watch, call=self.randomness.nonce())

@@ -26,8 +26,8 @@ retried every few seconds, and still begins within minutes after the fault is ov
 
 MAX_REQUEUED_SECONDS = DAY_SECONDS
 """How long after it was due a run that never began is requeued: a start that fails for a whole day (because its job
-cannot be read, for example) will fail again, and copies of every occurrence would be requeued for ever. A run with a
-record is exempt: it may have died long ago and just been redriven.
+cannot be read, for example) will fail again, and copies of every occurrence would be requeued indefinitely. A run with
+a record is exempt: it may have died long ago and just been redriven.
 """
 
 PROMPT_SECONDS = 5

@@ -107,7 +107,7 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
 
 
 def start_request_of(message: RunMessage) -> StartRequest:
-    """The start request of a message. A redrive names the attempt that died, if any had begun, and requests the next
+    """The start request of a message. A redrive names the attempt that died, if any had started, and requests the next
     one.
     """
     redrive = isinstance(message.command, Redrive)

@@ -223,7 +223,7 @@ PAYLOAD_REQUESTS = 2
 """Requests that the check of a large payload counts as."""
 
 GRAPH_DAYS = 150
-"""How long a graph is kept that no definition names any more: longer than a run's record, and a run before it."""
+"""How long a graph is kept that no definition names: longer than a run's record, and a run before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +416,7 @@ class ManageWorkflows:
         return unsent
 
     def deleted_before(self, tenant: str, job_id: str) -> None:
-        """Cancel the runs of a workflow that is not there any more: the request that deleted it may have ended before
+        """Cancel the runs of a workflow that no longer exists: the request that deleted it may have ended before
         that.
         """
         gone = self.editing.store.gone(tenant, job_id)
@@ -469,7 +469,7 @@ class ManageWorkflows:
 
     def _retire(self, job: Job, graph: Graph, standing: Job | None) -> None:
         """Let the graph that the workflow had so far expire, and free those of its steps that are not in `graph`,
-        which its own job has now (None: there is none any more).
+        which its own job has now (None: there is none).
         """
         try:
             before = self.workflows.graph(job.tenant, ref_of(job))

@@ -4,7 +4,7 @@ The messages by which a workflow's run starts and cancels its steps, and is eval
 
 What the runs of a job send: the job's payload, the one that the request gave, or what steps take of each other.
 
-Runs of workflows: begun by starting the steps that wait for no other, continued by each step's end.
+Runs of workflows: started by starting the steps that wait for no other, continued by each step's end.
 
 The end of a step is noted after its final record was written, and before the message that carried it is deleted: a
 message that comes again repeats it, and all of it is idempotent. Of the ends that decide whether another step may
@@ -208,7 +208,7 @@ class Workflows:
         return None
 
     def _turn(self, message: RunMessage, run: Run | None) -> StepTurn:
-        """The ends first, then its workflow's run: a step that is ready by them while that is alive is among those
+        """The ends first, then its workflow's run: a step that is ready by them while that is active is among those
         that its end cancels, however late the start is written. The step's own round is read only if it has a
         record.
         """
@@ -309,7 +309,7 @@ class Workflows:
     def _after_run(self, run: Run, graph: Graph) -> list[RunMessage]:
         """A run that its steps ended is evaluated again if one of them was redriven before the end was written. Only
         a step that may fail can be dead in a run that has SUCCEEDED. A run that ended otherwise takes the steps
-        with it that are due or at work.
+        with it that are due or active.
         """
         if isinstance(run, Skipped) or not isinstance(run, Final) or run.attempt == 0:
             return []

@@ -197,7 +197,7 @@ _logger = logging.getLogger(__name__)
 
 
 class DynamoCursorStore:
-    """ports.CursorStore. With `threads` it has several requests under way at once, and reads a page ahead."""
+    """ports.CursorStore. With `threads` it has several requests in progress at once, and reads a page ahead."""
 
     def __init__(
         self, client: Any, table: str, clock: Clock, threads: Threads | None = None, *, runs_table: str = ""

@@ -162,7 +162,7 @@ class DynamoJobStore:
             ]
             try:
                 failed = transact(self._client, writes, self._clock)
-            except (BotoCoreError, ClientError) as error:  # all was written or nothing: one job shows which
+            except (BotoCoreError, ClientError) as error:  # all is written or nothing: each of the jobs has a result
                 self._writing.read_back(first, lambda standing: conditions.is_creation(standing, first), error)
                 return {}
             if not failed:

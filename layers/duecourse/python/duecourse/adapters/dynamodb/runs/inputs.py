@@ -32,7 +32,7 @@ class DynamoInputs:
             )
         except (BotoCoreError, ClientError) as error:
             item = found(error)
-            # One that is not there any more was removed for its age this very moment.
+            # A missing item has just expired.
             standing = self.get(tenant, job_id, wanted.suffix) if item is None else from_item(item)
             if standing == wanted:
                 return None  # an answer was lost

@@ -179,7 +179,7 @@ class DynamoRunStore:
         if previous is not None:
             stand = {"state": previous.state, "attempt": previous.attempt, "fencing_token": previous.fencing_token}
             # A heartbeat changes nothing else: a decision made before it must be made again, or it would end a run that
-            # is alive, or take back what the heartbeat said.
+            # is active, or take back what the heartbeat said.
             deadlines = previous.deadlines if isinstance(previous, Alive) else None
             until = None if deadlines is None else deadlines.heartbeat_until
             beat = {"heartbeat_until": until, "heartbeat_at": previous.heartbeat_at}

@@ -137,7 +137,7 @@ def _read(body: StreamingBody, deadline: Deadline) -> str:
     with body as stream:
         while len(data) < READ_BYTES and (chunk := stream.read(min(_CHUNK_BYTES, READ_BYTES - len(data)))):
             data += chunk
-            deadline.left()  # raises when there is no time left: a socket's own time-out starts again with each read
+            deadline.left()  # raises when there is no time left: a socket's own timeout starts again with each read
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -145,13 +145,13 @@ def _read(body: StreamingBody, deadline: Deadline) -> str:
 
 
 ClientFor = Callable[[int], Any]
-"""Gives a client with that read time-out in seconds and without retries: a repeated request would call the target twice
+"""Gives a client with that read timeout in seconds and without retries: a repeated request would call the target twice
 under one attempt.
 """
 
 HANDOVER_SECONDS = 10
 """The longest wait where a target only takes something in: services do that in a fraction of a second. Most jobs then
-share one client a service, whatever their time-outs.
+share one client a service, whatever their timeouts.
 """
 
 _ERROR_BYTES = 1024
@@ -169,7 +169,7 @@ STALE_CREDENTIALS = frozenset(
         "UnrecognizedClientException",
     }
 )
-"""How services say that credentials are no good any more, or not yet: another attempt gets new ones."""
+"""Error codes for credentials that are no longer or not yet valid: another attempt gets new ones."""
 
 _RETRYABLE_CODES = STALE_CREDENTIALS | frozenset(
     {
@@ -259,7 +259,7 @@ def _kept(outcome: Outcome, redaction: Redaction) -> Outcome:
 
 
 def wait_of(deadline: Deadline) -> int:
-    """The time-out for a client, in whole seconds. Raises TimeoutError."""
+    """The timeout for a client, in whole seconds. Raises TimeoutError."""
     return ceil(deadline.left())
 
 
@@ -327,7 +327,7 @@ def _throttles(code: str) -> bool:
 
 
 class ClientInName(Protocol):
-    """Gives a client of a service with a read time-out in seconds, without retries, acting with credentials."""
+    """Gives a client of a service with a read timeout in seconds, without retries, acting with credentials."""
 
     def __call__(self, service: str, seconds: int, credentials: Credentials) -> Any:
         """The client; raises BotoCoreError for an unknown service."""

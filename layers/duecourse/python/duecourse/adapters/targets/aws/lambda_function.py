@@ -40,7 +40,7 @@ class LambdaCaller:
     def call(self, call: Call, target: LambdaTarget) -> Outcome:
         """SYNC: an answer without an error succeeds; ASYNC: an event that Lambda has accepted.
 
-        Retryable: errors of the function, throttling, service errors, time-outs. Not retryable: an unknown function,
+        Retryable: errors of the function, throttling, service errors, timeouts. Not retryable: an unknown function,
         missing permission, a request that Lambda refuses. An error whose type ends with `DoNotRetry` or
         `DoNotRetryError` forbids further attempts.
         """

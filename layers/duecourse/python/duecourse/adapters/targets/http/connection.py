@@ -1,6 +1,6 @@
 """The connection to an HTTP target: its addresses, and one deadline for everything that a call does.
 
-One deadline for everything that a call does, a socket that keeps to it, and a thread for what knows no time-out.
+One deadline for everything that a call does, a socket that keeps to it, and a thread for what knows no timeout.
 
 Where an HTTP target is: the parts of its URL, and the addresses that a call may connect to.
 
@@ -53,7 +53,7 @@ class Deadline:
 class DeadlineSocket:
     """As much of a socket as a call needs: to send what is asked, and to have `http.client` read the answer.
 
-    A socket's own time-out starts again with every read, so a peer that sends a byte now and then holds its caller for
+    A socket's own timeout starts again with every read, so a peer that sends a byte now and then holds its caller for
     ever; here each read and each write gets only what is left. Nor can a peer fill the memory.
     """
 
@@ -196,7 +196,7 @@ def addresses_of(host: str, port: int, resolve: Resolver, deadline: Deadline, *,
     addresses are allowed; OSError when it has none; TimeoutError.
     """
     ask = partial(_ask, host, port, resolve)
-    addresses = [host] if _is_address(host) else with_timeout(deadline, ask, "resolve")  # getaddrinfo knows no time-out
+    addresses = [host] if _is_address(host) else with_timeout(deadline, ask, "resolve")  # getaddrinfo knows no timeout
     if not addresses:
         raise OSError("the host has no address")
     if not private:

@@ -214,7 +214,7 @@ class Response(HTTPResponse):
                 super().begin()
                 if self.status >= 200 or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
                     return
-                self.headers = cast("Any", None)  # without these it has not begun
+                self.headers = cast("Any", None)  # without these it has not started
         raise UnreadableError
 
     def body(self) -> bytes:
@@ -283,7 +283,7 @@ class HttpCaller:
     def call(self, call: Call, target: HttpTarget) -> Outcome:
         """What the target's `expect` names succeeds, 2xx unless it says otherwise; redirects are never followed.
 
-        Retryable: 408, 425, 429, 5xx, everything that went wrong on the way, time-outs, secrets that could not be
+        Retryable: 408, 425, 429, 5xx, everything that went wrong on the way, timeouts, secrets that could not be
         fetched. An answer with the header `X-Duecourse-Retry: never` forbids further attempts.
         """
         deadline = Deadline(call.timeout_seconds)

@@ -136,7 +136,7 @@ def occurrences(first: datetime, every: timedelta | None, until: datetime) -> tu
 
 
 def is_complete(expected: Sequence[ExpectedRun], seen: ObservedRun) -> bool:
-    """Whether nothing is awaited any more: every expected run is final, every death is announced and has arrived."""
+    """Whether the demo is complete: every expected run is final, every death is announced and has arrived."""
     return all(check.passed for one in expected for check in _happened(one, seen))
 
 
