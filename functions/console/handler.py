@@ -153,7 +153,7 @@ _FILES = {path.name: path.read_bytes() for path in sorted((Path(__file__).parent
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """A request of the HTTP API (payload 2.0), answered."""
+    """Respond to a request of the HTTP API (payload format 2.0)."""
     asked = event.get("headers", {})
     request = Request(
         file=(event.get("pathParameters") or {}).get("file"),

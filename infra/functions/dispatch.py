@@ -11,7 +11,7 @@ from infra.stores.tables import DUE_INDEX
 
 
 class DispatchFunction(Construct):
-    """The function behind the shard queue. A shard's lock is its message group, whichever version has it."""
+    """The function behind the shard queue. The message group of a shard is its lock in all versions."""
 
     def __init__(self, scope: Construct, construct_id: str, parts: SharedResources, release: Release | None) -> None:
         """`release`: None where new code takes over at once."""

@@ -1,5 +1,7 @@
-"""Duecourse: a distributed job scheduler made of AWS serverless parts. `Client` and `AsyncClient` are those of
-`duecourse.client`, imported at their first use, since the functions do without them.
+"""Duecourse: a distributed job scheduler built on AWS serverless services.
+
+`Client` and `AsyncClient` are those of `duecourse.client`. They are imported at their first use, since the functions do
+not need them.
 """
 
 from __future__ import annotations

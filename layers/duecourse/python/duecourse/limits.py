@@ -1,6 +1,6 @@
 """Limits that both the stack and the code use; both import them from here.
 
-The only module of the core that `infra` imports. Constants, nothing else.
+The only module of the core that `infra` imports. It contains only constants.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""One container for all functions: only this module knows which adapter implements which port, and what each use case
-is made of.
+"""One container for all functions: only this module binds adapters to ports and builds use cases.
 
-Each object is made once, at its first use, and its modules are imported there: a function imports what the use case
-needs that it asks for, and nothing else. Tests and duecourse.testing assign other objects, such as stores in memory and
-a settable clock, before they ask for a use case.
+Each object is created at its first use, and its modules are imported there: a function imports only the modules of the
+use case that it requests. Tests and duecourse.testing assign other objects, such as stores in memory and a settable
+clock, before they request a use case.
 
-A property that reads settings names in its `self` those that it needs: mypy refuses a use case to a function whose
+A property declares in the type of `self` the settings that it reads: mypy rejects a use case for a function whose
 environment does not have them.
 """
 

@@ -1,1 +1,1 @@
-"""The edges: each module speaks to one AWS service or to the outside."""
+"""Adapters: each module calls one AWS service or another external system."""

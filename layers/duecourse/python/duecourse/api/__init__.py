@@ -1,1 +1,1 @@
-"""The edge: HTTP in, use case, JSON out. Used by functions/api alone; the only place that imports pydantic."""
+"""The HTTP API: requests in, JSON out. Used only by functions/api; the only package that imports pydantic."""

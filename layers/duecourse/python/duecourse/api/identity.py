@@ -1,5 +1,5 @@
-"""The caller and the scopes: the result of API Gateway's authorizer, read from the event before any route runs. Nothing
-that a caller wrote is believed.
+"""The caller and the scopes: the result of API Gateway's authorizer, read from the event before any route runs. No
+value that a caller can set is trusted.
 """
 
 from __future__ import annotations

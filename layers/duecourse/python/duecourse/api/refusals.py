@@ -1,4 +1,4 @@
-"""What use cases refuse, as problems: one place for all routes."""
+"""Maps rejections of use cases to problem documents, in one place for all routes."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def unknown(name: str, why: str, do: str = RIGHTS, runbook: str = "docs/operatio
 
 
 def runbook(anchor: str) -> str:
-    """The section of an alarm."""
+    """The runbook section of an alarm."""
     return f"{RUNBOOKS}#{anchor}"
 
 

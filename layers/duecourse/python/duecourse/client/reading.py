@@ -47,7 +47,7 @@ class RunExtras:
 
     @property
     def is_final(self) -> bool:
-        """Whether the run has ended, so that it changes only on request."""
+        """Whether the run has ended. A final run changes only on request."""
         return self.state in FINAL_STATES
 
 

@@ -1,4 +1,4 @@
-"""What the maintenance functions read and write in the jobs table."""
+"""The access of the maintenance functions to the jobs table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of runs, lines of waiting runs, and requests for runs."""
+"""Records of runs, wait queues, and requests for runs."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class SettableClock:
                 self.instant = instant
 
     def set(self, instant: float) -> None:
-        """Make it that instant (UTC seconds)."""
+        """Set the clock to this instant (UTC seconds)."""
         self.instant = instant
 
     def advance(self, seconds: float) -> None:

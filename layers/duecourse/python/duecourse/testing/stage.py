@@ -1,4 +1,4 @@
-"""A whole stage on a settable clock: the use cases of production over lanes in memory, and whatever stores."""
+"""A whole stage on a settable clock: the use cases of production, with lanes in memory and the given stores."""
 
 from __future__ import annotations
 

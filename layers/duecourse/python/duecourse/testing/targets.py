@@ -1,4 +1,4 @@
-"""Targets that answer as a test says. Calls are made and judged as by a worker: only nothing leaves the process."""
+"""Targets with the responses of a test. Calls are evaluated as by a worker, but no request leaves the process."""
 
 from __future__ import annotations
 

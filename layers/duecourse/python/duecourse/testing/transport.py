@@ -1,4 +1,4 @@
-"""The way from the client to the API's application: API Gateway's events (payload format 2.0) instead of HTTP."""
+"""Connects the client to the API's application by API Gateway's events (payload format 2.0) instead of HTTP."""
 
 from __future__ import annotations
 

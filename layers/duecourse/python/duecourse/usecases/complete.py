@@ -1,4 +1,4 @@
-"""A job is COMPLETED when its schedule has nothing left and its last run has ended."""
+"""Completes a job when its schedule has ended and its last run has ended."""
 
 from __future__ import annotations
 

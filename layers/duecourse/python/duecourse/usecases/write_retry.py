@@ -1,4 +1,4 @@
-"""Retries of writes that a busy table refuses, as long as there is time."""
+"""Retries writes that a throttled table rejects, as long as there is time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work on runs on any machine: `Worker`, and the exceptions by which a task says what is to become of its run."""
+"""Work on runs on any machine: `Worker`, and the exceptions with which a task controls the result of its run."""
 
 from duecourse.worker.queue import WorkerRun
 from duecourse.worker.report import DoNotRetry, Failed, Retry

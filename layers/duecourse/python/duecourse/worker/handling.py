@@ -1,4 +1,4 @@
-"""What a worker does with one message: fence, work, report, delete."""
+"""The handling of one message by a worker: fence, work, report, delete."""
 
 from __future__ import annotations
 

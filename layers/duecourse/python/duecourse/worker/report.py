@@ -1,6 +1,7 @@
-"""What the end of a task says of its run, what the API's answer to that means, and how often it is asked.
+"""The report of a task's end: its meaning for the run, the meaning of the API's response, and the retries.
 
-When to ask again is urllib3's `Retry` (exponential, with jitter), which comes with botocore; only the asking is here.
+The delays are those of urllib3's `Retry` (exponential, with jitter), which comes with botocore; only the requests are
+made here.
 """
 
 from __future__ import annotations

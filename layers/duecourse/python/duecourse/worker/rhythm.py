@@ -1,4 +1,6 @@
-"""When a worker extends the invisibility of its message and the lease of its run. Pure: seconds of any steady clock."""
+"""Computes when a worker extends the visibility timeout of its message and the lease of its run. Pure; times are
+seconds of any steady clock.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class Rhythm:
         return replace(self, extend_at=now + extension_after(visibility_seconds))
 
     def beaten(self, now: float, seconds_left: float | None) -> Rhythm:
-        """After a heartbeat was answered; the next one is due in `seconds_left` (None: whenever)."""
+        """After a successful heartbeat; the next one is due in `seconds_left` (None: no deadline)."""
         return replace(self, beat_at=now + beat_after(seconds_left))
 
     def unheard(self, now: float, retry_after: float | None = None) -> Rhythm:
@@ -40,7 +42,7 @@ class Rhythm:
         return replace(self, beat_at=None)
 
     def seconds_to_next(self, now: float) -> float:
-        """How long there is nothing to do."""
+        """The number of seconds until the next action."""
         due = self.extend_at if self.beat_at is None else min(self.extend_at, self.beat_at)
         return max(due - now, 0.0)
 

@@ -1,6 +1,6 @@
-"""boto3 clients: made once each, at first use, all with timeouts that fit a Lambda function.
+"""boto3 clients, created once at first use, with timeouts that fit a Lambda function.
 
-The endpoint is AWS's own or, for a local stack, that of `AWS_ENDPOINT_URL`, which boto3 reads by itself.
+The endpoint is the endpoint of AWS. For a local stack, boto3 reads it from `AWS_ENDPOINT_URL`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Frequent requests to DynamoDB and SQS, signed and sent directly by urllib3 at botocore's public hook `before-call`.
 
-What botocore does between that hook and the parsed answer (copy, sign by a general algorithm, retry rules, parse by the
-service's model) is most of the CPU of a small request. Without this, a run costs 1.5 times the CPU over TLS, a firing's
-dispatch 1.4 times (docs/decisions/009-aws-clients.md). Only a plain answer is taken here; anything else is left to
-botocore, which makes the request once more, with its retries and errors.
+Between that hook and the parsed response, botocore copies the request, signs it with a general algorithm, applies retry
+rules and parses by the service's model: most of the CPU time of a small request. Without this module, a run needs 1.5
+times the CPU time over TLS, and dispatch 1.4 times (docs/decisions/009-aws-clients.md). This module accepts only a
+plain response. In all other cases botocore repeats the request, with its retries and errors.
 
 The signature is Version 4 of a POST to a service's root (AWS General Reference, "Create a signed AWS API request").
-botocore's signer takes any request and derives its key again each time; this one keeps the key, which is the same all
+botocore's signer supports any request and derives its key each time; this module caches the key, which is valid for a
 day.
 """
 

@@ -1,11 +1,11 @@
-"""Long lists past botocore's generic serialiser and parser, which walk the service's model value by value.
+"""Serializes and parses long lists without botocore's generic code, which walks the service's model value by value.
 
-A round of dispatch spends most of its CPU on that: a page of the due index has 15,000 attribute values. What the lists
-hold is JSON as the services take and give it already (no blobs, no timestamps), so orjson does in microseconds what the
-model needs milliseconds for. Everything else of a request stays botocore's: endpoint, signature, retries, errors.
+A round of dispatch spends most of its CPU time on that: a page of the due index has 15,000 attribute values. The lists
+contain JSON as the services accept and return it (no blobs, no timestamps), so orjson needs microseconds instead of
+milliseconds. botocore does everything else: endpoint, signature, retries, errors.
 
-Botocore's own hooks serve for it: `before-parameter-build` takes the list out, `before-call` puts it into the body,
-`before-parse` reads the answer.
+Three hooks of botocore are used: `before-parameter-build` removes the list, `before-call` adds it to the body, and
+`before-parse` reads the response.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Secrets of tenants, in SSM's Parameter Store or in Secrets Manager. Tenants share a stage, never a path."""
+"""Secrets of tenants, in SSM's Parameter Store or in Secrets Manager. Each tenant has a path of its own."""
 
 from __future__ import annotations
 

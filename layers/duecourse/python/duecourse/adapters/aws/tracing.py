@@ -1,4 +1,4 @@
-"""The trace that this invocation belongs to, as AWS X-Ray names it."""
+"""The AWS X-Ray trace of the current invocation."""
 
 from __future__ import annotations
 

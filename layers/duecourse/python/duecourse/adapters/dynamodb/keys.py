@@ -1,4 +1,4 @@
-"""Keys of both tables. The tenant is in every key: no read or write can leave it."""
+"""Keys of both tables. Each key contains the tenant, so that no read or write crosses tenants."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The queues: lanes of runs, rounds of shards, and the hold on a received message."""
+"""The queues: lanes of runs, rounds of shards, and the visibility of a received message."""

@@ -1,4 +1,4 @@
-"""SendMessageBatch: at most ten entries, each accepted or refused separately."""
+"""SendMessageBatch: at most ten entries, each accepted or rejected separately."""
 
 from __future__ import annotations
 

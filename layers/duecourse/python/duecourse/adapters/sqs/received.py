@@ -1,4 +1,4 @@
-"""Messages that were received: a worker's hold on them, and the dead-letter queue as its reconciler sees it."""
+"""Received messages: their visibility, and the reconciler's access to the dead-letter queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets: what a run calls. The caller of each kind is chosen in `callers` by the target's type and nothing else."""
+"""Targets of runs. `callers` selects the caller by the type of the target."""
 
 from __future__ import annotations
 

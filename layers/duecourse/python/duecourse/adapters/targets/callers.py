@@ -1,4 +1,6 @@
-"""One caller a kind of target, made when it is first called: a cold start pays only for what its first run calls."""
+"""One caller for each kind of target, created at its first call, so that a cold start creates only the caller that it
+needs.
+"""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ _TARGET = {"type": "workflow", "graph": ""}
 def read_workflow(
     value: Any, workflow_id: str, tenant: str, rules: Rules, check_schedule: CheckSchedule
 ) -> WorkflowDraft:
-    """The draft of a posted value. Raises Problem (422) with all its faults, those of its jobs among them."""
+    """The draft of a posted value. Raises Problem (422) with all its faults, including those of its jobs."""
     faults = {fault.pointer: fault for fault in unfit(value)}
     body: WorkflowBody | None = None
     try:

@@ -2,8 +2,8 @@
 
 The schemas of the document, as pydantic makes them of the models of requests and of the types of answers.
 
-What the document says of the API as a whole, and the components that operations name: parameters of paths, queries
-and headers, and headers of answers.
+General information about the API, and the components that operations refer to: parameters of paths, queries and
+headers, and headers of responses.
 """
 
 from __future__ import annotations

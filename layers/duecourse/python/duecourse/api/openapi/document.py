@@ -272,7 +272,7 @@ def table() -> str:
 
 
 def with_table(text: str) -> str:
-    """A page with the table as it should be. Raises ValueError where the marks are missing."""
+    """The page with the current table. Raises ValueError if the marks are missing."""
     before, found, rest = text.partition(BEGIN)
     _, closed, after = rest.partition(END)
     if not found or not closed:

@@ -1,4 +1,4 @@
-"""Documents as they go over the wire. Tests hold each against its schema."""
+"""Example documents of requests and responses. Tests validate each against its schema."""
 
 from __future__ import annotations
 

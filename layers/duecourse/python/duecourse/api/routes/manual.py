@@ -200,7 +200,7 @@ def run_job_many_times(api: Api, request: Request, parameters: Mapping[str, str]
 
 
 def _one_of_many(api: Api, request: Request, job: Job, body: RunBody, place: RunRequest, until: float) -> Document:
-    """The answer about one run. An error does not affect the others, which may have been requested already."""
+    """The response for one run. An error does not affect the other runs, which may have been requested already."""
     try:
         check_time(api, until)
         with refusing(api.settings.job_quota, {}, _PROBLEMS):

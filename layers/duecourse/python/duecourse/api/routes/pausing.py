@@ -1,4 +1,4 @@
-"""The routes that pause and resume: one job, or many."""
+"""The routes that pause and resume one job or many jobs."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def delete(name: str, yes: bool, stage: str) -> None:
 
 @contextmanager
 def _of(stage: str) -> Iterator[Accounts]:
-    """The accounts of a stage. Raises CliError for what AWS refuses."""
+    """The accounts of a stage. Raises CliError if AWS rejects the request."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     from duecourse.cli.accounts import Accounts, refused

@@ -1,4 +1,4 @@
-"""A job's definition as a JSON document, and the record of who changed it."""
+"""A job's definition as a JSON document, and the records of its changes."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Overlap(StrEnum):
 
     @property
     def rule(self) -> OverlapRule:
-        """Its traits."""
+        """The traits of the rule."""
         return OVERLAP_RULES[self]
 
 
@@ -364,7 +364,7 @@ class Job(JobDefinition):
 
     @property
     def scheduled(self) -> bool:
-        """Whether it has a schedule; without one it runs only on request."""
+        """Whether the job has a schedule. A job without a schedule runs only on request."""
         return bool(self.schedule.expression)
 
     def occurrences(self) -> Occurrences:

@@ -1,7 +1,7 @@
-"""What a program that works on a run reports: its heartbeats, how far its work is, and its token.
+"""Reports of a program that works on a run: heartbeats, progress, and the callback token.
 
-The token is `dc1.<tenant>.<attempt>.<secret>`. It names tenant and attempt, so that one key finds the record and an
-attempt that is over is refused (fencing). Only a hash of the secret is stored: read access to the table does not
+The token is `dc1.<tenant>.<attempt>.<secret>`. It contains tenant and attempt, so that one key finds the record and an
+attempt that has ended is rejected (fencing). Only a hash of the secret is stored: read access to the table does not
 suffice to complete a run.
 """
 

@@ -1,4 +1,4 @@
-"""A run as others see it: its document, the events that are published about it, and which runs a list shows."""
+"""The public views of a run: its document, its events, and the filter of lists."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Why a job ran at an instant, or did not: from its record if there is one, else from its definition.
+"""Explains why a job ran or did not run at an instant, from its record if there is one, otherwise from its definition.
 
-An explanation is one word for programs and one sentence for people. The record of an occurrence that a pause skipped
-names the pause alone; the job's changes say who paused it.
+An explanation is one word for programs and one sentence for people. For an occurrence that a pause skipped, the record
+refers to the pause, and the job's changes contain the caller who paused it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The one function that decides every transition of a run. ARCHITECTURE.md has the state diagram.
 
-`transitions` has the decisions about an attempt. Here are those about steps of workflows and workflows' runs, and
-about messages in the dead-letter queue. SQS moves a message there when it was received too often: because its run is
+`transitions` contains the decisions about an attempt. This module contains those about steps of workflows, workflows'
+runs and messages in the dead-letter queue. SQS moves a message there when it was received too often: because its run is
 dead and its worker failed the message on purpose, or because of crashes and throttling, which no record shows.
 """
 

@@ -1,8 +1,8 @@
 """Whether a run may start while another run of its job is active or waits in the wait queue.
 
-The lock names the run that holds it, and the end of the holder's invocation. It is acquired before the first start and
-released at the final state, and is only valid together with the holder's own record. Runs that wait for it are in a
-line, ordered by due time; the worker that releases the lock starts the next one.
+The lock contains the run that holds it and the end of the holder's invocation. It is acquired before the first start
+and released at the final state, and is only valid together with the holder's own record. Other runs are in the wait
+queue, ordered by due time; the worker that releases the lock starts the next one.
 """
 
 from __future__ import annotations

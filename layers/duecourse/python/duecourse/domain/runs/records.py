@@ -1,7 +1,7 @@
 """The records that decisions write: at a run's start, at its end, and for occurrences that do not run.
 
-A job may be deleted and created again under the same id: the last functions here decide to which of them a record or a
-message belongs.
+A job may be deleted and created again under the same id: the last functions of this module decide to which of the two
+jobs a record or a message belongs.
 """
 
 from __future__ import annotations

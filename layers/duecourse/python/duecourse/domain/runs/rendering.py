@@ -1,7 +1,7 @@
 """Rendering of a job's templates for a call, and its size limits.
 
-The size is computed before rendering, so a small template never makes a large text in the memory of a worker that many
-tenants share.
+The size is computed before rendering, so that a small template cannot expand to a large text in the memory of a worker
+that many tenants share.
 """
 
 from __future__ import annotations

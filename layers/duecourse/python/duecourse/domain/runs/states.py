@@ -1,7 +1,7 @@
 """A run: the execution of one occurrence. Its record is one of the states below.
 
-The record describes the last attempt. Of the attempts before it, which did not succeed, it keeps a list (`earlier`), so
-that of a run which succeeds at its first attempt is empty.
+The record describes the last attempt. `earlier` lists the previous attempts, which were not successful; it is empty for
+a run that succeeds at its first attempt.
 """
 
 from __future__ import annotations

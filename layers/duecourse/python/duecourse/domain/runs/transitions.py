@@ -1,7 +1,7 @@
 """The decisions about an attempt of a run: its start, the end of its call, and callbacks, deadlines and cancellation.
 
-The worker trusts the tables, not the message: each decision is made from the message, the record of its run (if any)
-and the present job. A token names an attempt, so an event of an attempt that is over changes nothing (fencing).
+A worker decides from the message, the record of its run (if any) and the present job, and trusts the tables, not the
+message. A token belongs to one attempt, so an event of an attempt that has ended has no effect (fencing).
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _hourly(hours: list[int], minute: int, second: int) -> str:
 
 
 def _hours(hours: list[int], pattern: str) -> str:
-    """In which hours, or nothing for all."""
+    """The phrase for the hours; empty for all hours."""
     if len(hours) == 24:
         return ""
     if hours == list(range(hours[0], hours[-1] + 1)):

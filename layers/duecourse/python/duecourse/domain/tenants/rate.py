@@ -109,7 +109,7 @@ def ahead(bucket: Bucket | None, now: float) -> float:
 
 
 def tokens_left(bucket: Bucket | None, rules: BucketRules, now: float) -> float:
-    """The tokens at `now` (UTC seconds); negative: owed."""
+    """The tokens at `now` (UTC seconds); negative if more tokens were taken than available."""
     return _left(bucket, rules, _nanoseconds(now)) * rules.rate / NANOSECONDS
 
 

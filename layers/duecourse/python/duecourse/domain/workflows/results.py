@@ -1,7 +1,7 @@
-"""Results that steps hand down: `{{upstream.extract.result.body.rows}}` in a step's payload.
+"""Results of upstream steps: `{{upstream.extract.result.body.rows}}` in a step's payload.
 
-Names only, put in once: what is put in is never read as a template again. A string that is one such placeholder
-becomes the JSON value, elsewhere it is text.
+Placeholders contain only names, and inserted values are never read as templates. A string that consists of one
+placeholder becomes the JSON value; elsewhere the value is inserted as text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the ends of some steps mean for the others, and for the run of their workflow."""
+"""The effects of the ends of some steps on the other steps and on the run of their workflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of a workflow, as people look at it: its graph with the state of each step."""
+"""The view of a workflow's run: its graph with the state of each step."""
 
 from __future__ import annotations
 

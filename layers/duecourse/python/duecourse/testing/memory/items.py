@@ -1,4 +1,4 @@
-"""What both tables hold. Records are frozen, so they are kept as they are."""
+"""The items of both tables. Records are frozen, so they are stored without copies."""
 
 from __future__ import annotations
 

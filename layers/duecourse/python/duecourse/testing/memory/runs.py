@@ -1,4 +1,4 @@
-"""Records of runs, lines of waiting runs, and requests for runs in memory."""
+"""Records of runs, wait queues, and requests for runs in memory."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The plans of due cursors, what a claim writes in addition to the cursor, and the records of occurrences that it
 skips.
 
-Nothing depends on a step after a claim: records of skipped occurrences are written in the claim's transaction, and a
-job whose schedule ends is completed before it. If the last run is still active, the claimed cursor stays in the index
-as `ending` until another round has checked it: the worker that ends the last run then finds the schedule over.
+No step after a claim is required: records of skipped occurrences are written in the claim's transaction, and a job
+whose schedule ends is completed before it. If the last run is still active, the claimed cursor stays in the index as
+`ending` until another round has checked it: the worker that ends the last run then finds the schedule over.
 """
 
 from __future__ import annotations

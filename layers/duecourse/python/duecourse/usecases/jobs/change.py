@@ -299,7 +299,7 @@ class Jobs:
         return self.send(view, cursor, self.soon(cursor), correlation_id)
 
     def soon(self, cursor: Cursor) -> Plan:
-        """What the next tick could be too late for."""
+        """The occurrences that the next tick could enqueue too late."""
         return plan(cursor, now=self.clock.now(), horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
 
     def send(self, view: JobView, cursor: Cursor, planned: Plan, correlation_id: str | None = None) -> Created:

@@ -1,4 +1,4 @@
-"""Jobs that belong to a workflow: what cannot be done to them while they do."""
+"""Steps of workflows: changes of jobs that are rejected while they belong to a workflow."""
 
 from __future__ import annotations
 

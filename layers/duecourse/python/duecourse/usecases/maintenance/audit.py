@@ -63,7 +63,7 @@ MAX_READ = 3000
 
 @dataclass(frozen=True, slots=True)
 class ClassifyGaps:
-    """`lookahead`, `horizon` (s) and `retention_days` are the stage's own."""
+    """`lookahead`, `horizon` (s) and `retention_days` are those of the stage."""
 
     jobs: JobStore
     runs: RunStore

@@ -172,7 +172,7 @@ class _Mend:
         return (job, cursor) if fit else (None, None)
 
     def _recomputed(self) -> Cursor | None:
-        """Place the cursor by the present zone data and return it; None if it was not placed."""
+        """Recompute the cursor with the present zone data and return it; None if it was not written."""
         anew = None if self.entry.cursor is None else recomputed(self.entry.cursor)
         if anew is None or anew.due is None:
             return None

@@ -1,7 +1,7 @@
-"""Runs as they are looked at: one, a job's history, a search across jobs, and counts.
+"""Reads runs: a single run, a job's history, a search across jobs, and counts.
 
-An enqueued run has no record before its first attempt: a job's history and a single run show it all the same. Counts
-take a few reads and no scan.
+An enqueued run has no record before its first attempt: a job's history and a single run include it nevertheless. Counts
+require a few reads and no scan.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RunPage:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A few requests a page, whatever the schedule: a query of the records, a read of the job and its cursor."""
+    """Each page requires a few requests: a query of the records, and a read of the job and its cursor."""
 
     jobs: JobStore
     runs: RunStore

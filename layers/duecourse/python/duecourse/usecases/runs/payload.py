@@ -1,4 +1,4 @@
-"""The payload with which a run is called, computed again: it is not kept, but follows from the run and its job."""
+"""The payload of a run. It is not stored, but computed from the run and its job."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The side effects of a written record: the next message, the notice, the release of the lock, the job's completion.
 
-Every step may be repeated: a redelivered message of a record that is already past it repeats them.
+Every step is idempotent: a redelivered message of a record that is already past it repeats them.
 """
 
 from __future__ import annotations

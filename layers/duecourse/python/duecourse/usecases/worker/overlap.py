@@ -1,17 +1,16 @@
-"""Runs of one job that must not overlap: the lock that one of them holds, and the wait queue of those that wait for it.
+"""Overlap of runs of one job: the lock of the active run, and the wait queue of the others.
 
-The lock is held from a run's first start to its final state. A run that waits in the wait queue is two items and no
-message.
+The lock is held from a run's first start to its final state. A waiting run consists of two items and has no message.
 
 A run enters the wait queue and then reads the lock again; a holder releases the lock and then starts the next run: one
 of the two sees the other's write. A waiting run is started by sending its stored message, a call. Its worker decides
 again, so an extra message changes nothing. If one is lost, the wait queue's watch, one message every half minute,
 starts the first run.
 
-A line has one call at a time: its nonce is recorded (`Watch.call`) before it is sent, and no other call is sent until a
-worker has received this one. That worker removes the nonce before it reads the lock. So a call that is not sent because
-of another one is not missed: the other one's worker reads the lock later, and if its own run no longer waits, it
-calls the next one. Only the watch sends a call in spite of another one, which may be lost.
+A wait queue has one call at a time: its nonce is recorded (`Watch.call`) before it is sent, and no other call is sent
+until a worker has received this one. That worker removes the nonce before it reads the lock. Therefore no release of
+the lock is missed: the worker of the other call reads the lock later, and if its own run no longer waits, it calls the
+next one. Only the watch sends a call in spite of another one, which may be lost.
 """
 
 from __future__ import annotations

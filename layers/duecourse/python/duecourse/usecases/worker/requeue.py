@@ -1,4 +1,4 @@
-"""Replaces a received message by a new copy, so that waiting is never a failed delivery."""
+"""Replaces a received message by a new copy, so that waiting does not count as a failed delivery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A received message, and the event that it is to the domain."""
+"""A received message, and the corresponding event of the domain."""
 
 from __future__ import annotations
 

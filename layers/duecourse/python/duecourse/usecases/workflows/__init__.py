@@ -1,1 +1,1 @@
-"""Workflows: begin a run of one, start its steps in their turn, end it."""
+"""Workflows: start a run, start its steps in order, and end it."""

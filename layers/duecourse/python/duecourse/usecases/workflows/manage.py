@@ -1,4 +1,4 @@
-"""Workflows as their owners define them: create, replace, delete."""
+"""Definitions of workflows: create, replace, delete."""
 
 from __future__ import annotations
 

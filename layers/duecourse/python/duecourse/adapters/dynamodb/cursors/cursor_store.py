@@ -1,8 +1,10 @@
 """Cursors and watermarks in the jobs table, and claims of cursors.
 
-Claims: a cursor moves on if it is exactly as it was read. `writing` describes the guarantees of the statements.
+A claim moves a cursor on the condition that it is unchanged since it was read. `writing` describes the guarantees of
+the statements.
 
-A claim without an answer may have been made: its cursor is read back, and the claim is WON if it is as wanted.
+A claim without a response may have succeeded: its cursor is read back, and the claim is WON if the cursor has the
+claimed values.
 """
 
 from __future__ import annotations

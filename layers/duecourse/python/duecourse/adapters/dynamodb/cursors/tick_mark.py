@@ -1,4 +1,4 @@
-"""The tick's sign of life, and how far the shards are, in the jobs table."""
+"""The time of the last tick and the progress of the shards, in the jobs table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timers in the jobs table: messages that wait for longer than SQS holds one back, found by the due index."""
+"""Timers in the jobs table: messages with a delay beyond the maximum of SQS, found by the due index."""
 
 from __future__ import annotations
 

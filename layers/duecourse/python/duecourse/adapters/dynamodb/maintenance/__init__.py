@@ -1,1 +1,1 @@
-"""What the maintenance functions read and write in the jobs table."""
+"""The items that the maintenance functions read and write in the jobs table."""

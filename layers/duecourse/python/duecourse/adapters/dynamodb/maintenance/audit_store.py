@@ -1,4 +1,4 @@
-"""What an audit reads in the jobs table, segment by segment, and what it leaves there: turns and findings."""
+"""The audit's access to the jobs table: jobs by segment, and the audit's turns and findings."""
 
 from __future__ import annotations
 

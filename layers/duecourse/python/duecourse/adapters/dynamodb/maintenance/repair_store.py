@@ -1,4 +1,4 @@
-"""The jobs table as index repair reads it: cursors, timers and the states of jobs, and how far a pass is."""
+"""The access of index repair to the jobs table: cursors, timers, states of jobs, and the progress of a pass."""
 
 from __future__ import annotations
 

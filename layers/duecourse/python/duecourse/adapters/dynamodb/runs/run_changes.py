@@ -1,4 +1,4 @@
-"""The stream of the runs table: as its event source hands it to a function, and read again."""
+"""The stream of the runs table: the records of an event, and records that are read again."""
 
 from __future__ import annotations
 

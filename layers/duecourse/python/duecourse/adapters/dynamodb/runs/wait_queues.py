@@ -1,4 +1,4 @@
-"""The lines of jobs whose runs wait for one another: in the runs table, an item a waiting run and one for the watch."""
+"""The wait queues of jobs in the runs table: one item for each waiting run, and one for the watch."""
 
 from __future__ import annotations
 

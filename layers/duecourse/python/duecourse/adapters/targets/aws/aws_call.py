@@ -1,6 +1,6 @@
 """Calls of AWS APIs as targets: roles, results and errors.
 
-What a request to AWS that went wrong makes of an attempt: the same for every target that is called by an AWS API.
+All targets that are called by an AWS API map errors to outcomes of an attempt in the same way.
 """
 
 from __future__ import annotations

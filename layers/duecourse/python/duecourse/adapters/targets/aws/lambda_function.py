@@ -1,4 +1,4 @@
-"""Lambda functions as targets: called synchronously, or handed an event."""
+"""Lambda functions as targets, invoked synchronously or asynchronously."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Names of resources and of attempts: jobs name resources, ARNs are made of the names here; AWS recognises an attempt
-that it has seen before.
+"""Names of resources and attempts. Jobs contain names, and ARNs are built here. AWS deduplicates attempts by their
+names.
 """
 
 from __future__ import annotations

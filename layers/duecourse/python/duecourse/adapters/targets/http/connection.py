@@ -1,11 +1,11 @@
 """The connection to an HTTP target: its addresses, and one deadline for everything that a call does.
 
-One deadline for everything that a call does, a socket that keeps to it, and a thread for what knows no timeout.
+One deadline applies to the whole call. The socket obeys it, and operations without a timeout run in a thread.
 
-Where an HTTP target is: the parts of its URL, and the addresses that a call may connect to.
+The parts of the URL of an HTTP target, and the addresses to which a call may connect.
 
-A name is looked up once, checked, and then used as it is: asking again at the connection would let it be public for
-the check and private for the call (DNS rebinding).
+A name is resolved once, checked, and then used as it is: a second look-up for the connection could return a private
+address after the check of a public one (DNS rebinding).
 """
 
 from __future__ import annotations

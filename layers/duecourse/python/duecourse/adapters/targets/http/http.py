@@ -161,7 +161,7 @@ def _fetched(names: Iterable[str], tenant: str, secrets: Secrets, deadline: Dead
 
 
 def _body(payload: object, values: Mapping[str, str], content_type: str | None) -> bytes | None:
-    """JSON; but text goes out as it is where the job says that it is something else (a form, XML)."""
+    """The body as JSON. A text is sent unchanged if the job sets another content type (a form, XML)."""
     if payload is None:
         return None
     try:
