@@ -137,7 +137,7 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
 
 
 def _auth_from_context(context: Callable[[str], Any], stages_own: AuthConfig) -> AuthConfig:
-    """Who may call the API, by the context. Half an issuer is refused with the stage, not passed over."""
+    """Who may call the API, by the context. Half an issuer is rejected with the stage, not passed over."""
     issuer, audience, kind, claim = (context(name) for name in ("issuer", "audience", "auth", "tenant_claim"))
     auth = stages_own
     if issuer is not None or audience is not None:

@@ -40,7 +40,7 @@ ASK_AGAIN = "no-cache"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an answer depends on. `file`: the path after `/console/`, None for the page."""
+    """What a response depends on. `file`: the path after `/console/`, None for the page."""
 
     file: str | None
     path: str = "/console"
@@ -67,7 +67,7 @@ class Response:
 
 
 def decide(request: Request, files: Mapping[str, bytes], stage: Stage) -> Response:
-    """The answer to a GET; `files` by their names in the folder, with their endings."""
+    """The response to a GET; `files` by their names in the folder, with their endings."""
     headers = security_headers(stage, https=request.https)
     if request.file is None and request.path.endswith("/"):  # addresses in the page are relative to the one without
         return Response(308, {**headers, "location": "../console", "cache-control": ASK_AGAIN})
@@ -103,7 +103,7 @@ UNKNOWN = json.dumps(
 
 
 def security_headers(stage: Stage, *, https: bool) -> dict[str, str]:
-    """On every answer; the last one only means something, and is only allowed, where the request was encrypted."""
+    """On every response; the last one only means something, and is only allowed, where the request was encrypted."""
     connect = " ".join(["'self'", *stage.connect.split()])
     headers = {
         "content-security-policy": POLICY.format(connect=connect),

@@ -13,7 +13,7 @@ from duecourse.settings import RepairSettings
 from duecourse.telemetry import function_logger, publish
 from duecourse.wiring import Wiring, made_at_start
 
-MARGIN_SECONDS = 60  # what one page may take, with every answer slow
+MARGIN_SECONDS = 60  # what one page may take, with every response slow
 
 logger = function_logger()
 metrics = Metrics()

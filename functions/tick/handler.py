@@ -19,7 +19,7 @@ _tick = made_at_start(lambda: Wiring(TickSettings.from_env(os.environ)).tick)
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """A refused message fails the invocation, which shows as an error; the next minute's tick makes up for it."""
+    """A rejected message fails the invocation, which shows as an error; the next minute's tick makes up for it."""
     report = _tick()()
     publish(report, logger, metrics, function="tick")
     if report.counts["TicksRefused"]:

@@ -24,7 +24,7 @@ OF_THE_POOL = "aws.cognito.signin.user.admin"
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
     """The event of a pre token generation trigger (V2_0), answered. A user without a tenant gets a token without one,
-    which the API refuses.
+    which the API rejects.
     """
     request = event["request"]
     groups = request.get("groupConfiguration", {}).get("groupsToOverride") or ()

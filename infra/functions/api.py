@@ -211,7 +211,7 @@ class HttpApi(Construct):
             )
             for path in paths
         }
-        self.stage.node.add_dependency(*open_routes)  # settings of a route that is not there yet are refused
+        self.stage.node.add_dependency(*open_routes)  # settings of a route that is not there yet are rejected
 
     def _console_routes(self, console: PythonFunction) -> list[apigateway.HttpRoute]:
         integration = integrations.HttpLambdaIntegration("Console", console.function, scope_permission_to_route=False)

@@ -52,7 +52,7 @@ class Auth(Construct):
         if auth.kind == "iam":
             self.authorizer = authorizers.HttpIamAuthorizer()
         elif auth.kind == "jwt":
-            if auth.issuer is None:  # StageConfig has refused this already; the type does not know
+            if auth.issuer is None:  # StageConfig has rejected this already; the type does not know
                 raise ValueError("auth.issuer is missing")
             self.authorizer = authorizers.HttpJwtAuthorizer("Tokens", auth.issuer, jwt_audience=list(auth.audience))
             if auth.console_client is not None:

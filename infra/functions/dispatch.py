@@ -34,7 +34,7 @@ class DispatchFunction(Construct):
             | lanes.environment,
         )
         allow = self.function.allow
-        # BatchGetItem: claims without an answer are read back; PartiQLDelete: timers that were sent
+        # BatchGetItem: claims without a response are read back; PartiQLDelete: timers that were sent
         change = ("GetItem", "BatchGetItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])

@@ -63,7 +63,7 @@ def _firing(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     )
     yield page(
         name="jobs-not-firing",
-        means="rounds of dispatch fail, claims fail or are refused, or a lane accepts no messages, in three of "
+        means="rounds of dispatch fail, claims fail or are rejected, or a lane accepts no messages, in three of "
         "five minutes. Due occurrences wait in the index.",
         first=(
             "read the error in the log of the function Dispatch: throttling, a permission, a key, or the last "

@@ -38,9 +38,9 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
     wrong = {
         "ClaimsLost": "claims lost (harmless)",
         "ClaimsFailed": "claims failed",
-        "ClaimsRefused": "claims refused",
+        "ClaimsRefused": "claims rejected",
         "StatementsThrottled": "statements throttled",
-        "SendsRefused": "sends refused",
+        "SendsRefused": "sends rejected",
         "RoundsUnfinished": "rounds out of time",
         "RoundsFailed": "rounds failed",
     }
@@ -107,13 +107,13 @@ def _functions(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     worker = {
         "MessagesFailed": "messages failed",
         "DuplicatesDropped": "repeats dropped (harmless)",
-        "FinishesRefused": "finishes refused",
+        "FinishesRefused": "finishes rejected",
     }
-    api = {"InternalErrors": "responses with 500 or 503", "SendsRefused": "sends refused"}
+    api = {"InternalErrors": "responses with 500 or 503", "SendsRefused": "sends rejected"}
     reconcile = {
         "DeadLettersRecorded": "recorded as dead",
         "JobsPaused": "jobs paused",
-        "EventsRefused": "events refused",
+        "EventsRefused": "events rejected",
     }
     yield charts[:3]
     yield [

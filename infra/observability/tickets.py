@@ -71,7 +71,7 @@ def _jobs(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     letters = watched.letters.get("Events")
     yield ticket(
         name="outcomes-not-delivered",
-        means="the event bus refused or could not deliver outcomes of runs, or the bucket refused "
+        means="the event bus rejected or could not deliver outcomes of runs, or the bucket rejected "
         "a large result. The runs themselves are not affected.",
         first="read the error in the log: a quota, a policy or a key. Events in the bus's dead-letter "
         "queue can be sent again.",

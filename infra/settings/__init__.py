@@ -1,1 +1,1 @@
-"""What a stage is made from, and what is refused."""
+"""What a stage is made from, and what is rejected."""

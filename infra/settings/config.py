@@ -63,7 +63,7 @@ class StageConfig:
     """What a tenant may use of it."""
     api: ApiConfig
     refuse_plain_http: bool
-    """Queues, topics and the bucket refuse callers without TLS."""
+    """Queues, topics and the bucket reject callers without TLS."""
     retain_data: bool
     """Tables, results, logs, users and the key outlive the stack."""
     default_precision: str
@@ -76,7 +76,7 @@ class StageConfig:
     both as a job would be posted; `defaults` for what it leaves out.
     """
     deletion_protection: bool = True
-    """Where data are retained, stack, tables and user pool refuse to be deleted. Off for two deployments: the one that
+    """Where data are retained, stack, tables and user pool cannot be deleted. Off for two deployments: the one that
     makes the stage, which CloudFormation could not take back otherwise (scripts/deploy.py), and the last one before the
     stage is deleted (docs/operations.md).
     """

@@ -23,7 +23,7 @@ _TASK_NAME = re.compile(TASK_NAME)
 class AllowedTargetsConfig(AllowedTargets):
     """Name patterns (`*` and `?` as in IAM) of this account's resources in this region.
 
-    The API refuses jobs that name anything else, and the workers' roles end here, too. What is not given is what each
+    The API rejects jobs that name anything else, and the workers' roles end here, too. What is not given is what each
     list holds by itself (AllowList.standard). `task_definitions`: `family:7` allows revision 7, `family:*` every one.
     `subnets` and `security_groups`: ids, `default` for the network's own group where a job names none, or `*` for all.
     `actions`: API calls for targets `aws`, each by boto3's name of the service; `roles` are assumed only where there
@@ -77,7 +77,7 @@ class AllowedTargetsConfig(AllowedTargets):
 def task_json(task: Mapping[str, Any]) -> str:
     """A task as its parameter holds it. Raises TypeError or ValueError for what JSON cannot say.
 
-    Parameter Store refuses `{{` in values (it would be a reference to another parameter), and so would every template
+    Parameter Store rejects `{{` in values (it would be a reference to another parameter), and so would every template
     in a task be. JSON has two braces in a row only in strings, where an escape means the same.
     """
     whole = {part: task.get(part, {}) for part in TASK_PARTS}

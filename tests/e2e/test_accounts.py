@@ -114,7 +114,10 @@ def test_the_token_of_an_account_has_its_tenant_its_scopes_and_none_of_the_pools
 def test_a_deleted_account_gets_no_further_token(deployed: Deployed) -> None:
     environment = deployed.created("short-lived", "acme", "jobs:read")
     assert deployed.accounts("delete", "short-lived", "--yes").exit_code == 0
-    with deployed.client(environment) as program, pytest.raises(UnauthorizedError, match="the issuer answered 400"):
+    with (
+        deployed.client(environment) as program,
+        pytest.raises(UnauthorizedError, match="the issuer responded with 400"),
+    ):
         program.list_jobs()
     again = deployed.accounts("delete", "short-lived", "--yes")
     assert (again.exit_code, "there is no account short-lived" in again.stderr) == (1, True)

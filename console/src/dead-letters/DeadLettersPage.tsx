@@ -159,7 +159,7 @@ async function read(filters: Filters, cursor: string | undefined, signal: AbortS
   const { job: job_id, tag, error: text } = filters;
   const query = { job_id, tag, error: text, ...rangeOf(filters, Date.now()), limit: 100, cursor };
   const { data } = await fetcher.GET("/v1/dead-letters", { params: { query }, signal });
-  if (data === undefined) throw new SyntaxError("an empty answer");
+  if (data === undefined) throw new SyntaxError("an empty response");
   return data;
 }
 

@@ -42,6 +42,6 @@ export async function countOf(
 
 async function redrive(body: Schemas["RedriveRequest"]): Promise<Schemas["Redriven"]> {
   const { data } = await fetcher.POST("/v1/dead-letters/redrive", { body });
-  if (data === undefined) throw new SyntaxError("an empty answer");
+  if (data === undefined) throw new SyntaxError("an empty response");
   return data;
 }

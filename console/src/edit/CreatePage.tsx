@@ -48,7 +48,7 @@ function Create({ place, first }: { place: string | null; first: Doc }) {
       const body = doc as unknown as Schemas["JobRequest"];
       const header = { "Idempotency-Key": editor.keyOf(written(doc)) };
       const { data } = await fetcher.POST("/v1/jobs", { body, params: { header } });
-      if (data === undefined) throw new SyntaxError("an empty answer");
+      if (data === undefined) throw new SyntaxError("an empty response");
       return data;
     },
     onError: (error) => editor.refuse(asProblem(error).fields),

@@ -10,6 +10,6 @@ export interface Stored extends Base {
 export async function readStored(jobId: string, signal?: AbortSignal): Promise<Stored> {
   const params = { path: { job_id: jobId } };
   const { data, response } = await fetcher.GET("/v1/jobs/{job_id}", { params, signal });
-  if (data === undefined) throw new SyntaxError("an empty answer");
+  if (data === undefined) throw new SyntaxError("an empty response");
   return { job: data, doc: definitionOf(data), etag: response.headers.get("etag") ?? "" };
 }

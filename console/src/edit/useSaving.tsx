@@ -35,7 +35,7 @@ export function useSaving(jobId: string, editor: Editor) {
       },
       body: editor.doc as unknown as Schemas["JobRequest"],
     });
-    if (data === undefined) throw new SyntaxError("an empty answer");
+    if (data === undefined) throw new SyntaxError("an empty response");
     return data;
   };
   const sent = useRef<Doc>(null);

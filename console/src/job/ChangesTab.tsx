@@ -11,7 +11,7 @@ export function ChangesTab({ job }: { job: Schemas["Job"] }) {
       params: { path: { job_id: job.id }, query: { limit: 20, cursor } },
       signal,
     });
-    if (data === undefined) throw new SyntaxError("an empty answer");
+    if (data === undefined) throw new SyntaxError("an empty response");
     return data;
   });
   return (

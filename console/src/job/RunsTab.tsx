@@ -43,7 +43,7 @@ export function RunsTab({
       },
       signal,
     });
-    if (data === undefined) throw new SyntaxError("an empty answer");
+    if (data === undefined) throw new SyntaxError("an empty response");
     return data;
   });
   const options = [

@@ -31,7 +31,7 @@ export default function JobsPage() {
   const pages = usePages(["jobs", "list", filters, columns.pageSize], async (cursor, signal) => {
     const query = { ...filters, limit: columns.pageSize, cursor } as { limit: number };
     const { data } = await fetcher.GET("/v1/jobs", { params: { query }, signal });
-    if (data === undefined) throw new SyntaxError("an empty answer");
+    if (data === undefined) throw new SyntaxError("an empty response");
     return data;
   });
   const filtered = FILTERS.some((name) => filters[name] !== undefined);

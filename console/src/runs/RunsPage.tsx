@@ -76,6 +76,6 @@ async function read(filters: Filters, cursor: string | undefined, signal: AbortS
           params: { query: { state, job, tag, error, since, until, cursor } },
           signal,
         });
-  if (data === undefined) throw new SyntaxError("an empty answer");
+  if (data === undefined) throw new SyntaxError("an empty response");
   return data;
 }

@@ -17,7 +17,7 @@ export default function WorkflowsPage() {
   const pages = usePages(["workflows", filters], async (cursor, signal) => {
     const query = { ...filters, state: filters.state as "ACTIVE" | undefined, limit: 50, cursor };
     const { data } = await fetcher.GET("/v1/workflows", { params: { query }, signal });
-    if (data === undefined) throw new SyntaxError("an empty answer");
+    if (data === undefined) throw new SyntaxError("an empty response");
     return data;
   });
   const filtered = Object.keys(filters).length > 0;

@@ -60,7 +60,7 @@ def test_a_cursor_whose_claim_the_table_refuses_is_quarantined_and_delays_nobody
     assert len(set(world.caller.runs)) == 250  # its message went out before the claim, as every one does
     assert world.count("CursorsQuarantined") == 1
     assert error_of(world, "job-007") == (
-        "its claim is refused: ValidationError: Item size has exceeded the maximum allowed size"
+        "its claim was rejected: ValidationError: Item size has exceeded the maximum allowed size"
     )
     assert error_of(world, "job-008") is None
 

@@ -193,7 +193,7 @@ def test_a_missing_or_ended_login_is_reported() -> None:
     with pytest.raises(UnauthorizedError, match="there is no login; log in: duecourse login"):
         world.client(TokenMemory()).get_job("nightly")
     world.status, world.answer = 400, {"error": "invalid_grant"}
-    with pytest.raises(UnauthorizedError, match=r"the issuer answered 400: .*invalid_grant.*; log in"):
+    with pytest.raises(UnauthorizedError, match=r"the issuer responded with 400: .*invalid_grant.*; log in"):
         world.client(TokenMemory(Tokens("old", NOW, "again"))).get_job("nightly")
 
 

@@ -1,4 +1,4 @@
-"""HTTP requests to a stage: sent again while the stage asks for patience, and refusals in its own words."""
+"""HTTP requests to a stage: sent again while the stage asks for patience, and rejections in its own words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Authorize = Callable[[str, str, bytes], Headers]
 
 
 class RefusedError(Exception):
-    """The stage refused; `status` is 0 if there was no response, `kind` that of the problem, such as `in-workflow`."""
+    """The request failed; `status` is 0 if there was no response, `kind` that of the problem, such as `in-workflow`."""
 
     def __init__(self, status: int, text: str, kind: str = "") -> None:
         self.status = status
@@ -92,7 +92,7 @@ class Api:
     authorize: Authorize = no_authorization
 
     def send(self, method: str, path: str, body: bytes = b"", **headers: str) -> Answer:
-        """The answer to a request that may be made twice (`if_match` is the header If-Match).
+        """The response to a request that may be made twice (`if_match` is the header If-Match).
 
         Raises RefusedError for a status that is no success, once patience ends where a later try may go well.
         """
@@ -150,7 +150,7 @@ def _place(fault: Mapping[str, Any]) -> str:
 
 
 def _json(answer: Any) -> Mapping[str, Any]:
-    """The body of an answer, {} where it is no object of JSON."""
+    """The body of a response, {} where it is no object of JSON."""
     try:
         found = json.loads(answer.read() or b"{}")
     except (ValueError, OSError, http.client.HTTPException):

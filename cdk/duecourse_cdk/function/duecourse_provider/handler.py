@@ -1,4 +1,4 @@
-"""The Lambda function: an event of CloudFormation in, what it asks for done, the answer to where the event says."""
+"""The Lambda function: an event of CloudFormation in, what it asks for done, the response to where the event says."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from duecourse_provider.credentials import CredentialsError, authorizer
 logger = logging.getLogger("duecourse_provider")
 
 MARGIN_SECONDS = 30.0
-"""Kept for the answer to CloudFormation, which waits an hour for one that does not come."""
+"""Kept for the response to CloudFormation, which waits an hour for one that does not come."""
 TIDY_SECONDS = 30.0
 """What is spent on removing what a failed creation may have left."""
 REASON_LENGTH = 1500
-"""An answer holds 4,096 bytes (AWS CloudFormation User Guide, "Custom resource response objects")."""
+"""A response holds 4,096 bytes (AWS CloudFormation User Guide, "Custom resource response objects")."""
 FAILED = "failed:"
 """Begins the physical id of what could not be created: to delete it must not fail, or no rollback would end."""
 
@@ -41,7 +41,7 @@ def handler(event: Event, context: Any) -> None:
 
 
 def respond(event: Event, patience: Patience, aws: Session) -> dict[str, str]:
-    """Do what the event asks for; the answer for CloudFormation, also where that failed."""
+    """Do what the event asks for; the response for CloudFormation, also where that failed."""
     try:
         physical, reason = _ACTIONS[event["RequestType"]](event, patience, aws)
         return _answer(event, "SUCCESS", physical, reason)
@@ -67,7 +67,7 @@ _DELETE_HINT = (
 
 
 def report(url: str, answer: Mapping[str, str], patience: Patience) -> None:
-    """Give CloudFormation the answer. Raises RuntimeError where it does not take it; Lambda then invokes again."""
+    """Give CloudFormation the response. Raises RuntimeError where it does not take it; Lambda then invokes again."""
     try:
         # The address is signed for a request without a content type.
         Api(url, patience).send("PUT", "", json.dumps(answer).encode(), content_type="")

@@ -26,7 +26,7 @@ DISPATCH_SECONDS = 58
 """
 
 ROUND_MARGIN_SECONDS = 12
-"""The time of an invocation that a round reserves for the group in progress, if every answer is slow."""
+"""The time of an invocation that a round reserves for the group in progress, if every response is slow."""
 
 ROUND_SECONDS = DISPATCH_SECONDS - ROUND_MARGIN_SECONDS
 """The longest time that a round works."""

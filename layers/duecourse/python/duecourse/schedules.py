@@ -88,7 +88,7 @@ def previous(
     """
     until = _seconds("before", before or datetime.now(UTC), up=True)
     spec = _spec(expr, tz, options)
-    counted_from(spec, until)  # refuses an expression that is empty
+    counted_from(spec, until)  # rejects an expression that is empty
     found = _last_before(_occurrences(spec, options).next, until)
     return None if found is None else _at(found, ZoneInfo(tz))
 

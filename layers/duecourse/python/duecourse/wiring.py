@@ -128,7 +128,7 @@ class Wiring(Generic[S_co]):
 
     @property
     def _caller_waits(self) -> bool:
-        """Whether a program waits for the answer of this function."""
+        """Whether a program waits for the response of this function."""
         return isinstance(self.settings, ApiSettings | CallbackSettings)
 
     def _client(self, service: str, *, once: bool = False) -> Any:

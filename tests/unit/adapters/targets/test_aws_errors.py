@@ -101,7 +101,7 @@ WORDS = (
         ("ThrottlingException", 400, "the service is throttling calls"),
         ("ServiceUnavailable", 503, "the service had an internal error"),
         ("ExpiredToken", 403, "its credentials were not accepted"),
-        ("ValidationException", 400, "the service refused the call"),
+        ("ValidationException", 400, "the service rejected the call"),
     ],
 )
 def test_what_a_service_says_is_for_operators_and_tenants_get_its_code_in_plain_words(outcome_of, code, status, said):

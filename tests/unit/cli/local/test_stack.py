@@ -368,7 +368,7 @@ def test_an_emulator_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
 
     silent = Silent(port=free_port(), state=tmp_path / "state", temporary=tmp_path, log=tmp_path / "log", kept=True)
     silent.start()
-    with pytest.raises(CliError, match="did not answer within 0 s: it printed no output"):
+    with pytest.raises(CliError, match="did not respond within 0 s: it printed no output"):
         silent.wait_until_ready(patience=0.2)
     assert silent.stop() is True
     assert silent.has_ended

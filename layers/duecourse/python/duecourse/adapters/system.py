@@ -48,7 +48,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MAX_WORKERS = 8
-"""Requests side by side: at 10 ms an answer, 800 batches a second, more than a function of one processor can make."""
+"""Requests side by side: at 10 ms a response, 800 batches a second, more than a function of one processor can make."""
 
 
 class Threads:

@@ -1,9 +1,9 @@
-"""The types of answers, and answers to API Gateway.
+"""The types of responses, and responses to API Gateway.
 
 The answers as types: what the routes build, and what the document says of it. Each field is always there, as null
 where it has no value, unless it is marked NotRequired. `Answer` is no part of a schema's name in the document.
 
-Answers to API Gateway: Powertools resolves the route; every answer, good or bad, is made and logged here.
+Answers to API Gateway: Powertools resolves the route; every response, good or bad, is made and logged here.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _understood(spec: ScheduleSpec) -> Document:
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
 SHOWN_FAULTS = 5
-"""Faults of a refused request that are logged."""
+"""Faults of a rejected request that are logged."""
 
 
 class Answering(ABC):
@@ -232,7 +232,7 @@ class Answering(ABC):
         self._resolver.not_found(self._no_route)
 
     def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-        """The answer to one request."""
+        """The response to one request."""
         self.request = read_request(event)
         # Powertools keeps the event in a class attribute, which applications in several threads would share.
         self._resolver.current_event = APIGatewayProxyEventV2(event)
@@ -240,7 +240,7 @@ class Answering(ABC):
 
     @abstractmethod
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
-        """The answer to `request`. `parameters` are those of the path. Raises Problem."""
+        """The response to `request`. `parameters` are those of the path. Raises Problem."""
 
     def _bound(self, route: Route) -> Callable[..., Response[str]]:
         def answer(**parameters: str) -> Response[str]:
@@ -253,7 +253,7 @@ class Answering(ABC):
         return self._answered(lambda: self._refuse_route(event.http_method, event.path))
 
     def _answered(self, work: Callable[[], Answer]) -> Response[str]:
-        """Whatever happens becomes an answer and one line in the log."""
+        """Whatever happens becomes a response and one line in the log."""
         request = self.request
         ids = {"request_id": request.request_id, "correlation_id": request.correlation_id}
         try:
@@ -297,7 +297,7 @@ class Answering(ABC):
         )
 
     def _caller(self) -> dict[str, str]:
-        """The caller, as the scope check has identified it; None if the check refused the request."""
+        """The caller, as the scope check has identified it; None if the check rejected the request."""
         principal = self.request.principal
         return {"tenant": self.request.tenant} | ({"principal": principal} if principal else {})
 

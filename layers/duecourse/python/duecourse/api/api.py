@@ -1,6 +1,5 @@
-"""What a route is, needs and answers. A route is declared once, at its function, for the resolver, the check
-of scopes and the document. The function's docstring is what the document says of it: its first paragraph is the
-summary.
+"""The declaration of a route. A route is declared once, at its function, for the resolver, the check of scopes and
+the OpenAPI document. The function's docstring is its description there; the first paragraph is the summary.
 """
 
 from __future__ import annotations
@@ -92,12 +91,12 @@ Handler = Callable[[Api, Request, Mapping[str, str]], Answer]
 
 
 class Route(NamedTuple):
-    """`answers`: by status the type of the answer, None where it has no body. `body`: the model of the request's body,
-    which may be left out where it is `body_optional`. `query`: the model of its query parameters, None where they are
-    not looked at. `headers`: those that it takes. `problems`: the kinds that are its own, beside those that follow from
-    what it takes (openapi.problem_kinds). `run_token`: the token of a run opens it. `checks_tags`: the function itself
-    restricts callers with tag-scoped permissions to the jobs with their tags; for another route the job is checked that
-    its path names, and where it names none they are refused (`narrowing.check_route`).
+    """`answers`: by status the type of the response, None where it has no body. `body`: the model of the request's
+    body, which may be left out where it is `body_optional`. `query`: the model of its query parameters, None where they
+    are not looked at. `headers`: those that it takes. `problems`: the kinds that are its own, beside those that follow
+    from what it takes (openapi.problem_kinds). `run_token`: the token of a run opens it. `checks_tags`: the function
+    itself restricts callers with tag-scoped permissions to the jobs with their tags; for another route the job is
+    checked that its path names, and where it names none they are rejected (`narrowing.check_route`).
     """
 
     method: str

@@ -61,7 +61,7 @@ class FieldFault:
 
 
 class Problem(Exception):
-    """A request that is refused."""
+    """A request that is rejected."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
     def document(self, request_id: str) -> dict[str, Any]:
-        """The answer's body."""
+        """The response's body."""
         detail = self.detail
         if len(self.faults) > MAX_FAULTS:
             detail += f" The first {MAX_FAULTS} of {len(self.faults)} errors are listed."

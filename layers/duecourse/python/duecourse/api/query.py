@@ -337,7 +337,7 @@ def fitting(items: Sequence[Mapping[str, Any]]) -> int:
     """How many of the first items fit into one answer; one at least."""
     room = MAX_ANSWER_BYTES
     for count, item in enumerate(items):
-        room -= len(write_json(item)) * 2  # the answer is quoted once more on its way out
+        room -= len(write_json(item)) * 2  # the response is quoted once more on its way out
         if room < 0 and count:
             return count
     return len(items)

@@ -53,13 +53,13 @@ class StateProblem(Problem):
         self.state = state
 
     def document(self, request_id: str) -> dict[str, Any]:
-        """The answer's body."""
+        """The response's body."""
         return super().document(request_id) | {"state": self.state.value}
 
 
 @contextmanager
 def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> Iterator[None]:
-    """Whatever a use case refuses becomes a Problem. `path` names the job or run. A schedule that is not
+    """Whatever a use case rejects becomes a Problem. `path` names the job or run. A schedule that is not
     understood is the caller's fault only where `kinds`, the route's own, have `invalid-job`.
     """
     try:

@@ -90,7 +90,7 @@ def read_request(event: Mapping[str, Any]) -> Request:
 
 
 def _correlation_id(headers: Mapping[str, str]) -> str | None:
-    """The caller's own. One that does not fit is passed over: no request is refused for it."""
+    """The caller's own. One that does not fit is passed over: no request is rejected for it."""
     given = headers.get("x-correlation-id", "")
     return given if re.fullmatch(CORRELATION_ID, given) else None
 

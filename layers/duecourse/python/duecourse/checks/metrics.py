@@ -1,4 +1,4 @@
-"""CloudWatch's metrics: how they are asked for, and what the answers mean."""
+"""CloudWatch's metrics: how they are asked for, and what the responses mean."""
 
 from __future__ import annotations
 

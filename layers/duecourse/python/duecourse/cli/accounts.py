@@ -158,6 +158,6 @@ class Accounts:
 
 
 def refused(error: ClientError) -> CliError:
-    """What AWS refused, in a line."""
+    """What AWS rejected, in a line."""
     said = error.response["Error"]
     return CliError(f"{error.operation_name}: {said.get('Message') or said.get('Code')}")

@@ -10,7 +10,7 @@ import click
 _BREAKS = re.compile("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
 _BEYOND_ASCII = "\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _STEERING = re.compile(f"[\x00-\x1f{_BEYOND_ASCII}]")
-"""Control characters, with which a target's answer could control the reader's terminal; what turns the order
+"""Control characters, with which a target's response could control the reader's terminal; what turns the order
 of the letters around it; and halves of characters, which cannot be printed.
 """
 

@@ -81,7 +81,7 @@ class AsyncClient(AsyncMethods):
         return (await self.send(Call(method, path, body=json, **more))).document
 
     async def send(self, call: Call) -> ApiAnswer:
-        """The answer to one request. Raises ApiError, ApiUnreachableError; TypeError or ValueError if its body cannot
+        """The response to one request. Raises ApiError, ApiUnreachableError; TypeError or ValueError if its body cannot
         be written as JSON.
         """
         given, failures = call.request(self.api), list[Failure]()

@@ -1,4 +1,4 @@
-"""One request to the API, what its answer is, and when the same request is sent again. No I/O here."""
+"""One request to the API, what its response is, and when the same request is sent again. No I/O here."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Call:
 
     @property
     def conditional(self) -> bool:
-        """Whether it holds for one version only: sent again after it was done, it would be refused."""
+        """Whether it holds for one version only: sent again after it was done, it would be rejected."""
         return any(value is not None and name.lower().startswith("if-") for name, value in self.headers.items())
 
 

@@ -1,4 +1,4 @@
-"""The client, for programs that wait for each answer.
+"""The client, for programs that wait for each response.
 
 with Client("https://abc.execute-api.eu-central-1.amazonaws.com") as duecourse:
     duecourse.create_job({"schedule": "0 9 * * 1", "target": {"type": "http", "url": "https://..."}})
@@ -60,7 +60,7 @@ class Client(Methods):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`auth` says who calls (`signing.Bearer`, `signing.SigV4`). `timeout` (seconds) limits each try as a whole,
-        from the connection to the last byte of the answer. `wait` passes the seconds before a request is sent again;
+        from the connection to the last byte of the response. `wait` passes the seconds before a request is sent again;
         `clock` (seconds) measures the timeout.
         """
         self.api = api.rstrip("/")
@@ -93,7 +93,7 @@ class Client(Methods):
         return self.send(Call(method, path, body=json, **more)).document
 
     def send(self, call: Call) -> ApiAnswer:
-        """The answer to one request. Raises ApiError, ApiUnreachableError; TypeError or ValueError if its body cannot
+        """The response to one request. Raises ApiError, ApiUnreachableError; TypeError or ValueError if its body cannot
         be written as JSON.
         """
         given, failures = call.request(self.api), list[Failure]()

@@ -27,9 +27,9 @@ class Fault:
 
 
 class ApiError(Exception):
-    """The API refused; `problem` is its problem document (RFC 9457), `retry_after` its wish for when to ask again.
+    """A rejected request; `problem` is its problem document (RFC 9457), `retry_after` its wish for when to ask again.
 
-    With a `status` of success it was no refusal, but no answer of Duecourse's either.
+    With a `status` of success, the response is not from Duecourse.
     """
 
     def __init__(self, status: int, problem: Mapping[str, Any], retry_after: float | None = None) -> None:
@@ -47,7 +47,7 @@ class ApiError(Exception):
 
     @property
     def by_duecourse(self) -> bool:
-        """Whether Duecourse itself refused, rather than a gateway or an authorizer before it."""
+        """Whether Duecourse itself rejected it, rather than a gateway or an authorizer before it."""
         return str(self.problem.get("type") or "").startswith("/problems/")
 
     @property
@@ -97,7 +97,7 @@ class TooManyRequestsError(ApiError):
 
 
 class UnavailableError(ApiError):
-    """5xx: the stage could not answer; the same request may be sent again."""
+    """5xx: the stage could not respond; the same request may be sent again."""
 
 
 KINDS: Mapping[int, type[ApiError]] = {

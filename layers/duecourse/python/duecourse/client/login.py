@@ -219,9 +219,9 @@ def cognito_tokens(result: Mapping[str, Any], now: float, before: Tokens | None 
 
 
 def _read(answer: httpx.Response, read: Callable[[], T]) -> T:
-    """What is read of an answer; one that is not understood is not shown: it may hold a token."""
+    """What is read of a response; one that is not understood is not shown: it may hold a token."""
     if not answer.is_success:
-        raise _logged_out(f"the issuer answered {answer.status_code}: {' '.join(answer.text.split())[:200]}")
+        raise _logged_out(f"the issuer responded with {answer.status_code}: {' '.join(answer.text.split())[:200]}")
     try:
         return read()
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -25,7 +25,7 @@ def free(_requests: int, _begun: bool = False) -> None:
 class Budget:
     """What is left to a request: the steps and bytes that it may use; work beyond those is charged (`charge`). All that
     is done for a request shares one budget. `pay` takes tokens, `begun` says whether some were taken before: what has
-    started is not refused because of its own debt.
+    started is not rejected because of its own debt.
 
     A check for which no steps are left is left out: it may only add a hint, or reject what would do no harm. A list for
     which no bytes are left ends there.

@@ -30,7 +30,7 @@ class Randomness(Protocol):
 
 
 class Executor(Protocol):
-    """Runs calls concurrently that mostly wait for answers."""
+    """Runs calls concurrently that mostly wait for responses."""
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Apply `work` to each item; the results in the order of the items. Raises the error of the first item that

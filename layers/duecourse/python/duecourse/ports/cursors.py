@@ -35,7 +35,7 @@ class Claim:
 class ClaimResult(StrEnum):
     """WON; LOST: its condition failed, since another writer changed the cursor or one of the records exists already;
     BUSY: to be retried (throttled, or in conflict with a transaction); REFUSED: this write can never succeed; FAILED:
-    anything else (no answer, no permission).
+    anything else (no response, no permission).
     """
 
     WON = "won"

@@ -192,7 +192,7 @@ class JobStore(Protocol):
 
     def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:
         """Write all of these jobs of one tenant and these `seats` in one transaction, or nothing: then the result says
-        why jobs, by their position, are refused. No two have the same id; the terms have the same quota and no seats.
+        why jobs, by their position, are rejected. No two have the same id; the terms have the same quota and no seats.
 
         Raises JobQuotaError, SeatsChangedError, StoreBusyError; nothing is written then.
         """

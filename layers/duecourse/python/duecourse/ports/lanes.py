@@ -50,6 +50,6 @@ class DeadLetterQueue(Protocol):
         """Remove it."""
 
     def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
-        """Make them visible again after `seconds`; 0: at once. Best effort: a message whose change is refused becomes
+        """Make them visible again after `seconds`; 0: at once. Best effort: a message whose change is rejected becomes
         visible within minutes.
         """

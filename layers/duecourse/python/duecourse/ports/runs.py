@@ -38,7 +38,7 @@ class RunStore(Protocol):
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
         """Write `run` over exactly `previous` (None: there must be none). None if it was written: a write that is
-        refused or not answered is read back, and counts as done if the record is this write (`Run.written_as`).
+        rejected or not answered is read back, and counts as done if the record is this write (`Run.written_as`).
         """
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:

@@ -30,8 +30,8 @@ class Caller(Protocol):
     """Calls targets."""
 
     def call(self, call: Call) -> Outcome:
-        """Call the target and decide the outcome from its answer. Never raises for an error of the target; always ends
-        within the timeout (plus about a second).
+        """Call the target and decide the outcome from its response. Never raises for an error of the target; always
+        ends within the timeout (plus about a second).
         """
 
 
@@ -47,7 +47,7 @@ class SecretUnknownError(Exception):
 
 
 class SecretsUnavailableError(Exception):
-    """The store of secrets did not answer; another attempt makes sense."""
+    """The store of secrets did not respond; another attempt makes sense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class RegisteredTask:
 
 
 class TasksUnavailableError(Exception):
-    """The store of tasks did not answer; another attempt makes sense."""
+    """The store of tasks did not respond; another attempt makes sense."""
 
 
 class Tasks(Protocol):

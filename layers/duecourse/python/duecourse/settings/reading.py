@@ -1,6 +1,6 @@
 """Settings: one frozen class per function, read from its environment.
 
-Wrong or missing values are refused at start, and the error names all of them. Every variable is `DUECOURSE_` and the
+Wrong or missing values are rejected at start, and the error names all of them. Every variable is `DUECOURSE_` and the
 field's name in capitals; a mapping by lane is one variable per lane.
 """
 
@@ -111,7 +111,7 @@ class FromEnvironment:
                 f"{PREFIX}HORIZON_SECONDS={horizon}: must not be less than {PREFIX}LOOKAHEAD_SECONDS={lookahead}"
             )
         if values.get("auth") == "none" and values.get("stage") != "local":
-            # The stage's configuration refuses it too: an API without authentication should need two mistakes.
+            # The stage's configuration rejects it too: an API without authentication should need two mistakes.
             wrong.append(f"{PREFIX}AUTH='none': is allowed only for the stage local")
         if wrong:
             raise SettingsError(f"{cls.__name__}: " + "; ".join(wrong))

@@ -70,5 +70,5 @@ def failing(error: BaseException, *, times: int | None = None) -> Callable[..., 
 
 
 def answering(answer: Any) -> Callable[..., Any]:
-    """For `around`: the call has no effect and this answer."""
+    """For `around`: the call has no effect and this response."""
     return lambda _, *__, **___: answer

@@ -27,7 +27,7 @@ PAUSE_SECONDS = 2 * LEASE_SECONDS
 """After so long without a request an instance takes one token again."""
 
 TRIES = 5
-"""Conflicts in a row after which a request is refused. Simultaneous requests conflict once: only the first of them may
+"""Conflicts in a row after which a request is rejected. Simultaneous requests conflict once: only the first of them may
 write a bucket that was full; from the third try on one token is taken, which needs no more than that there is one.
 """
 
@@ -59,8 +59,8 @@ class _Lease:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """One instance per process, which keeps the tokens that it took. One write serves up to 20 requests; refusals need
-    none.
+    """One instance per process, which keeps the tokens that it took. One write serves up to 20 requests; rejections
+    need none.
     """
 
     store: TenantLimits
@@ -96,8 +96,8 @@ class Limits:
             return None
         for _ in range(TRIES):
             taken = charge(lease.seen, self.rules, cost, now + lease.ahead, begun=begun)
-            # The last known state can only lack the tokens of the time since, which are added; a refusal is decided by
-            # the present bucket.
+            # The last known state can only lack the tokens of the time since, which are added; a rejection is decided
+            # by the present bucket.
             if taken.change is None:
                 return max(taken.wait, 1.0)
             written = self.store.change_bucket(tenant, taken.change)

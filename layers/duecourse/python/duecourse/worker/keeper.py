@@ -94,7 +94,7 @@ class Keeper:
             self._run.cancelled.set()
             log.info("run %s: its attempt %d is over: %s", self._run.run_id, self._run.attempt, error)
         else:
-            log.warning("run %s: the heartbeat was refused: %s", self._run.run_id, error)
+            log.warning("run %s: the heartbeat was rejected: %s", self._run.run_id, error)
             self._rhythm = self._rhythm.unheard(self._clock(), error.retry_after)
 
     def _keep(self) -> None:

@@ -32,10 +32,10 @@ class TaskQueue(Protocol):
         """
 
     def hide(self, received: TaskMessage, seconds: int) -> None:
-        """Hide it for so long from now on; 0 shows it to others at once. What SQS refuses is logged."""
+        """Hide it for so long from now on; 0 shows it to others at once. What SQS rejects is logged."""
 
     def delete(self, received: TaskMessage) -> None:
-        """Remove it. What SQS refuses is logged: the message then comes once more and is dropped."""
+        """Remove it. What SQS rejects is logged: the message then comes once more and is dropped."""
 
 
 class SqsTaskQueue:

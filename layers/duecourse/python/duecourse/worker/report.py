@@ -92,7 +92,7 @@ Report = Completion | Failure
 
 
 class ReportOutcome(Enum):
-    """What the API's refusal of a report or heartbeat means."""
+    """What the API's rejection of a report or heartbeat means."""
 
     OVER = "the attempt is over"
     LATER = "the API is temporarily unavailable"
@@ -126,12 +126,12 @@ def report_of_raised(raised: BaseException) -> Failure:
 
 def refused_result(error: ApiError) -> Failure:
     """A result that the API did not take ends its run: another attempt would come to the same."""
-    return Failure(_told(f"its result was refused: {error}"), BAD_RESULT, retryable=False)
+    return Failure(_told(f"its result was rejected: {error}"), BAD_RESULT, retryable=False)
 
 
 def verdict_of(error: ApiError) -> ReportOutcome:
-    """What a refusal means. Only Duecourse itself can say that an attempt is over: a gateway in front of it answers 401
-    to whatever it does not know, and the work must not be thrown away for that.
+    """What a rejection means. Only Duecourse itself can say that an attempt is over: a gateway in front of it returns
+    401 to whatever it does not know, and the work must not be thrown away for that.
     """
     if error.by_duecourse and error.status in (401, 409):
         return ReportOutcome.OVER
@@ -151,7 +151,7 @@ def _code(text: str | None) -> str | None:
 
 
 def persistently(call: Callable[[], T], pause: Callable[[float], object], policy: Policy = POLICY) -> T:
-    """Call the API until it takes or refuses it, or the policy is used up. Raises ApiError, ApiUnreachableError."""
+    """Call the API until it takes or rejects it, or the policy is used up. Raises ApiError, ApiUnreachableError."""
     while True:
         try:
             return call()

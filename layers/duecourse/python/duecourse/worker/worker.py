@@ -140,7 +140,7 @@ class Worker:
         """Work on what is visible now, and return how many messages that were when it is all done.
 
         For tests and cron. `wait_seconds` is how long an empty queue is asked: with 0 SQS may overlook messages.
-        Raises BotoCoreError or ClientError when the queue does not answer, ValueError without a task.
+        Raises BotoCoreError or ClientError when the queue does not respond, ValueError without a task.
         """
         handler = self._handler()
         with ThreadPoolExecutor(self._concurrency, "worker") as pool:

@@ -90,7 +90,7 @@ class AwsClients:
             return client
 
     def calling(self, service: str, seconds: int, credentials: Credentials | None = None) -> Any:
-        """A client for calls to targets: waits `seconds` for the answer and never sends a request twice, because
+        """A client for calls to targets: waits `seconds` for the response and never sends a request twice, because
         attempts are ours to count. With `credentials` it acts in their name and checks its requests' parameters, which
         are then a job's own. Raises BotoCoreError for a service that is unknown here.
 
@@ -103,7 +103,7 @@ class AwsClients:
         with self._lock:
             made, client = self._calling.pop(key, (0.0, None))
             if client is None or not 0 <= self._now() - made < _FRESH_SECONDS:
-                # An old one is not closed: another thread may still be waiting for its answer.
+                # An old one is not closed: another thread may still be waiting for its response.
                 made = self._now()
                 client = self._make(service, min(_CONNECT_SECONDS, seconds), seconds, 1, credentials)
             self._calling[key] = made, client

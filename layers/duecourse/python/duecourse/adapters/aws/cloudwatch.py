@@ -20,7 +20,7 @@ from duecourse.ports import Clock, CloudWatchUnavailableError
 _logger = logging.getLogger(__name__)
 
 METRICS_FRESH_SECONDS = 60
-"""For how long an answer, or that there was none, is used again. Each metric that is asked for costs $0.01 per 1,000
+"""For how long a response, or that there was none, is used again. Each metric that is asked for costs $0.01 per 1,000
 (Amazon CloudWatch pricing, "GetMetricData"), and none gets more than a value a minute.
 """
 
@@ -68,7 +68,7 @@ def _not_read(error: str) -> CloudWatchUnavailableError:
 
 
 ALARMS_FRESH_SECONDS = 15
-"""For how long an answer, or that there was none, is used again. An account may ask nine times a second (Amazon
+"""For how long a response, or that there was none, is used again. An account may ask nine times a second (Amazon
 CloudWatch User Guide, "CloudWatch service quotas"), and an alarm is judged once a minute.
 """
 

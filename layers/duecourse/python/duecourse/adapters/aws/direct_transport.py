@@ -36,7 +36,7 @@ OPERATIONS = {
     "sqs": ("SendMessageBatch",),
     "dynamodb": ("BatchExecuteStatement", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
 }
-"""Operations with requests and responses in JSON without blobs and timestamps (ours have none), so that the answer
+"""Operations with requests and responses in JSON without blobs and timestamps (ours have none), so that the response
 needs no model to be read by.
 """
 
@@ -54,7 +54,7 @@ _UNHEARD = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTim
 _FAILED = 500
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
-"""The one error that is a plain answer: each message that comes twice ends with it."""
+"""The one error that is a plain response: each message that comes twice ends with it."""
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ class _DirectTransport:
             return None
 
     def _plain(self, answer: urllib3.BaseHTTPResponse) -> tuple[AWSResponse, dict[str, Any]] | None:
-        """Raises ValueError for an answer that is none."""
+        """Raises ValueError for an invalid response."""
         if answer.status == _OK:
             return _answered(answer, orjson.loads(answer.data))
         if answer.status not in _REFUSED:

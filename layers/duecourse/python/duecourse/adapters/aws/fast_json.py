@@ -64,7 +64,7 @@ def _put(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
 
 
 def _read(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
-    """An answer that succeeded. Errors are left to botocore."""
+    """A response that succeeded. Errors are left to botocore."""
     if response_dict["status_code"] == _OK:
         customized_response_dict.update(orjson.loads(response_dict["body"]))
         response_dict["body"] = b"{}"

@@ -1,4 +1,4 @@
-"""An answer that is used again for some seconds."""
+"""A response that is used again for some seconds."""
 
 from __future__ import annotations
 

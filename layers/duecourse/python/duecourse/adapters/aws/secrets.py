@@ -35,7 +35,7 @@ class _Secret:
 
 class SecretMemory:
     """Remembers answers, but no failures. Safe to share between threads: who asks for what is being fetched waits for
-    that very answer, so a batch of ten runs makes one request.
+    that very response, so a batch of ten runs makes one request.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -65,7 +65,7 @@ class SecretMemory:
     def _fetch(self, path: str, fetch: Callable[[str], str | None], answer: Future[str | None]) -> None:
         try:
             value = fetch(path)
-        except BaseException as problem:  # noqa: BLE001 - raised by everybody who waits for the answer
+        except BaseException as problem:  # noqa: BLE001 - raised by everybody who waits for the response
             with self._lock:
                 del self._asked[path]
             answer.set_exception(problem)
@@ -133,7 +133,7 @@ def _known(name: str, secret: str | None) -> str:
 
 
 def _asked(path: str, unknown: frozenset[str], request: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-    """The store's answer, or None where it says one of these codes. Raises SecretsUnavailableError for all others:
+    """The store's response, or None where it says one of these codes. Raises SecretsUnavailableError for all others:
     throttling passes, and permissions or keys may be put right while a run is still being tried.
     """
     try:

@@ -24,8 +24,9 @@ class SnsNotifier:
     """Publishes to the topic of deaths. Tenant, job and owner are message attributes too, by which subscriptions can
     filter.
 
-    A notice may come more than once (its answer was lost, its sender died; and SNS delivers at least once). All of one
-    death have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`; a redriven run that dies again has another.
+    A notice may come more than once (its response was lost, its sender died; and SNS delivers at least once). All of
+    one death have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`; a redriven run that dies again has
+    another.
     """
 
     def __init__(self, client: Any, topic_arn: str) -> None:

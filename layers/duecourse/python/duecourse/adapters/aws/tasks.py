@@ -51,7 +51,7 @@ class SsmTasks:
     def get(self, name: str) -> RegisteredTask | None:
         """The task; None where none is registered under that name, or none that can be read (the log says why).
 
-        Where SSM does not answer, what was known last; raises TasksUnavailableError where that is nothing.
+        Where SSM does not respond, what was known last; raises TasksUnavailableError where that is nothing.
         """
         if _NAME.fullmatch(name) is None:
             return None  # and no way into other parameters

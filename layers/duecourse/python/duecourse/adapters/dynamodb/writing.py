@@ -4,7 +4,7 @@ Reads: an item, many by key, the items of a query.
 
 Many writes: statements and puts, 25 a request, and transactions.
 
-Amazon DynamoDB API Reference, BatchExecuteStatement: at most 25 statements; the same key twice is refused; the SDK
+Amazon DynamoDB API Reference, BatchExecuteStatement: at most 25 statements; the same key twice is rejected; the SDK
 retries the request, never a single statement. Conditional PartiQL is right on DynamoDB, DynamoDB Local and MiniStack,
 and wrong on moto.
 """
@@ -40,7 +40,7 @@ Amazon DynamoDB API Reference, BatchStatementError and TransactionCanceledExcept
 
 
 def condition_failed(error: BotoCoreError | ClientError) -> bool:
-    """Whether a write was refused for its condition alone."""
+    """Whether a write was rejected for its condition alone."""
     return isinstance(error, ClientError) and error.response["Error"]["Code"] == "ConditionalCheckFailedException"
 
 
@@ -153,7 +153,7 @@ class Outcome:
 
 def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor: Executor) -> list[Outcome]:
     """Execute each, of which no two may write the same item; the outcomes in their order. Never raises for what
-    DynamoDB answers, or where it does not answer.
+    DynamoDB answers, or where it does not respond.
     """
     batches = [statements[begin : begin + WRITE_BATCH] for begin in range(0, len(statements), WRITE_BATCH)]
     done = executor.map(lambda batch: _batch(client, batch, clock), batches)

@@ -27,7 +27,7 @@ _SENDERS_FAULT = frozenset(
         "ValidationException",
     }
 )
-"""Codes with which SQS refuses a whole batch for what is in it (Amazon SQS API Reference, SendMessageBatch, and Common
+"""Codes with which SQS rejects a whole batch for what is in it (Amazon SQS API Reference, SendMessageBatch, and Common
 Errors)."""
 
 _BUSY = frozenset(

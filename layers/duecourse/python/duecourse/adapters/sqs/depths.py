@@ -40,7 +40,7 @@ class SqsDepths:
         self._clock = clock
         self._known: dict[Lane, tuple[float, Depth | None]] = {}
         self._silent_at: float | None = None
-        """When SQS did not answer at all: then the other lanes are not asked either, one after the other."""
+        """When SQS did not respond at all: then the other lanes are not asked either, one after the other."""
 
     def depth(self, lane: Lane) -> Depth | None:
         now = self._clock.now()

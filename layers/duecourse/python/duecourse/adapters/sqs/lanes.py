@@ -45,8 +45,8 @@ class SqsLanes:
         trace: Callable[[], str | None] = trace_header,
     ) -> None:
         """`queue_urls` holds the lanes that this process may send to, `bulk_urls` their bulk queues. `short_timeouts`:
-        after a batch of which nothing was accepted the others are not tried, since a caller waits for the answer. Else
-        an `executor` sends batches side by side. `trace` says which trace the messages belong to.
+        after a batch of which nothing was accepted the others are not tried, since a caller waits for the response.
+        Else an `executor` sends batches side by side. `trace` says which trace the messages belong to.
         """
         self._trace = trace
         self._executor = executor or InlineExecutor()
@@ -102,7 +102,7 @@ class SqsLanes:
         return accepted
 
     def _renewed(self, entry: Entry, item: Outgoing, passed: int) -> Entry:
-        """The first try may have been stored, though its answer never came: this one is another message. Of its delay
+        """The first try may have been stored, though its response never came: this one is another message. Of its delay
         the whole seconds are left out that have `passed`, so that it comes when it is due and not before.
         """
         message = item.message.again(nonce=self._randomness.nonce())

@@ -68,7 +68,7 @@ class SqsDeadLetterQueue:
         self._client.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message.receipt)
 
     def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
-        """What is refused (an old receipt) is logged."""
+        """What is rejected (an old receipt) is logged."""
         self._executor.map(
             lambda begin: self._hide(messages[begin : begin + BATCH], seconds), range(0, len(messages), BATCH)
         )

@@ -19,7 +19,7 @@ class Targets:
         self._allowed = allowed
 
     def call(self, call: Call) -> Outcome:
-        """Call the target and judge its answer; never raises for what the target does."""
+        """Call the target and judge its response; never raises for what the target does."""
         target = call.job.target
         if isinstance(target, WorkflowTarget):
             raise TypeError("a workflow has no target to call; its worker starts it")

@@ -35,7 +35,7 @@ class TargetCaller(Protocol):
         """The caller of a process; `client_for` gives clients of its kind's service (ClientFor)."""
 
     def call(self, call: Call, target: Any) -> Outcome:
-        """Call the target and judge its answer; never raises for what the target does."""
+        """Call the target and judge its response; never raises for what the target does."""
 
 
 class Callers:

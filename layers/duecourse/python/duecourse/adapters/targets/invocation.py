@@ -1,11 +1,11 @@
-"""What a target receives about its run, what is kept of its answer, and the redaction of secrets in it.
+"""What a target receives about its run, what is kept of its response, and the redaction of secrets in it.
 
 Secrets are replaced by `***` in whatever is kept of a call.
 
 Many words are found in one pass (Aho and Corasick, 1975): time grows with the data and the words, not with their
 product, whatever they are.
 
-What is kept of a target's answer, what is said about a bad one, and when it asks to be called again.
+What is kept of a target's response, what is said about a bad one, and when it asks to be called again.
 
 What a target receives about the run that calls it; of queues and topics, the message and its group.
 """
@@ -188,7 +188,7 @@ def _encodings(form: str) -> Iterable[bytes]:
 _SECONDS = re.compile(r"\d{1,9}", re.ASCII)
 
 READ_BYTES = 256 * 1024
-"""How much of an answer is kept at most. A large result lies in the store of results, not in the run's record."""
+"""How much of a response is kept at most. A large result lies in the store of results, not in the run's record."""
 
 EXCERPT_CHARACTERS = 200
 _LOOKED_AT_BYTES = 16 * 1024
@@ -236,7 +236,7 @@ def cut(data: bytes | str, limit: int) -> str:
 
 
 def excerpt(body: bytes, redaction: Redaction) -> str:
-    """The beginning of an answer on one line, for an error message, without the secrets that it may echo."""
+    """The beginning of a response on one line, for an error message, without the secrets that it may echo."""
     shown = redaction.data(body[:_LOOKED_AT_BYTES], broken_off=len(body) > _LOOKED_AT_BYTES)
     text = cut(shown, _LOOKED_AT_BYTES)
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())

@@ -1,1 +1,1 @@
-"""What requests may say, and what is refused."""
+"""What requests may say, and what is rejected."""

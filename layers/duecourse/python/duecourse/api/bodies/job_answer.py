@@ -17,7 +17,7 @@ from duecourse.domain.jobs.job import JobState
 
 
 def _without_task(schema: dict[str, Any]) -> None:
-    """`task` is short for a target, which the answer has."""
+    """`task` is short for a target, which the response has."""
     del schema["properties"]["task"]
     schema["required"].remove("task")
 

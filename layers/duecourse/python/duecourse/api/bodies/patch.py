@@ -1,7 +1,7 @@
 """Bodies before validation: read-only fields, defaults of registered tasks, and merge patches.
 
 What answers show and requests do not set. GET's answer can be put back: such an unchanged field is ignored, and
-refused by name where it says something else.
+rejected by name where it says something else.
 
 A job that names a registered task: the shorthand written out, and the task's defaults filled in.
 

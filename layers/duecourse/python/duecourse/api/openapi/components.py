@@ -1,6 +1,6 @@
 """The schemas and the components of the OpenAPI document.
 
-The schemas of the document, as pydantic makes them of the models of requests and of the types of answers.
+The schemas of the document, as pydantic makes them of the models of requests and of the types of responses.
 
 General information about the API, and the components that operations refer to: parameters of paths, queries and
 headers, and headers of responses.
@@ -78,7 +78,7 @@ def schemas(*, closed: bool = False) -> Schema:
 
 
 def name_of(model: Any) -> str:
-    """The component of a request's model or of an answer's type."""
+    """The component of a request's model or of a response's type."""
     arguments = getattr(model, "__args__", ())
     return f"{name_of(arguments[0])}Page" if arguments else _tidy_name(model.__name__)
 
@@ -87,7 +87,7 @@ _ROOTS = {model.__name__ for model in REQUESTS}
 
 
 def _tidy_name(name: str) -> str:
-    """`JobBody` is JobRequest; what it is made of keeps its name, and is `…Shown` in answers where they differ."""
+    """`JobBody` is JobRequest; what it is made of keeps its name, and is `…Shown` in responses where they differ."""
     if page := re.fullmatch(r"PageAnswer_(\w+)Answer_", name):
         return f"{page[1]}Page"
     if name in _ROOTS:
@@ -98,7 +98,7 @@ def _tidy_name(name: str) -> str:
 
 
 def _taken(tidy: Mapping[str, Schema]) -> set[str]:
-    """What requests are made of: those models refuse what they do not know."""
+    """What requests are made of: those models reject what they do not know."""
     found: set[str] = set()
     pending = [name_of(model) for model in REQUESTS]
     while pending:
@@ -291,13 +291,13 @@ HEADERS: dict[str, dict[str, Any]] = {
     },
     "WwwAuthenticate": {"description": "The required authentication.", "schema": {"type": "string"}},
 }
-"""Headers of answers, by component name."""
+"""Headers of responses, by component name."""
 
 HEADER_NAMES = {name: "-".join(re.findall("ETag|[A-Z][a-z]+", name)).lower() for name in HEADERS} | {
     "RequestId": "x-request-id",
     "CorrelationId": "x-correlation-id",
 }
-"""What the headers of answers are called."""
+"""What the headers of responses are called."""
 
 COMPONENT = {each["name"]: name for name, each in PARAMETERS.items()}
 """The component that describes a parameter of paths and headers, by its name."""

@@ -41,7 +41,7 @@ _STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted", "no
 """Problems that name the run's state."""
 
 _IDS = ("RequestId", "CorrelationId")
-"""Headers of every answer."""
+"""Headers of every response."""
 
 _MORE_HEADERS: Mapping[int, tuple[str, ...]] = {
     401: ("WwwAuthenticate",),
@@ -79,7 +79,7 @@ def as_text(document: Document) -> str:
 
 
 def problem_kinds(route: Route) -> dict[int, tuple[str, ...]]:
-    """What a route may refuse, by status: what follows from what it takes and from who may ask, and its own."""
+    """What a route may reject, by status: what follows from what it takes and from who may ask, and its own."""
     kinds = ["internal", "unavailable", *(_AUTHORISED if route.scopes else ()), *(_BODY if route.body else ())]
     kinds += ["bad-parameter"] if route.query is not None else []
     kinds += ["bad-header"] if route.headers else []
@@ -172,7 +172,7 @@ def _responses(route: Route) -> Document:
     answers = {str(status): _reply(route, status, answer) for status, answer in route.answers.items()}
     for refusal in _refusals(route):
         status = str(refusal[0])
-        if status in answers:  # a good answer that only looks like a bad one
+        if status in answers:  # a good response that only looks like a bad one
             content = answers[status]["content"]
             good = content["application/json"]
             good["schema"] = {"anyOf": [good["schema"], _ref("GatewayMessage")]}
@@ -190,12 +190,12 @@ def _refusals(route: Route) -> Iterator[Refusal]:
 
 
 def _name(status: int, kinds: tuple[str, ...], by_gateway: bool) -> str:
-    """What a refusal is called among the components."""
+    """What a rejection is called among the components."""
     return "_".join([str(status), *kinds, *(["gateway"] if by_gateway else [])])
 
 
 def _shared() -> Document:
-    """The refusals of all operations."""
+    """The rejections of all operations."""
     every = {refusal for route in ROUTES for refusal in _refusals(route) if refusal[0] not in route.answers}
     return {_name(*refusal): _refusal(*refusal) for refusal in sorted(every)}
 

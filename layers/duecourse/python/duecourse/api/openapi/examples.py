@@ -444,7 +444,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
 
 
 def answer_example(answer: Any) -> Mapping[str, Any] | None:
-    """An example of an answer's type, or of a page of them; None where there is none."""
+    """An example of a response's type, or of a page of them; None where there is none."""
     if get_origin(answer) is PageAnswer:
         return {"items": [_ANSWERS[get_args(answer)[0]]], "next_cursor": None}
     return _ANSWERS.get(answer)

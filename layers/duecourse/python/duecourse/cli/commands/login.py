@@ -165,7 +165,7 @@ def _by_password(http: httpx.Client, issuer: Issuer) -> Tokens:
 
 
 def _answer(said: httpx.Response) -> Mapping[str, Any]:
-    """The document. Raises CliError for a refusal and for what is none."""
+    """The document. Raises CliError for a rejection and for what is none."""
     try:
         document = said.json()
     except ValueError:
@@ -173,5 +173,5 @@ def _answer(said: httpx.Response) -> Mapping[str, Any]:
     if not said.is_success or not isinstance(document, dict):
         told = document if isinstance(document, dict) else {}
         why = told.get("error_description") or told.get("error") or told.get("message") or said.text[:200]
-        raise CliError(plain(f"the issuer answered {said.status_code}: {why}"))
+        raise CliError(plain(f"the issuer responded with {said.status_code}: {why}"))
     return document

@@ -28,9 +28,7 @@ def confirm(question: str) -> None:
         if sys.stdin.isatty():
             raise
         click.echo(err=True)
-        raise UsageError(
-            "the confirmation was not answered, so nothing was changed; without a terminal use --yes"
-        ) from None
+        raise UsageError("there was no confirmation, so nothing was changed; without a terminal use --yes") from None
     if not agreed:
         raise click.Abort
 

@@ -99,7 +99,7 @@ def functions(found: Sequence[Function]) -> Check:
 
 
 def tables(found: Sequence[Table]) -> Check:
-    """Requests that DynamoDB refused in the last hour; most were repeated and succeeded."""
+    """Requests that DynamoDB rejected in the last hour; most were repeated and succeeded."""
     throttled = [each for each in found if each.throttled]
     if not throttled:
         return fine("tables", "no request was throttled in the last hour")

@@ -9,7 +9,7 @@ from duecourse.checks.verdicts import ticked
 from duecourse.cli.doctor.facts import ClockRules, Cursors, Due, LastTick, Skew, Source
 
 SKEW_WARNING, SKEW_BAD = 5.0, 240.0
-"""AWS refuses a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
+"""AWS rejects a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
 
 OVERDUE_OK, OVERDUE_BAD = 120.0, 300.0
 """The API sends what is due at once and leaves the claim to the next round, a minute later."""

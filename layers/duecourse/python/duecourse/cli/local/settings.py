@@ -83,7 +83,7 @@ def locked(folder: Path) -> Iterator[Callable[[str], None]]:
 
 
 def running(folder: Path) -> str | None:
-    """The API's address of the stack that keeps its data in this folder; None where none runs, or answers yet."""
+    """The API's address of the stack that keeps its data in this folder; None if no stack runs or responds yet."""
     try:
         with (folder / LOCK).open() as lock:
             try:

@@ -11,7 +11,7 @@ from duecourse.client.bodies import JobRequest, WorkflowRequest
 
 JOB_FIELDS = tuple(name for name in JobRequest.__annotations__ if name not in ("id", "task"))
 WORKFLOW_FIELDS = tuple(WorkflowRequest.__annotations__)
-"""What can be written of an answer's fields. (`task` is short for a target.)"""
+"""What can be written of a response's fields. (`task` is short for a target.)"""
 
 OF_THE_WORKFLOW = (
     *("schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"),

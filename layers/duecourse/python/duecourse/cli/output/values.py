@@ -1,4 +1,4 @@
-"""What every answer has: JSON for programs, fields, states and lateness."""
+"""What every response has: JSON for programs, fields, states and lateness."""
 
 from __future__ import annotations
 

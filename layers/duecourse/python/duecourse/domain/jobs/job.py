@@ -89,7 +89,7 @@ OVERLAP_RULES: Mapping[Overlap, OverlapRule] = {
 
 
 class Completion(StrEnum):
-    """RESPONSE: a run ends with the answer to its call. CALLBACK: it waits until it is completed by its token."""
+    """RESPONSE: a run ends with the response to its call. CALLBACK: it waits until it is completed by its token."""
 
     RESPONSE = "response"
     CALLBACK = "callback"
@@ -164,7 +164,7 @@ class RetryPolicy:
     max_age_seconds: int | None = None
 
     def worth(self, failed: Failed) -> bool:
-        """Whether to retry after this failure; a target's refusal is final."""
+        """Whether to retry after this failure; a target's rejection is final."""
         if failed.forbidden or any(_names(word, failed.code) for word in self.never):
             return False
         return failed.retryable if self.on is None else any(_names(word, failed.code) for word in self.on)

@@ -216,7 +216,7 @@ def _alive(
             failed = replace(run, error=event.error, code="workflow.failed")
             return carried(Transition(dead(failed, STEPS_FAILED, now), run, "steps failed"), event.request, context)
         case WorkflowOutcome.FAILED:
-            # Its worker may be about to redrive the failed ones; one that died or was refused before that tries again.
+            # Its worker may be about to redrive the failed ones; one that died or was rejected before that tries again.
             again = max(now + MIN_PAUSE_SECONDS, run.not_before if isinstance(run, Retrying) else 0.0)
             return RetryLater(again, "its steps are being started")
         case other:

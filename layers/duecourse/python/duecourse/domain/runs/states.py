@@ -287,7 +287,7 @@ def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
 
 
 def is_written_as(run: Run, other: Run) -> bool:
-    """Whether `other`, read back after a write of `run`, is this write, so that only its answer was lost."""
+    """Whether `other`, read back after a write of `run`, is this write, so that only its response was lost."""
 
     def written(of: Run) -> tuple[object, ...]:
         return of.fencing_token, of.state, of.attempt, isinstance(of, Final) and of.notified

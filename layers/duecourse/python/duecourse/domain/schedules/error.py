@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ScheduleError(ValueError):
-    """A schedule that is refused.
+    """A schedule that is rejected.
 
     Attributes:
         field: the wrong one: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``, ``end`` or ``anchor``.

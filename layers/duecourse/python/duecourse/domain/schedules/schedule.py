@@ -163,7 +163,7 @@ class CronSchedule(Schedule):
         return self._next_across(after)
 
     def _next_across(self, after: int) -> int | None:
-        """The same if the answer may be after a change of the zone's offset."""
+        """The same if the result may be after a change of the zone's offset."""
         if after >= LATEST:
             return None
         beyond = cycles_beyond(after)

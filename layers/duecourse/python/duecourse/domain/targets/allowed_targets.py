@@ -130,7 +130,7 @@ def public_ip_refusal(wanted: bool, allowed: AllowedTargets) -> str | None:
 
 
 def target_refusal(target: CallableTarget, allowed: AllowedTargets) -> str | None:
-    """Why a target may not be called, with the refused name; None if it may."""
+    """Why a target may not be called, with the rejected name; None if it may."""
     for kind, name in TARGETS[type_of(target)].named(target):
         if problem := name_refusal(kind, name, allowed):
             return f"{name} {problem}"

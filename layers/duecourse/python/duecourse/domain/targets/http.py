@@ -70,7 +70,7 @@ def not_public(address: str | IPv4Address | IPv6Address) -> str | None:
     """Why an address is not public, in two or three words; None when it is.
 
     An IPv4 address inside an IPv6 one is checked itself if the network would deliver to it (mapped, NAT64); tunnels
-    (6to4, Teredo) are always refused. Raises ValueError for text that is not an address.
+    (6to4, Teredo) are always rejected. Raises ValueError for text that is not an address.
     """
     found = ip_address(address) if isinstance(address, str) else address
     if isinstance(found, IPv6Address):

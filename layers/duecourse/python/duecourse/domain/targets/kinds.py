@@ -1,6 +1,6 @@
 """The kinds of targets, each defined once: what it is, what a stage has to allow for it, what its calls need.
 
-Documents, request bodies, refusals, callers, the workers' permissions, bundled service models, importers and the
+Documents, request bodies, rejections, callers, the workers' permissions, bundled service models, importers and the
 console's form are made from these definitions. CONTRIBUTING.md shows what else a new kind needs.
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class LambdaMode(StrEnum):
-    """SYNC waits for the function's answer; ASYNC succeeds when Lambda has accepted the event."""
+    """SYNC waits for the function's response; ASYNC succeeds when Lambda has accepted the event."""
 
     SYNC = "sync"
     ASYNC = "async"
@@ -120,7 +120,7 @@ Target = CallableTarget | TaskTarget | WorkflowTarget
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The call succeeded; `result` is the target's answer (JSON-able, already bounded)."""
+    """The call succeeded; `result` is the target's response (JSON-able, already bounded)."""
 
     result: object = None
 
@@ -129,7 +129,7 @@ class Returned:
 class Failed:
     """The call failed. `code` names the kind of failure for the job's retry rules: `http.503`, `timeout`, `connection`,
     an AWS error code, the type of a function's exception. `retryable` is the adapter's default for it. With `forbidden`
-    the target refuses a further attempt; with `retry_after` (seconds) it asks for a delay. `error` is recorded and
+    the target forbids a further attempt; with `retry_after` (seconds) it asks for a delay. `error` is recorded and
     shown to the tenant. `detail` is an AWS service's own message, only for the operator's log: it names accounts and
     resources that are not the tenant's.
     """

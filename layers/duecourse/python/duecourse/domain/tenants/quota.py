@@ -22,13 +22,13 @@ MAX_EXPRESSION = 256
 MAX_ZONE_NAME = 64
 
 MAX_NAME = 256
-"""Characters. A name is copied into every answer about its job, and by `{{job_name}}` into calls."""
+"""Characters. A name is copied into every response about its job, and by `{{job_name}}` into calls."""
 
 MAX_OWNER = 128
 """Characters: a team, a person or an address. The notice of a death has it as an attribute."""
 
 MAX_DESCRIPTION = 500
-"""Characters. It is copied into every answer about its job; what takes more belongs into the runbook."""
+"""Characters. It is copied into every response about its job; what takes more belongs into the runbook."""
 
 MAX_RUNBOOK_URL = 2048
 """As long as a target's address."""

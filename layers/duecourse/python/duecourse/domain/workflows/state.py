@@ -12,7 +12,7 @@ from duecourse.domain.workflows.graph import Graph, Rule, StepOutcome, StepOutco
 @dataclass(frozen=True)
 class WorkflowState:
     """A workflow's run, of the occurrence (UTC seconds) and suffix of its name, as far as `ends` are known: a step
-    without one has not ended. The answers depend on the ends, never on their order.
+    without one has not ended. The results depend on the ends, never on their order.
 
     Once an end was withdrawn in the run, because its job runs again, the ends of all jobs after that one count again
     only when their upstream steps have ended again. The ends of all upstream steps of a step must be known then.

@@ -227,7 +227,7 @@ class Claiming:
         return not made.skipped and not self._is_over(made)
 
     def claim(self, planned: Planned) -> Claim:
-        """The claim of a plan. Raises the error of a store that does not answer; nothing is written then, and the next
+        """The claim of a plan. Raises the error of a store that does not respond; nothing is written then, and the next
         round repeats it.
         """
         cursor, moved = planned.cursor, planned.plan.cursor

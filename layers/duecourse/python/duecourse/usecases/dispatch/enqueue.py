@@ -97,7 +97,7 @@ def send_due_timers(
 ) -> str | None:
     """Send and delete the timers, and retry throttled deletes. Returns why it stopped early, if it did: the time is up,
     or a delete failed for another reason than its condition, so that more sends would only be repeated. A timer whose
-    delete the table refuses permanently is reported and does not stop the others; every round sends it again.
+    delete the table rejects permanently is reported and does not stop the others; every round sends it again.
     """
     for begin in range(0, len(timers), GROUP_TIMERS):
         now = retry.clock.now()

@@ -180,7 +180,7 @@ TRACE_FRAMES = 8
 """The number of stack frames of an unexpected error that its log line shows."""
 
 MAX_REFUSED = 1000
-"""The most cursors that one round quarantines because the table refuses their claims."""
+"""The most cursors that one round quarantines because the table rejects their claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +335,7 @@ class _Round:
             done = self.send_and_claim(group, self.retry, self.report, aligned=self.groups <= ALIGNED_GROUPS)
             self.size.record_outcome(well=done.well)
             refused = done.refused[: MAX_REFUSED - len(self.refused)]
-            self.refused += [Rejected(planned.cursor, f"its claim is refused: {error}") for planned, error in refused]
+            self.refused += [Rejected(planned.cursor, f"its claim was rejected: {error}") for planned, error in refused]
             if done.failed is not None:
                 raise _StopSending(f"a claim failed, and not because of its condition: {done.failed}")
             group = self.planning.again(done.won, until, rejected)
@@ -345,7 +345,7 @@ class _Round:
             raise _StopSending(OUT_OF_TIME)
 
     def _quarantine_refused(self) -> None:
-        """Quarantine cursors whose claims the table refuses, since every round would send their messages again. If no
+        """Quarantine cursors whose claims the table rejects, since every round would send their messages again. If no
         other claim was won, the fault may be the table's and not the cursors', so nothing is quarantined then.
         """
         if not self.refused:

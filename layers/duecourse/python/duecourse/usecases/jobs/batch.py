@@ -37,7 +37,7 @@ def job_of(outcome: Outcome) -> Created | JobView:
 @dataclass(frozen=True, slots=True)
 class JobBatch:
     """Creates jobs of one tenant, several in one transaction. Each job has its own outcome: a transaction that is
-    refused because of one job is repeated without it. No transaction begins after `until` (UTC seconds).
+    rejected because of one job is repeated without it. No transaction begins after `until` (UTC seconds).
     """
 
     jobs: Jobs

@@ -152,7 +152,7 @@ class Pausing:
             return False
         self._start_held(change.job)
         self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
-        if change.cursor.ending:  # at once, for the answer; the next round of dispatch checks it in any case
+        if change.cursor.ending:  # at once, for the response; the next round of dispatch checks it in any case
             complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
         return True
 

@@ -103,7 +103,7 @@ class ReconcileDeadLetters:
         return bool(fresh) and not any(part.counts["ReconciliationsFailed"] for _, part in answers)
 
     def _receive(self, _: int) -> tuple[list[DeadMessage], Report]:
-        """The next messages; none if the queue does not answer: the work so far is valid and reported."""
+        """The next messages; none if the queue does not respond: the work so far is valid and reported."""
         report = Report()
         try:
             return self.queue.receive(), report

@@ -140,7 +140,7 @@ class ReportedFailure:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatResult:
-    """The answer to a heartbeat: the run with its new deadline, and the reason to stop the work, if any."""
+    """The response to a heartbeat: the run with its new deadline, and the reason to stop the work, if any."""
 
     run: Run
     stop: str | None

@@ -41,7 +41,7 @@ CHANGES = 100
 """The last changes of a job among which its pause is looked for, 100 KB at most."""
 
 MAX_WAITING = 100
-"""How many runs of a wait queue are read, at most 100 KB; for runs behind them the answer has no place."""
+"""How many runs of a wait queue are read, at most 100 KB; for runs behind them the response has no place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ class Explain:
             return None
 
     def _record(self, tenant: str, job_id: str, at: int, *, by_hand: bool) -> tuple[Run | None, bool]:
-        """The record of this occurrence, or the newest before it that reaches over it; and whether all were read. Runs
-        that were asked for answer for a job that has no others (`by_hand`).
+        """The record of this occurrence, or the newest earlier one that covers it; and whether all were read. Runs on
+        request are considered only for a job that has no others (`by_hand`).
         """
         before = RunName(job_id, at + 1).local
         for _ in range(0, MAX_READ, PAGE):

@@ -27,7 +27,7 @@ RIGHTS = "docs/security.md#what-each-function-may-do"
 
 @dataclass(frozen=True, slots=True)
 class StageLook:
-    """What was found, in the order in which a run is made; `alarms` is None without an answer of CloudWatch."""
+    """What was found, in the order in which a run is made; `alarms` is None without a response of CloudWatch."""
 
     checks: tuple[Check, ...]
     alarms: Alarms | None

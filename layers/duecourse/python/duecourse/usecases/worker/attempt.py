@@ -537,7 +537,7 @@ class TransitionWriter:
         return self.effects.perform(item, run, job)
 
     def _with_stored_result(self, run: Run, report: Report) -> Run:
-        """The run with its result, a large one moved to the store of results. If the store refuses it, the run still
+        """The run with its result, a large one moved to the store of results. If the store rejects it, the run still
         succeeds and keeps the beginning of the result.
         """
         if not isinstance(run, Succeeded) or run.result is None:
@@ -583,8 +583,8 @@ def _not_written(report: Report, problem: Exception) -> None:
 
 
 def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
-    """The attempt was ended by another writer: by its own callback, which may be faster than the call's answer, or by a
-    worker that took over after the lease.
+    """The attempt was ended by another writer: by its own callback, which may be faster than the call's response, or by
+    a worker that took over after the lease.
     """
     called_back = run.callback_hash is not None and found is not None and found.attempt == run.attempt
     if not called_back:

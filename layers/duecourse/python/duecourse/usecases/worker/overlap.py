@@ -274,8 +274,8 @@ class WaitQueue:
         return watch
 
     def _record(self, whose: RunMessage, watch: Watch | None, standing: Watch | None) -> bool:
-        """Write the watch over exactly `standing`; whether it was written. If only the answer to the write was lost, it
-        is there.
+        """Write the watch over exactly `standing`; whether it was written. If only the response to the write was lost,
+        it is there.
         """
         lines, tenant, job_id = self.wait_queues, whose.tenant, whose.job_id
         written = lines.set_watch(tenant, job_id, watch, standing, expires_at=self._expires_at())

@@ -83,7 +83,7 @@ class Requeue:
             report.counts["RescueReadsFailed"] += 1
             report.add("rescue_read_failed", alarming=True, error=format_error(problem))
             if message.requests_attempt:
-                # An earlier delivery may have stored the start, although its answer was an error. Until the lease of
+                # An earlier delivery may have stored the start, although its response was an error. Until the lease of
                 # that delivery ends, which is before this invocation's end, a copy is dropped. (A longer delay than the
                 # lane's needs a timer, whose write may fail like the read.)
                 lease_ended = item.context.lease_until + LEASE_MARGIN_SECONDS

@@ -148,7 +148,7 @@ class Claims:
         raise JobChangedError(self.workflow)
 
     def release(self) -> None:
-        """Free the jobs that a request claimed which was refused then, unless the workflow has them."""
+        """Free the jobs that a request claimed which was rejected then, unless the workflow has them."""
         standing = self.editing.store.get(self.tenant, self.workflow)
         is_workflow = standing is not None and isinstance(standing.target, WorkflowTarget)
         named = self.named(ref_of(standing) if standing is not None and is_workflow else None)
@@ -324,7 +324,7 @@ class ManageWorkflows:
     def _reserve(
         self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None, expected: Precondition
     ) -> Reservation:
-        """Reserve the workflow's own job as it was read `before`, so that a request with an expectation is refused
+        """Reserve the workflow's own job as it was read `before`, so that a request with an expectation is rejected
         before its first write or not at all. Raises JobVersionError, JobChangedError, NoWorkflowError.
         """
         store, job = self.editing.store, None if before is None else before.job

@@ -115,7 +115,7 @@ class Claims:
 
 
 def _is_unknown(outcome: Outcome) -> bool:
-    """Whether the outcome does not say if the claim was made: no answer, or a failed condition without the item."""
+    """Whether the outcome does not say if the claim was made: no response, or a failed condition without the item."""
     if outcome.code in CONDITION_FAILED:
         return not outcome.found
     return outcome.claimed().result is ClaimResult.FAILED

@@ -1,6 +1,6 @@
 """Jobs in the jobs table, and transactions on one job.
 
-Transactions on one job: all is written or nothing, and what has no answer is read back.
+Transactions on one job: all is written or nothing, and what has no response is read back.
 """
 
 from __future__ import annotations
@@ -347,7 +347,7 @@ class DynamoJobStore:
             ):
                 absent = "attribute_not_exists(job_id) AND reserved_until = :until"
                 conditional(self._client.delete_item, **where, **mine, ConditionExpression=absent)
-        except (BotoCoreError, ClientError) as problem:  # it ends by itself, and the request has its answer
+        except (BotoCoreError, ClientError) as problem:  # it ends by itself, and the request has its response
             logger.warning(
                 "reservation_left",
                 extra={"action": "reservation_left", "tenant": tenant, "job_id": job_id, "error": repr(problem)},

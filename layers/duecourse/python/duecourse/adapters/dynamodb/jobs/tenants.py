@@ -65,7 +65,7 @@ class JobCount:
         self._clock = clock
 
     def take(self, tenant: str, part: int) -> dict[str, Any]:
-        """Take a place, refused where the stock is empty."""
+        """Take a place, rejected where the stock is empty."""
         return self._add(tenant, _sort(part), "free", -1, "#free > :bound", 0)
 
     def take_many(self, tenant: str, counter: str, places: int, quota: int | None) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class JobCount:
         return max(counters, key=lambda each: each[1])
 
     def put(self, tenant: str, part: int) -> dict[str, Any]:
-        """Put a place back, refused where the stock is full."""
+        """Put a place back, rejected where the stock is full."""
         return self._add(tenant, _sort(part), "free", 1, "attribute_not_exists(#free) OR #free < :bound", 2 * PORTION)
 
     def stocked(self, tenant: str, part: int, quota: int | None) -> int | None:
@@ -110,7 +110,7 @@ class JobCount:
         self._move(tenant, part, -PORTION, None, "#free >= :bound", PORTION)
 
     def _move(self, tenant: str, part: int, places: int, room: int | None, stands: str, bound: int) -> None:
-        """From the quota to a stock, or back; nothing where others were faster. Whether it was done, where no answer
+        """From the quota to a stock, or back; nothing where others were faster. Whether it was done, where no response
         came, is seen when the stock is looked at again.
         """
         within = None if room is None else "attribute_not_exists(#jobs) OR #jobs <= :bound"

@@ -35,7 +35,7 @@ class DynamoInputs:
             # A missing item has just expired.
             standing = self.get(tenant, job_id, wanted.suffix) if item is None else from_item(item)
             if standing == wanted:
-                return None  # an answer was lost
+                return None  # a response was lost
             if not condition_failed(error):
                 raise
             return standing

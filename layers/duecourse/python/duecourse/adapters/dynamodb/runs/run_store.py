@@ -86,7 +86,7 @@ class StateIndex:
 
 
 def _pages(query: Callable[..., Any], answer: Any) -> Iterator[Item]:
-    """The items of a query, from its first answer on."""
+    """The items of a query, from its first response on."""
     yield from answer["Items"]
     while (start := answer.get("LastEvaluatedKey")) is not None:
         answer = query(ExclusiveStartKey=start)
@@ -304,7 +304,7 @@ class DynamoRunStore:
             if not condition_failed(error):
                 raise
             item = found(error) or read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
-            # Released between the refusal and the read: say it was free until now, and the caller asks again.
+            # Released between the rejection and the read: say it was free until now, and the caller asks again.
             return Lock("", 0.0) if item is None else run_item.lock_from_item(item)
         return None
 

@@ -101,8 +101,8 @@ _CHUNK_BYTES = 16 * 1024
 
 
 def result_of(answer: Mapping[str, Any], deadline: Deadline) -> Any:
-    """What is kept of an answer: all but its metadata. Times are ISO-8601, bytes base64; a body that streams is read up
-    to 256 KB, as text where it is UTF-8 and base64 where not. An answer of more than 256 KB is the beginning of its
+    """What is kept of a response: all but its metadata. Times are ISO-8601, bytes base64; a body that streams is read
+    up to 256 KB, as text where it is UTF-8 and base64 where not. A response of more than 256 KB is the beginning of its
     text: `{"truncated": true, "text": …}`. Raises TimeoutError and, when the stream breaks, botocore's errors.
     """
     plain = {name: _plain(value, deadline) for name, value in answer.items() if name != "ResponseMetadata"}
@@ -236,7 +236,7 @@ def _outcome(
         return failure_of(problem, what)
     except (
         ResponseParserError
-    ):  # no BotoCoreError: a page of some machine between us and the service, or half an answer
+    ):  # no BotoCoreError: a page of some machine between us and the service, or half a response
         return Failed(
             f"{what} returned a response that cannot be read; the call may still take effect", code="connection"
         )
@@ -295,7 +295,7 @@ def _plainly(code: str, status: int) -> str:
     for said_so, parts in _MEANINGS.items():
         if any(part in words for part in parts):
             return said_so
-    return "the service refused the call"
+    return "the service rejected the call"
 
 
 def said(what: str, code: str, message: object) -> str:
@@ -350,7 +350,7 @@ class AwsCaller:
         return cls(means.clock, means.clients.calling, Roles(means.clock, client_for, means.arns))
 
     def call(self, call: Call, target: AwsTarget) -> Outcome:
-        """An answer without an error succeeds; the result is the answer.
+        """A response without an error succeeds; the result is the response.
 
         Not retryable beside the usual: an action that the service does not have, parameters that it does not know.
         """

@@ -38,10 +38,10 @@ class LambdaCaller:
         return cls(means.clock, client_for)
 
     def call(self, call: Call, target: LambdaTarget) -> Outcome:
-        """SYNC: an answer without an error succeeds; ASYNC: an event that Lambda has accepted.
+        """SYNC: a response without an error succeeds; ASYNC: an event that Lambda has accepted.
 
         Retryable: errors of the function, throttling, service errors, timeouts. Not retryable: an unknown function,
-        missing permission, a request that Lambda refuses. An error whose type ends with `DoNotRetry` or
+        missing permission, a request that Lambda rejects. An error whose type ends with `DoNotRetry` or
         `DoNotRetryError` forbids further attempts.
         """
         name = f"function {target.function}"

@@ -29,7 +29,7 @@ from urllib.parse import quote, urlsplit
 from duecourse.domain.targets.http import not_public
 
 MAX_BYTES = 8 * 1024 * 1024
-"""How much of an answer is read at most. What `http.client` takes as headers (100 lines of 64 KB) and the 256 KB of a
+"""How much of a response is read at most. What `http.client` takes as headers (100 lines of 64 KB) and the 256 KB of a
 body that are looked at, be it in chunks of one byte, are less; chunks and trailers without an end are more.
 """
 
@@ -51,7 +51,7 @@ class Deadline:
 
 
 class DeadlineSocket:
-    """As much of a socket as a call needs: to send what is asked, and to have `http.client` read the answer.
+    """As much of a socket as a call needs: to send what is asked, and to have `http.client` read the response.
 
     A socket's own timeout starts again with every read, so a peer that sends a byte now and then holds its caller for
     ever; here each read and each write gets only what is left. Nor can a peer fill the memory.

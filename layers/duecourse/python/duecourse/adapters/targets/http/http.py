@@ -68,7 +68,7 @@ class RequestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """`resolved` are the secrets that the job named and the callback token: never to be kept of an answer. `secrets`
+    """`resolved` are the secrets that the job named and the callback token: never to be kept of a response. `secrets`
     are these and what else the job put into headers, path and query: never to be repeated in messages.
     """
 
@@ -204,7 +204,7 @@ class Response(HTTPResponse):
         super().__init__(cast("Any", peer), method=method)
 
     def begin(self) -> None:
-        """Read status and headers of the final answer. Raises OSError and HTTPException.
+        """Read status and headers of the final response. Raises OSError and HTTPException.
 
         Interim ones (103 Early Hints) are not it, and "a client MUST be able to parse one or more 1xx responses" (RFC
         9110, 15.2); `http.client` passes over 100 alone. 101 is final: what follows it is no longer HTTP.
@@ -253,7 +253,7 @@ def system_trust() -> ssl.SSLContext:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What is looked at of an answer: the last two are headers (Retry-After, X-Duecourse-Retry)."""
+    """What is looked at of a response: the last two are headers (Retry-After, X-Duecourse-Retry)."""
 
     status: int
     body: bytes
@@ -284,7 +284,7 @@ class HttpCaller:
         """What the target's `expect` names succeeds, 2xx unless it says otherwise; redirects are never followed.
 
         Retryable: 408, 425, 429, 5xx, everything that went wrong on the way, timeouts, secrets that could not be
-        fetched. An answer with the header `X-Duecourse-Retry: never` forbids further attempts.
+        fetched. A response with the header `X-Duecourse-Retry: never` forbids further attempts.
         """
         deadline = Deadline(call.timeout_seconds)
         try:
@@ -308,7 +308,7 @@ class HttpCaller:
         return self._judge(request, answer, target.expect)
 
     def exchange(self, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
-        """The answer to a request. Raises AddressRefusedError, OSError (TimeoutError too) and HTTPException."""
+        """The response to a request. Raises AddressRefusedError, OSError (TimeoutError too) and HTTPException."""
         endpoint = request.endpoint
         addresses = addresses_of(endpoint.host, endpoint.port, self.resolve, deadline, private=self.private)
         with _connect(addresses, endpoint, deadline) as plain, self._secure(plain, endpoint, deadline) as sock:

@@ -27,7 +27,7 @@ class Observer:
     """Polls runs and dead letters, takes in notices; `look` is called about once a second.
 
     Jobs with a run that is due are read each time, all jobs once in `every_job`. A failed request is reported
-    and asked again: one slow answer ends nothing.
+    and asked again: one slow response ends nothing.
     """
 
     runs: RunSource

@@ -113,7 +113,7 @@ def visit_directly(url: str) -> None:
 
 
 def thinking_seconds(query: str) -> float:
-    """How long a call asks its answer to take; what is no number asks for nothing."""
+    """The delay of the response that a call requests; none if it is not a number."""
     try:
         wished = float(parse_qs(query).get("seconds", ["0"])[0])
     except ValueError:

@@ -10,7 +10,7 @@ from duecourse.cli.local.emulator.environment import REGION, STACK_NAME
 from duecourse.cli.terminal import CliError
 
 ERROR_BYTES = 2_000
-"""How much of a failing function's answer is shown."""
+"""How much of a failing function's response is shown."""
 
 READ_SECONDS = 120
 """The emulator answers within milliseconds, but a stack is created within one request, be the machine ever so busy."""

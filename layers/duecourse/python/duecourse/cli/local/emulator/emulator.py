@@ -33,7 +33,7 @@ _CONSOLE = re.compile(r"/_aws/execute-api/[a-z0-9]+(/\$default)?/console")
 
 
 def refusal(headers: Iterable[tuple[str, str]], port: int, *, opens_console: bool = False) -> str | None:
-    """Why a server on this port refuses a request with these headers, in one sentence; None: it does not.
+    """Why a server on this port rejects a request with these headers, in one sentence; None: it does not.
 
     `opens_console`: it asks for the console's page, which changes nothing, so that a link to it may be anywhere.
     """
@@ -64,7 +64,7 @@ def _is_ours(host: str, port: int) -> bool:
 
 
 def guarded(app: App, port: int) -> App:
-    """The same ASGI application, but for requests that `refusal` refuses."""
+    """The same ASGI application, but for requests that `refusal` rejects."""
 
     async def answer(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):
@@ -80,7 +80,7 @@ def guarded(app: App, port: int) -> App:
 
 async def _refuse(kind: str, why: str, send: Send) -> None:
     if kind == "websocket":
-        await send({"type": "websocket.close"})  # before it was accepted: the server answers 403
+        await send({"type": "websocket.close"})  # before it was accepted: the server returns 403
         return
     body = json.dumps({"title": "Forbidden", "status": FORBIDDEN, "detail": why}).encode()
     headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]

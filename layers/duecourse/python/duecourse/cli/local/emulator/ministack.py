@@ -83,7 +83,7 @@ class MiniStack:
                 except httpx.TransportError:
                     pass
                 time.sleep(POLL_SECONDS)
-        raise self._failure(f"MiniStack did not answer within {patience:.0f} s")
+        raise self._failure(f"MiniStack did not respond within {patience:.0f} s")
 
     @property
     def has_ended(self) -> bool:

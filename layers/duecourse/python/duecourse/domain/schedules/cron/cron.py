@@ -167,7 +167,7 @@ def parse_cron(text: str) -> Cron:
 def parse_eventbridge(text: str) -> Cron:
     """EventBridge's dialect, the text between the brackets of ``cron(...)``. Raises ScheduleError.
 
-    It refuses what EventBridge's documentation refuses: the day fields need exactly one ``?``, the day of week accepts
+    It rejects what EventBridge's documentation rejects: the day fields need exactly one ``?``, the day of week accepts
     no ``/``, and a ``#`` there must be the only item.
     """
     fields = text.upper().split()

@@ -61,7 +61,7 @@ class Field:
         self.size = size or high - low + 1
 
     def error(self, item: str, reason: str) -> ScheduleError:
-        """A refusal that names the field and the item."""
+        """A rejection that names the field and the item."""
         return refuse(f"{self.name} {shown(item)}: {reason}")
 
     def number(self, text: str, item: str) -> int:
@@ -80,7 +80,7 @@ class Field:
 
         ``a/s`` runs from a to the highest value. With ``wraps`` a reversed range continues at the lowest value, and so
         does its step; without, only ranges that end with SUN (``FRI-SUN``) may wrap. Any other reversed range, step 0
-        and steps larger than the number of values are refused (docs/schedules.md).
+        and steps larger than the number of values are rejected (docs/schedules.md).
         """
         base, slash, step_text = item.partition("/")
         step = self._step(step_text, item) if slash else 1
