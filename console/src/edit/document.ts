@@ -18,6 +18,7 @@ const ANSWERS = [
   "updated_at",
   "error",
   "workflow",
+  "delete_at",
 ];
 
 /** A job as it can be put back; fields that this page does not know included. */

@@ -114,6 +114,9 @@ export const RARE: Field[] = [
   field("idempotency_key", "Idempotency key", "text", {
     hint: "A template; the same for every attempt of a run.",
   }),
+  field("after_completion", "After its end", "json", {
+    hint: 'Remove a job that ends: {"delete_after_seconds": 86400}; null for never.',
+  }),
   field("precision", "Precision", "choice", {
     standard: "second",
     options: options({ second: "To the second", exact: "Exact" }),

@@ -96,6 +96,8 @@ def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> No
         "updated_at": "2026-11-21T12:00:00.000Z",
         "error": None,
         "workflow": None,
+        "after_completion": None,
+        "delete_at": None,
     }
     assert api.get("/v1/jobs/weekly-report").json == answer.json
     assert api.get("/v1/jobs").json == {"items": [answer.json], "next_cursor": None}

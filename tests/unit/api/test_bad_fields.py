@@ -258,6 +258,27 @@ def test_a_job_shows_its_overlap_as_it_was_posted() -> None:
         ({"events": ["deaths", "births"]}, "/events/1", "must be one of deaths, failures, late, all"),
         ({"events": ["late", "late"]}, "/events", "contains late more than once"),
         ({"retry": {"on": "5xx"}}, "/retry/on", "must be a list"),
+        ({"after_completion": 60}, "/after_completion", "must be an object"),
+        ({"after_completion": {}}, "/after_completion/delete_after_seconds", "a number of seconds, or null for never"),
+        (
+            {"schedule": "at(2026-12-25T09:00:00)", "after_completion": {"delete_after_seconds": 59}},
+            "/after_completion/delete_after_seconds",
+            "from 60 to 7776000",
+        ),
+        (
+            {"after_completion": {"delete_after_seconds": 60, "delete_after": 60}},
+            "/after_completion/delete_after",
+            "did you mean delete_after_seconds?",
+        ),
+        *(
+            ({"schedule": schedule, "after_completion": {"delete_after_seconds": 60}}, "/after_completion", said)
+            for schedule, said in (
+                (None, "requires a schedule that ends"),
+                ("* * * * *", "applies only to jobs that end; add end or max_runs"),
+                ("rate(1 hour)", "applies only to jobs that end"),
+                ("cron(0 9 * * ? *)", "applies only to jobs that end"),
+            )
+        ),
         ({"retry": {"on": ["5 x"]}}, "/retry/on/0", "a status (503)"),
         ({"retry": {"on": ["x" * 65]}}, "/retry/on/0", "a status (503)"),
         ({"retry": {"never": [""]}}, "/retry/never/0", "a status (503)"),

@@ -21,6 +21,7 @@ from duecourse.api.problems import MAX_FAULTS, Problem
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.job import (
+    AfterCompletion,
     Backoff,
     Completion,
     Delivery,
@@ -51,6 +52,29 @@ def test_a_job_needs_a_schedule_and_a_target_only() -> None:
         target=HttpTarget("https://example.com/hook"),
         precision=Precision.EXACT,
     )
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        {"schedule": "at(2026-12-25T09:00:00)"},
+        {"schedule": "2026-12-25T09:00:00Z"},
+        {"schedule": "R3/2026-12-25T09:00:00Z/PT1H"},
+        {"schedule": "cron(0 9 * * ? 2027)"},
+        {"schedule": "* * * * *", "max_runs": 3},
+        {"schedule": "* * * * *", "end": "2027-01-01T00:00:00Z"},
+    ],
+)
+def test_a_job_that_ends_can_be_removed_after_its_end(ending: dict[str, Any]) -> None:
+    draft = read(posted(**ending, after_completion={"delete_after_seconds": 3600}))
+    assert draft.after_completion == AfterCompletion(3600)
+    assert read(posted(**ending, after_completion=None)).after_completion is None
+
+
+def test_a_job_can_be_kept_after_its_end() -> None:
+    for schedule in ("at(2026-12-25T09:00:00)", "* * * * *"):
+        draft = read(posted(schedule=schedule, after_completion={"delete_after_seconds": None}))
+        assert draft.after_completion == AfterCompletion(None)
 
 
 def test_a_job_without_a_schedule_says_so() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.oneoff import delayed_run, total
+from benchmarks.oneoff import at_job, delayed_run, total
 from duecourse.domain.jobs.job import Overlap
 
 
@@ -12,3 +12,9 @@ def test_a_delayed_run_costs_seven_units_in_its_whole_life() -> None:
 
 def test_a_delayed_run_with_an_overlap_lock_costs_two_units_more() -> None:
     assert total(delayed_run(Overlap.SKIP)) == 9
+
+
+def test_a_one_off_job_costs_24_units_in_its_whole_life_and_none_for_its_removal() -> None:
+    parts = at_job(Overlap.SKIP)
+    assert total(parts) == 24
+    assert parts["removed"] == {}

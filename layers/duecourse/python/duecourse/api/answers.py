@@ -187,6 +187,7 @@ def job_document(view: JobView) -> Document:
         "updated_at": documents.millisecond(job.updated_at),
         "error": view.error,
         "workflow": job.workflow,
+        "delete_at": None if job.expires_at is None else to_iso(job.expires_at),
     }
 
 

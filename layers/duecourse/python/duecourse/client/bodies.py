@@ -7,6 +7,12 @@ from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 
 
+class AfterCompletion(TypedDict):
+    """What happens to a job that has ended."""
+
+    delete_after_seconds: int | None
+
+
 class AwsTarget(TypedDict):
     """One call of an AWS API."""
 
@@ -85,6 +91,7 @@ class JobPatch(TypedDict):
     retry: NotRequired[Mapping[str, Any] | None]
     precision: NotRequired[Literal["second", "exact"] | None]
     delivery: NotRequired[Literal["at_least_once", "at_most_once"] | None]
+    after_completion: NotRequired[AfterCompletion | None]
     idempotency_key: NotRequired[str | None]
 
 
@@ -134,6 +141,7 @@ class JobRequest(TypedDict):
     retry: NotRequired[Retry]
     precision: NotRequired[Literal["second", "exact"] | None]
     delivery: NotRequired[Literal["at_least_once", "at_most_once"]]
+    after_completion: NotRequired[AfterCompletion | None]
     idempotency_key: NotRequired[str | None]
 
 

@@ -19,6 +19,14 @@ class Accepted(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AfterCompletion(Answer):
+    """What happens to a job that has ended."""
+
+    delete_after_seconds: int | None
+    """The job is removed this long after it has ended. Null: it is not removed."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Alarm(Answer):
     """An active alarm."""
 
@@ -361,6 +369,10 @@ class Job(Answer):
     retry: RetryShown
     precision: Literal["second", "exact"]
     delivery: Literal["at_least_once", "at_most_once"]
+    after_completion: AfterCompletion | None
+    """For a job that ends: one with the schedule at(...), with end or with max_runs. Default: a job with the schedule
+    at(...) is removed after one day unless its run is DEAD; others are not removed.
+    """
     idempotency_key: str | None
     """A template; the same for every attempt of a run."""
     tenant: str
@@ -383,6 +395,8 @@ class Job(Answer):
     """The error, if its schedule is no longer valid; the job does not run."""
     workflow: str | None
     """The workflow that has it as a step."""
+    delete_at: datetime | None
+    """When the job, which has ended, is removed. Null: it is not."""
 
 
 @dataclass(frozen=True, kw_only=True)

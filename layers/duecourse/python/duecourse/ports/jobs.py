@@ -178,7 +178,8 @@ EVERY_JOB = JobFilter()
 
 class JobStore(Protocol):
     """Definitions. One transaction writes a job, its cursor, its tags' markers, its tenant's count of jobs and the
-    `record` of the change.
+    `record` of the change. A job whose `expires_at` has passed is as if it was removed, whether or not the table has
+    removed it already.
     """
 
     seats: SeatStore
@@ -255,10 +256,10 @@ class JobStore(Protocol):
     def release(self, tenant: str, job_id: str, reservation: Reservation) -> None:
         """End the reservation, unless the same request has reserved the job again. Raises nothing where that fails."""
 
-    def complete(self, job: Job, *, at: float) -> bool:
-        """ACTIVE -> COMPLETED; False if its generation is no longer `job`'s or it is not ACTIVE. The revision grows
-        and is no condition, since an edit that leaves the schedule as it is must not keep a job from ending. The job
-        no longer counts towards its tenant's quota. Raises StoreBusyError.
+    def complete(self, job: Job, *, at: float, expires_at: int | None = None) -> bool:
+        """ACTIVE -> COMPLETED; False if its generation is no longer `job`'s or it is not ACTIVE. The revision grows.
+        It is a condition only with `expires_at` (UTC seconds): the job is removed then, with its cursor, payload and
+        tags' markers as they were read. The job no longer counts towards its tenant's quota. Raises StoreBusyError.
         """
 
     def note(self, records: Sequence[ChangeRecord]) -> None:

@@ -6,9 +6,13 @@ from collections.abc import Iterable
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.runs.states import Run
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.runs.states import Dead, Run
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.ports import JobStore, RunStore
 
+TRIES = 3
 RECENT_RUNS = 50
 """Records that are read to find a run that is still active; more than a healthy job has active at its end."""
 
@@ -33,8 +37,22 @@ def complete_if_over(jobs: JobStore, runs: RunStore, cursor: Cursor, *, at: floa
         recent += runs.page(tenant, job_id, limit=RECENT_RUNS, before=RunName(job_id, last + 1).local)
     if not all(run.state.final for run in recent) or not any(_covers(run, last) for run in (*recent, *besides)):
         return False
-    job = jobs.get(tenant, job_id)
-    return job is not None and job.generation == cursor.generation and jobs.complete(job, at=at)
+    died = any(isinstance(run, Dead) for run in recent)
+    for _ in range(TRIES):  # an edit that keeps the schedule may come between the two
+        job = jobs.get(tenant, job_id)
+        if job is None or job.generation != cursor.generation or job.state is not JobState.ACTIVE:
+            return False
+        if jobs.complete(job, at=at, expires_at=removal_of(job, at, died=died)):
+            return True
+    return False
+
+
+def removal_of(job: Job, at: float, *, died: bool) -> int | None:
+    """When a job that ends at `at` is removed (UTC seconds). None, if its schedule cannot be read any more."""
+    try:
+        return job.removal_after(at, died=died)
+    except (ScheduleError, ExclusionError):
+        return None
 
 
 def _covers(run: Run, occurrence: int) -> bool:

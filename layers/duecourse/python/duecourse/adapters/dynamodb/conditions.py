@@ -11,15 +11,23 @@ from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 
-NO_JOB = {"ConditionExpression": "attribute_not_exists(job_id)"}
-"""There is no such job, though its id may be reserved."""
+
+def no_job(now: float) -> dict[str, Any]:
+    """The condition that there is no such job, or that it was removed by `now`; its id may be reserved."""
+    return {
+        "ConditionExpression": "attribute_not_exists(job_id) OR expires_at <= :now",
+        "ExpressionAttributeValues": values.pack({":now": now}),
+    }
 
 
 def vacant(by: str | None, now: float) -> dict[str, Any]:
-    """The condition that there is no such job, and that no request but `by` has reserved its id at `now`."""
+    """The condition that there is no such job, or that it was removed by `now`, and that no request but `by` has
+    reserved its id.
+    """
     free = "attribute_not_exists(job_id) AND (reserved_until <= :now OR reserved_by = :reserved_by)"
+    removed = "attribute_exists(job_id) AND expires_at <= :now"
     return {
-        "ConditionExpression": f"attribute_not_exists(PK) OR ({free})",
+        "ConditionExpression": f"attribute_not_exists(PK) OR ({free}) OR ({removed})",
         "ExpressionAttributeValues": values.pack({":now": now, ":reserved_by": by or ""}),
     }
 
@@ -47,15 +55,30 @@ def unchanged(job: Job) -> dict[str, Any]:
     return holds(stand)
 
 
-def completion(job: Job, at: float) -> dict[str, Any]:
-    """The update of a job that ends at `at` (UTC seconds), if it is ACTIVE and still of that generation."""
+def completion(job: Job, at: float, expires_at: int | None) -> dict[str, Any]:
+    """The update of a job that ends at `at` (UTC seconds), if it is ACTIVE and still of that generation; if it is to be
+    removed at `expires_at`, also of that revision.
+    """
     stand = {":completed": "COMPLETED", ":active": "ACTIVE", ":at": at, ":generation": job.generation, ":one": 1}
-    names = ("state", "updated_at", "generation", "revision")
+    names = ["state", "updated_at", "generation", "revision"]
+    change, condition = "SET #state = :completed, #updated_at = :at", "#generation = :generation AND #state = :active"
+    if expires_at is not None:
+        stand |= {":expires_at": expires_at, ":revision": job.revision}
+        names.append("expires_at")
+        change, condition = f"{change}, #expires_at = :expires_at", f"{condition} AND #revision = :revision"
     return {
-        "UpdateExpression": "SET #state = :completed, #updated_at = :at ADD #revision :one",
-        "ConditionExpression": "#generation = :generation AND #state = :active",
+        "UpdateExpression": f"{change} ADD #revision :one",
+        "ConditionExpression": condition,
         "ExpressionAttributeNames": {f"#{name}": name for name in names},
         "ExpressionAttributeValues": values.pack(stand),
+    }
+
+
+def expiry(at: int) -> dict[str, Any]:
+    """The update of an item that is removed with its job."""
+    return {
+        "UpdateExpression": "SET expires_at = :expires_at",
+        "ExpressionAttributeValues": values.pack({":expires_at": at}),
     }
 
 

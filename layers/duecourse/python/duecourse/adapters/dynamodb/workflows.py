@@ -14,7 +14,7 @@ import orjson
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import conditions, values
-from duecourse.adapters.dynamodb.jobs.job_item import from_item, has_own_payload
+from duecourse.adapters.dynamodb.jobs.job_item import from_item, has_own_payload, is_removed
 from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, found, read_item, transact
@@ -86,8 +86,8 @@ class DynamoWorkflows:
         keys = [job_key(tenant, job_id, JOB) for job_id in ids]
         found: dict[str, Job] = {}
         for item in batch_get(self._client, self._jobs_table, keys, consistent=True):
-            if "job_id" not in item:
-                continue  # reserved
+            if "job_id" not in item or is_removed(item, self._clock.now()):
+                continue  # reserved, or removed
             job = from_item(item)
             found[job.id] = replace(job, payload=UNREAD) if has_own_payload(item) else job
         return found
@@ -102,7 +102,7 @@ class DynamoWorkflows:
 
     def _own_job(self, tenant: str, workflow: str, standing: Job | None) -> dict[str, Any]:
         """The check that a workflow's own job is as it was read."""
-        condition = conditions.NO_JOB if standing is None else conditions.unchanged(standing)
+        condition = conditions.no_job(self._clock.now()) if standing is None else conditions.unchanged(standing)
         key = job_key(tenant, workflow, JOB)
         return {"ConditionCheck": {"TableName": self._jobs_table, "Key": key, **condition}}
 

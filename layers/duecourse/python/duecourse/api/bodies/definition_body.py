@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -52,7 +52,7 @@ from duecourse.domain.runs.rendering import (
     check_headers_size,
     longest_values,
 )
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.occurrences import MAX_EXCLUSIONS, MAX_JITTER_SECONDS, ExclusionError
 from duecourse.domain.schedules.parsed_input import read_instant
 from duecourse.domain.targets.kinds import TARGETS
@@ -70,6 +70,7 @@ from duecourse.domain.tenants.quota import (
     MAX_BACKOFF_SECONDS,
     MAX_COMPLETION_SECONDS,
     MAX_DEATHS_IN_A_ROW,
+    MAX_DELETE_AFTER_SECONDS,
     MAX_DESCRIPTION,
     MAX_ESTIMATED_SECONDS,
     MAX_EXPRESSION,
@@ -83,6 +84,7 @@ from duecourse.domain.tenants.quota import (
     MAX_TAGS,
     MAX_ZONE_NAME,
     MIN_COMPLETION_SECONDS,
+    MIN_DELETE_AFTER_SECONDS,
     MIN_GRACE_SECONDS,
     MIN_HEARTBEAT_SECONDS,
 )
@@ -437,6 +439,23 @@ class RetryBody(Body):
         return value
 
 
+class AfterCompletionBody(Body):
+    """What happens to a job that has ended."""
+
+    delete_after_seconds: Annotated[
+        Whole | None,
+        Field(
+            ge=MIN_DELETE_AFTER_SECONDS,
+            le=MAX_DELETE_AFTER_SECONDS,
+            description="The job is removed this long after it has ended. Null: it is not removed.",
+        ),
+    ]
+
+
+NO_END = 4_102_444_800
+"""2100-01-01T00:00:00Z: a schedule that has an occurrence after it does not end."""
+
+
 def _target_or_task(schema: dict[str, Any]) -> None:
     schema["required"].remove("target")
     schema["anyOf"] = [{"required": ["target"]}, {"required": ["task"], "properties": {"task": {"type": "string"}}}]
@@ -458,6 +477,13 @@ class JobBody(DefinitionBody):
     retry: RetryBody = Field(default_factory=RetryBody)
     precision: Literal["second", "exact"] | None = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
+    after_completion: Annotated[
+        AfterCompletionBody | None,
+        Field(
+            description="For a job that ends: one with the schedule at(...), with end or with max_runs. Default: a job "
+            "with the schedule at(...) is removed after one day unless its run is DEAD; others are not removed."
+        ),
+    ] = None
     idempotency_key: Annotated[
         IdempotencyKey | None, Field(description="A template; the same for every attempt of a run.")
     ] = None
@@ -487,6 +513,21 @@ class JobBody(DefinitionBody):
         if problems := check_template(key, IDEMPOTENCY_NAMES):
             raise refuse("; ".join(problems[:5]))
         return key
+
+    @field_validator("after_completion")
+    @classmethod
+    def _ends(cls, value: AfterCompletionBody | None, info: ValidationInfo) -> AfterCompletionBody | None:
+        given = info.data
+        if value is None or not {"schedule", "timezone", "end", "max_runs"} <= given.keys():
+            return value
+        if given["schedule"] is None:
+            raise refuse("requires a schedule that ends; remove this field, or set schedule")
+        if value.delete_after_seconds is not None and given["end"] is None and given["max_runs"] is None:
+            spec = ScheduleSpec(given["schedule"], given["timezone"], anchor=0)
+            with suppress(ScheduleError):
+                if compile_schedule(spec).next(NO_END) is not None:
+                    raise refuse("applies only to jobs that end; add end or max_runs, or remove this field")
+        return value
 
 
 MIN_DEADLINE_SECONDS = 60

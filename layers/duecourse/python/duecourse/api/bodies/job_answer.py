@@ -65,6 +65,9 @@ class JobAnswer(KeptBody, JobBody):
     target: ShownTarget  # type: ignore[assignment]  # more is shown than can be posted
     precision: Literal["second", "exact"]
     workflow: Annotated[JobId | None, Field(description="The workflow that has it as a step.")]
+    delete_at: Annotated[
+        Second | None, Field(description="When the job, which has ended, is removed. Null: it is not.")
+    ]
 
 
 class JobPatch(JobBody):

@@ -27,7 +27,7 @@ from duecourse.usecases.jobs.view import JobView
 KEPT = ("tenant", "state", "paused_by", "paused_because", "created_at", "workflow")
 """What other requests set."""
 
-DERIVED = ("understood_as", "schedule_canonical", "next_occurrence", "updated_at", "error")
+DERIVED = ("understood_as", "schedule_canonical", "next_occurrence", "updated_at", "error", "delete_at")
 """What follows from the rest of the body, from the time and from the last write. Ignored whatever they say: after the
 first of two equal requests they differ, and the second has to be the same as the first.
 """
@@ -83,7 +83,7 @@ def _told(stands: object, job: Job | None) -> str:
 
 DEFAULT_FIELDS = JobBody.model_fields.keys() - {
     "id", "name", "description", "schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "exclude",
-    "jitter_seconds", "max_runs", "target", "task", "precision", "tags",
+    "jitter_seconds", "max_runs", "target", "task", "precision", "tags", "after_completion",
 }  # fmt: skip
 """The fields of a job for which a task may have defaults: all but what the job is called and when it is due."""
 

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from duecourse.api.bodies.definition_body import (
     OF_SCHEDULES,
+    AfterCompletionBody,
     CheckSchedule,
     JobBody,
     MissedBody,
@@ -39,7 +40,12 @@ from duecourse.domain.workflows.graph import Rule, Step
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.workflows.manage import WorkflowDraft
 
-_MODELS: Mapping[str, type[BaseModel]] = {"retry": RetryBody, "missed": MissedBody, "overlap": QueueBody}
+_MODELS: Mapping[str, type[BaseModel]] = {
+    "retry": RetryBody,
+    "missed": MissedBody,
+    "overlap": QueueBody,
+    "after_completion": AfterCompletionBody,
+}
 
 _UNIONS = ("target", "overlap")
 """The fields whose errors have the variant's tag in their place, which is no part of the document."""
@@ -61,6 +67,7 @@ _REQUIRED = {
         if each.wanted is not None
     },
     "/target/sign/secret": "is required: write the name of the secret to sign with",
+    "/after_completion/delete_after_seconds": "is required: write a number of seconds, or null for never",
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
 

@@ -43,14 +43,17 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
 
     Occurrences of the old schedule that came due and are not enqueued are skipped (reason `edited`; `paused` in a
     pause), except up to `sent_until`: until then they were sent without a claim. A COMPLETED job with a new schedule is
-    ACTIVE. Raises ScheduleError for a new schedule without a future occurrence, ExclusionError if the exclusions cannot
-    be compiled or exclude all future occurrences.
+    ACTIVE; in one that stays COMPLETED, a change of `after_completion` counts from `now`. Raises ScheduleError for a
+    new schedule without a future occurrence, ExclusionError if the exclusions cannot be compiled or exclude all future
+    occurrences.
     """
     asked = replace(wanted, **{name: getattr(job, name) for name in KEPT})
     if same(asked, job):
         return PauseChange(job, cursor)
     now = max(now, job.changed_at)
     edited = replace(asked, updated_at=now, revision=job.revision + 1)
+    if job.state is JobState.COMPLETED and edited.after_completion != job.after_completion:
+        edited = replace(edited, expires_at=edited.removal_after(now))
     if any(getattr(job, name) != getattr(edited, name) for name in SCHEDULE):
         return _rescheduled(job, cursor, edited, now, sent_until)
     return PauseChange(edited, replace(cursor, lane=edited.lane, precision=edited.precision, missed=edited.missed))
@@ -94,6 +97,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     changed = replace(
         edited.redefined(now),
         state=JobState.PAUSED if paused else JobState.ACTIVE,
+        expires_at=None,
         # `changed_at` was the end of the pause until now: occurrences due after it were no part of the pause.
         resumed_at=(job.changed_at if job.resumed_at is None else job.resumed_at) if was_paused else None,
     )

@@ -14,7 +14,7 @@ from typing import Any, Final
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
-from duecourse.domain.targets.targets import Failed, Target
+from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
 
 
 class JobState(StrEnum):
@@ -213,6 +213,17 @@ LONG_TIMEOUT_SECONDS = 840
 UNREAD: Final = object()
 """The payload of a job that was read without it, because it has an item of its own."""
 
+ONE_OFF_KEPT_SECONDS = DAY_SECONDS
+"""How long a job with a single occurrence is kept after it has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class AfterCompletion:
+    """What happens to a job that has ended: it is removed this long after its end (None: it is not)."""
+
+    delete_after_seconds: int | None = None
+
+
 REMEMBERED_DEFINITIONS = 20
 REMEMBERED_SECONDS = 15 * DAY_SECONDS
 """How many earlier definitions of a schedule are remembered, and for how long: a lane keeps a message for 14 days."""
@@ -247,7 +258,8 @@ class JobDefinition:
     CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two heartbeats no longer than
     `heartbeat_seconds`. `events` says which outcomes go to the event bus. `max_runs` bounds the occurrences that come
     due, `exclude` and `jitter_seconds` shape them (domain.occurrences). `queue_limit` bounds how many runs wait in the
-    wait queue with `overlap` QUEUE (None: any number).
+    wait queue with `overlap` QUEUE (None: any number). `after_completion`: None is the default, by which only a one-off
+    is removed after its end.
     """
 
     name: str = ""
@@ -277,6 +289,7 @@ class JobDefinition:
     idempotency_key: str | None = None
     events: tuple[EventKind, ...] = ()
     tags: tuple[str, ...] = ()
+    after_completion: AfterCompletion | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +302,7 @@ class Job(JobDefinition):
     that pause ended, if the schedule was changed since (None: `changed_at` was that moment). `earlier` are the
     definitions before the present one, oldest first; messages on the way may belong to them. `workflow` is the id of
     the workflow that it is a step of, `claimed_at` when it became one. `reserved`: a request is about to replace the
-    definition.
+    definition. `expires_at`: a COMPLETED job is removed then (UTC seconds; None: it is not).
     """
 
     tenant: str
@@ -310,6 +323,7 @@ class Job(JobDefinition):
     workflow: str | None = None
     claimed_at: float | None = None
     reserved: Reservation | None = None
+    expires_at: int | None = None
 
     def redefined(self, now: float) -> Job:
         """The job with a new generation, valid from `now` on (UTC seconds), after its schedule or its firing changed.
@@ -340,6 +354,18 @@ class Job(JobDefinition):
     def counts(self) -> bool:
         """Whether it counts towards its tenant's quota: a job that has ended does not."""
         return self.state is not JobState.COMPLETED
+
+    def removal_after(self, ended_at: float, *, died: bool = False) -> int | None:
+        """When the job is removed if it ends at `ended_at` (UTC seconds), None if it is not. By default one whose run
+        has `died` is not, so that the run can be redriven; and a workflow never is, since its steps refer to it.
+        """
+        if isinstance(self.target, WorkflowTarget):
+            return None
+        if self.after_completion is not None:
+            after = self.after_completion.delete_after_seconds
+        else:
+            after = None if died or self.recurring else ONE_OFF_KEPT_SECONDS
+        return None if after is None else int(ended_at) + after
 
     @property
     def lane(self) -> Lane:

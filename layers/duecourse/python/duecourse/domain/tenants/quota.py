@@ -67,6 +67,12 @@ MAX_DEATHS_IN_A_ROW = 100
 MIN_COMPLETION_SECONDS = 10
 """The called program needs time to begin, and to answer through the API and a lane."""
 
+MIN_DELETE_AFTER_SECONDS = 60
+"""Clocks differ by some seconds, and a client needs time to read how its job has ended."""
+
+MAX_DELETE_AFTER_SECONDS = 90 * DAY_SECONDS
+"""Clean-up removes ended jobs after that time anyway."""
+
 MAX_COMPLETION_SECONDS = 30 * DAY_SECONDS
 """A wait is one timer of any length; a month suffices for work by people."""
 

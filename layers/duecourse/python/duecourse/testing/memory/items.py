@@ -89,6 +89,7 @@ class Items:
     lock: RLock = field(default_factory=RLock, repr=False)
     jobs: dict[JobKey, Job] = field(default_factory=dict)
     cursors: dict[JobKey, Cursor] = field(default_factory=dict)
+    expiring: set[JobKey] = field(default_factory=set)
     timers: dict[EntryKey, Timer] = field(default_factory=dict)
     index: DueIndex = field(default_factory=DueIndex)
     gone: dict[JobKey, Tombstone] = field(default_factory=dict)
@@ -110,6 +111,23 @@ class Items:
     inputs: dict[JobKey, dict[str, Input]] = field(default_factory=lambda: defaultdict(dict))
     graphs: dict[tuple[str, WorkflowRef], Graph] = field(default_factory=dict)
     ends: dict[tuple[str, str, str, int], dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+
+    def remove_job(self, where: JobKey) -> None:
+        """Remove a job and its cursor."""
+        self.jobs.pop(where, None)
+        self.cursors.pop(where, None)
+        self.index.put((*where, CURSOR), None, None)
+
+    def remove_expired(self, now: float) -> None:
+        """Remove the jobs that ended long enough ago."""
+        with self.lock:
+            for where in [*self.expiring]:
+                job = self.jobs.get(where)
+                if job is None or job.expires_at is None:
+                    self.expiring.discard(where)
+                elif job.expires_at <= now:
+                    self.remove_job(where)
+                    self.expiring.discard(where)
 
     def put_cursor(self, cursor: Cursor, shards: int, now: float) -> None:
         """Write a cursor, and its place in the due index; one that was quarantined has none."""

@@ -31,7 +31,7 @@ from duecourse.ports import (
     StoreBusyError,
     UsedKey,
 )
-from duecourse.testing.memory.items import CURSOR, Items
+from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.tenant_limits import job_count
 
 
@@ -57,6 +57,7 @@ class MemoryJobStore:
     def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:
         items, tenant, quota = self._items, creations[0].job.tenant, creations[0].terms.quota
         with items.lock:
+            items.remove_expired(self._clock.now())
             refusals = {index: self._refusal(creation) for index, creation in enumerate(creations)}
             if refused := {index: why for index, why in refusals.items() if why is not None}:
                 return refused
@@ -103,9 +104,11 @@ class MemoryJobStore:
         return None if found is None or found.expires_at <= int(now) else found
 
     def get(self, tenant: str, job_id: str) -> Job | None:
+        self._items.remove_expired(self._clock.now())
         return self._items.jobs.get((tenant, job_id))
 
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
+        self._items.remove_expired(self._clock.now())
         return _snapshot(self._items, tenant, job_id)
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
@@ -142,6 +145,8 @@ class MemoryJobStore:
             if again and quota is not None and job_count(items, job.tenant) >= quota:
                 raise JobQuotaError
             items.jobs[where] = changed
+            if changed.expires_at is not None:
+                items.expiring.add(where)
             items.put_cursor(cursor, self._shards, self._clock.now())
             for run in records:
                 items.put_run(run)
@@ -153,9 +158,7 @@ class MemoryJobStore:
         with items.lock:
             if not unchanged(items, job):
                 return False
-            del items.jobs[where]
-            items.cursors.pop(where, None)
-            items.index.put((*where, CURSOR), None, None)
+            items.remove_job(where)
             items.gone[where] = Tombstone(deleted_at, job.generation)
             self._written(None, record)
             return True
@@ -163,6 +166,7 @@ class MemoryJobStore:
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
         items, where = self._items, (tenant, job_id)
         with items.lock:
+            items.remove_expired(self._clock.now())
             if job is None:
                 if where in items.jobs or not self._is_vacant(where, reservation):
                     return False
@@ -188,14 +192,18 @@ class MemoryJobStore:
             return True
         return reservation is not None and noted.by == reservation.by
 
-    def complete(self, job: Job, *, at: float) -> bool:
-        with self._items.lock:
-            standing = self.get(job.tenant, job.id)
+    def complete(self, job: Job, *, at: float, expires_at: int | None = None) -> bool:
+        items, where = self._items, (job.tenant, job.id)
+        with items.lock:
+            standing = self.get(*where)
             if standing is None or (standing.generation, standing.state) != (job.generation, JobState.ACTIVE):
                 return False
-            revision = standing.revision + 1
-            done = replace(standing, state=JobState.COMPLETED, updated_at=at, revision=revision)
-            self._items.jobs[job.tenant, job.id] = done
+            if expires_at is not None:
+                if standing.revision != job.revision:
+                    return False
+                items.expiring.add(where)
+            ended = replace(standing, state=JobState.COMPLETED, updated_at=at, expires_at=expires_at)
+            items.jobs[where] = replace(ended, revision=standing.revision + 1)
             return True
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
@@ -214,6 +222,7 @@ class MemoryJobStore:
         self, tenant: str, where: JobFilter = EVERY_JOB, *, limit: int, after: str | None, budget: Budget | None = None
     ) -> JobPage:
         with self._items.lock:
+            self._items.remove_expired(self._clock.now())
             ids = sorted(
                 job.id
                 for (owner, _), job in self._items.jobs.items()

@@ -28,7 +28,7 @@ from duecourse.domain.jobs.plan import plan
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, RepairPass, fault_of, long_over, recomputed
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.ports import Clock, IndexPage, JobStore, RepairStore, RunStore, TickMark, Timer, Timers, WaitQueues
-from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
+from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended, removal_of
 from duecourse.usecases.dispatch.round import FIRST_LOOK_BACK_SECONDS
 from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import Report, format_error
@@ -208,7 +208,9 @@ class _Mend:
         if job is None or cursor is None:
             return False
         recent = self.uses.runs.page(job.tenant, job.id, limit=RECENT_RUNS, before=None)
-        return long_over(cursor, recent, now=self.now) and self.uses.jobs.complete(job, at=self.now)
+        if not long_over(cursor, recent, now=self.now):
+            return False
+        return self.uses.jobs.complete(job, at=self.now, expires_at=removal_of(job, self.now, died=False))
 
     def _found(self, metric: str | None, action: str, *, alarming: bool = False, **facts: object) -> None:
         if metric is not None:

@@ -34,8 +34,11 @@ from duecourse.ports import UsedKey
 
 
 def tags_added(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, Any]]:
-    """The writes that mark a job with the tags."""
-    return [{"Put": {"TableName": table, "Item": marker_key(job.tenant, tag, job.id)}} for tag in sorted(set(tags))]
+    """The writes that mark a job with the tags; the markers are removed with the job."""
+    expiry = values.pack({"expires_at": job.expires_at})
+    return [
+        {"Put": {"TableName": table, "Item": marker_key(job.tenant, tag, job.id) | expiry}} for tag in sorted(set(tags))
+    ]
 
 
 def tags_removed(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, Any]]:
@@ -46,7 +49,7 @@ def tags_removed(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, 
 def tags_changed(job: Job, now: Job, table: str) -> list[dict[str, Any]]:
     """The writes that turn the markers of `job` into those of `now`."""
     gone = tuple(tag for tag in job.tags if tag not in now.tags)
-    fresh = tuple(tag for tag in now.tags if tag not in job.tags)
+    fresh = tuple(tag for tag in now.tags if tag not in job.tags or now.expires_at != job.expires_at)
     return [*tags_removed(job, gone, table), *tags_added(now, fresh, table)]
 
 
@@ -129,6 +132,7 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "workflow": job.workflow,
             "claimed_at": job.claimed_at,
             **reserved_fields(job.reserved),
+            "expires_at": job.expires_at,
             "definition": values.document(definition),
             "payload": payload if inline else None,
             "payload_hash": None if inline else hash_of(payload),
@@ -146,7 +150,13 @@ def reserved_fields(reserved: Reservation | None) -> dict[str, object]:
 
 def payload_item(job: Job, payload: str) -> Item:
     """The item of a payload that is too large for its job's."""
-    return job_key(job.tenant, job.id, PAYLOAD) | values.pack({"payload": payload, "hash": hash_of(payload)})
+    fields = {"payload": payload, "hash": hash_of(payload), "expires_at": job.expires_at}
+    return job_key(job.tenant, job.id, PAYLOAD) | values.pack(fields)
+
+
+def is_removed(item: Item, now: float) -> bool:
+    """Whether the item is as if it was removed, although the table has not removed it yet."""
+    return "expires_at" in item and int(item["expires_at"]["N"]) <= now
 
 
 def gone_item(job: Job, deleted_at: float) -> Item:
@@ -208,6 +218,7 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         reserved=Reservation(values.text(item, "reserved_by"), float(item["reserved_until"]["N"]))
         if "reserved_by" in item
         else None,
+        expires_at=values.optional_integer(item, "expires_at"),
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
     )
 

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, from_item, marked_job, read_job
+from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, from_item, is_removed, marked_job, read_job
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, marker_key, tag_partition
 from duecourse.adapters.dynamodb.writing import batch_get, read_item
 from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.ports import CursorPage, IdPage, JobCursor, JobFilter, JobPage
+from duecourse.ports import Clock, CursorPage, IdPage, JobCursor, JobFilter, JobPage
 
 LOOKED_AT = 1000
 """Jobs that are looked at for a page of some of them, more than a page may have: a query of them reads 1 MB at most,
@@ -31,9 +31,10 @@ logger = logging.getLogger("duecourse.adapters.dynamodb")
 class JobPages:
     """Reads pages (ports.JobStore.page)."""
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: Any, table: str, clock: Clock) -> None:
         self._client = client
         self._table = table
+        self._clock = clock
 
     def of_tenant(self, tenant: str, where: JobFilter, limit: int, after: str | None, budget: Budget) -> JobPage:
         """Those of the tenant index."""
@@ -49,7 +50,8 @@ class JobPages:
         size = max(limit, TAGGED) if where.sifts else limit
         ids, following = self._marked(tenant, where.tag or "", where.prefix, size, after)
         items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
-        found = {item["job_id"]["S"]: item for item in items if "job_id" in item}  # others reserve an id
+        present = self._present(items)
+        found = {item["job_id"]["S"]: item for item in present if "job_id" in item}  # others reserve an id
         return self._page([found[job_id] for job_id in ids if job_id in found], following, where, limit, budget)
 
     def ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
@@ -57,7 +59,8 @@ class JobPages:
         if tag is not None:
             return IdPage(*self._marked(tenant, tag, "", limit, after))
         last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
-        items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=("job_id",), IndexName="tenant")
+        read = ("job_id", "expires_at")
+        items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
         return IdPage([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
 
     def _marked(
@@ -72,7 +75,7 @@ class JobPages:
     def cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         """See ports.JobStore.page_cursors."""
         last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
-        read = ("job_id", "state")
+        read = ("job_id", "state", "expires_at")
         items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
         states = {item["job_id"]["S"]: values.optional_text(item, "state") for item in items}
         cursors = self._cursors((tenant, job_id) for job_id in states)
@@ -85,7 +88,12 @@ class JobPages:
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
         """See ports.JobStore.tagged."""
         keys = (marker_key(tenant, tag, job_id) for job_id in set(job_ids))
-        return {marked_job(marker) for marker in batch_get(self._client, self._table, keys)}
+        return {marked_job(marker) for marker in self._present(batch_get(self._client, self._table, keys))}
+
+    def _present(self, items: list[Item]) -> list[Item]:
+        """Those of jobs that were not removed."""
+        now = self._clock.now()
+        return [item for item in items if not is_removed(item, now)]
 
     def _query(
         self,
@@ -100,8 +108,9 @@ class JobPages:
         state: JobState | None = None,
         **where: str,
     ) -> tuple[list[Item], Item | None]:
-        """A page of items, of which all is read or these attributes, and the key of its last one, where there is
-        more. With `state` those alone that are in it: `limit` is of all that are looked at.
+        """A page of items without the removed ones, of which all is read or these attributes, and the key of the last
+        one looked at, where there is more. With `state` those alone that are in it: `limit` is of all that are looked
+        at.
         """
         condition, names, stand = "#hash = :hash", {"#hash": hash_name}, {":hash": {"S": value}}
         if prefix:
@@ -124,8 +133,7 @@ class JobPages:
             **({} if last is None else {"ExclusiveStartKey": last}),
             **where,
         )
-        items: list[Item] = answer["Items"]
-        return items, answer.get("LastEvaluatedKey")
+        return self._present(answer["Items"]), answer.get("LastEvaluatedKey")
 
     def _page(self, items: list[Item], following: str | None, where: JobFilter, limit: int, budget: Budget) -> JobPage:
         """Of the items those that pass, `limit` at most, and no further one once the budget is full. Only their

@@ -19,6 +19,7 @@ from duecourse.adapters.dynamodb.jobs import change_items, job_item
 from duecourse.adapters.dynamodb.jobs.job_item import (
     GONE_SECONDS,
     JobMissingError,
+    is_removed,
     read_job,
     tags_added,
     tags_changed,
@@ -29,7 +30,7 @@ from duecourse.adapters.dynamodb.jobs.job_item import (
 )
 from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
-from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, owner_of
+from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, marker_key, owner_of
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import batch_get, conditional, read_item, transact
 from duecourse.domain.budget import Budget
@@ -122,7 +123,7 @@ class DynamoJobStore:
         self._record = ShardRecord(client, table)
         self._count = JobCount(client, table, clock)
         self._writing = JobWriting(client, clock, self._count, self.snapshot)
-        self._pages = JobPages(client, table)
+        self._pages = JobPages(client, table, clock)
         self.seats: SeatStore = DynamoSeats(client, table)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
@@ -222,7 +223,7 @@ class DynamoJobStore:
         return self.gone(tenant, job_id)
 
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
-        gone = self._get(job_key(tenant, job_id, GONE))
+        gone = read_item(self._client, self._table, job_key(tenant, job_id, GONE))
         return None if gone is None else _tombstone(gone)
 
     def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
@@ -241,10 +242,11 @@ class DynamoJobStore:
         keys = (job_key(tenant, job_id, sort) for job_id in dict.fromkeys(job_ids) for sort in (JOB, CURSOR))
         items = batch_get(self._client, self._table, keys, consistent=True)
         found = {(owner_of(item["PK"]["S"])[1], item["SK"]["S"]): item for item in items}
+        now = self._clock.now()
         jobs: dict[str, tuple[Job, Cursor | None]] = {}
         for (job_id, sort), item in found.items():
             cursor = found.get((job_id, CURSOR))
-            if sort == JOB:
+            if sort == JOB and not is_removed(item, now):
                 with suppress(JobMissingError):
                     job = read_job(item, self._get)
                     jobs[job_id] = job, None if cursor is None else readable(cursor_item.from_item, cursor)
@@ -264,13 +266,13 @@ class DynamoJobStore:
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
         writes = [
             self._put(item, **conditions.unchanged(job)),
-            self._put_cursor(cursor, **conditions.standing(standing)),
+            self._put_cursor(cursor, changed.expires_at, **conditions.standing(standing)),
             *tags_changed(job, changed, self._table),
             *self._noted(record),
             *(run_item.put_new(run, self._runs_table) for run in records),
             *taken(seats, self._table),
         ]
-        if payload is not None and payload != had:
+        if payload is not None and (payload != had or changed.expires_at != job.expires_at):
             writes.append(self._put(job_item.payload_item(changed, payload)))
         if payload is None and had is not None:
             writes.append({"Delete": self._key(job, PAYLOAD)})
@@ -317,18 +319,21 @@ class DynamoJobStore:
             return False
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
+        where = job_key(tenant, job_id, JOB)
         if job is None:
-            condition = conditions.vacant(reservation.by, self._clock.now())
             expires_at = int(reservation.until) + GONE_SECONDS  # nothing else removes it after a crash
-        else:
-            condition, expires_at = conditions.unchanged(job), None
-        noted = {"by": reservation.by, "until": reservation.until, "expires": expires_at}
-        sets = "SET reserved_by = :by, reserved_until = :until" + (", expires_at = :expires" if job is None else "")
+            return conditional(
+                self._client.put_item,
+                TableName=self._table,
+                Item=where | values.pack(job_item.reserved_fields(reservation) | {"expires_at": expires_at}),
+                **conditions.vacant(reservation.by, self._clock.now()),
+            )
+        condition, noted = conditions.unchanged(job), {"by": reservation.by, "until": reservation.until}
         return conditional(
             self._client.update_item,
             TableName=self._table,
-            Key=job_key(tenant, job_id, JOB),
-            UpdateExpression=sets,
+            Key=where,
+            UpdateExpression="SET reserved_by = :by, reserved_until = :until",
             **condition
             | {
                 "ExpressionAttributeValues": condition["ExpressionAttributeValues"]
@@ -353,9 +358,15 @@ class DynamoJobStore:
                 extra={"action": "reservation_left", "tenant": tenant, "job_id": job_id, "error": repr(problem)},
             )
 
-    def complete(self, job: Job, *, at: float) -> bool:
-        update = {"Update": self._key(job, JOB) | conditions.completion(job, at)}
-        return self._writing.given_back(job, [update], lambda standing: conditions.is_completion(standing, job, at))
+    def complete(self, job: Job, *, at: float, expires_at: int | None = None) -> bool:
+        writes = [{"Update": self._key(job, JOB) | conditions.completion(job, at, expires_at)}]
+        if expires_at is not None:
+            own_payload = job_item.to_item(job)[1] is not None
+            removed = [self._key(job, sort) for sort in (CURSOR, *((PAYLOAD,) if own_payload else ()))]
+            marked = (marker_key(job.tenant, tag, job.id) for tag in sorted(set(job.tags)))
+            removed += [{"TableName": self._table, "Key": marker} for marker in marked]
+            writes += [{"Update": where | conditions.expiry(expires_at)} for where in removed]
+        return self._writing.given_back(job, writes, lambda standing: conditions.is_completion(standing, job, at))
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
         change_items.put_all(self._client, self._runs_table, records)
@@ -379,7 +390,8 @@ class DynamoJobStore:
         return self._pages.tagged(tenant, tag, job_ids)
 
     def _get(self, key: Item) -> Item | None:
-        return read_item(self._client, self._table, key)
+        item = read_item(self._client, self._table, key)
+        return None if item is None or is_removed(item, self._clock.now()) else item
 
     def _noted(self, record: ChangeRecord | None) -> list[dict[str, Any]]:
         return [] if record is None else [change_items.put(record, self._runs_table)]
@@ -387,9 +399,9 @@ class DynamoJobStore:
     def _put(self, item: Item, **condition: Any) -> dict[str, Any]:
         return {"Put": {"TableName": self._table, "Item": item} | condition}
 
-    def _put_cursor(self, cursor: Cursor, **condition: Any) -> dict[str, Any]:
+    def _put_cursor(self, cursor: Cursor, expires_at: int | None = None, **condition: Any) -> dict[str, Any]:
         item = cursor_item.to_item(cursor, self._record.covering(self._shards), now=self._clock.now())
-        return self._put(item, **condition)
+        return self._put(item | values.pack({"expires_at": expires_at}), **condition)
 
     def _key(self, job: Job, sort: str) -> dict[str, Any]:
         return {"TableName": self._table, "Key": job_key(job.tenant, job.id, sort)}

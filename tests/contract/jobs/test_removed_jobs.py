@@ -1,0 +1,200 @@
+"""Jobs that have ended and are removed some time later, on every emulator that executes conditions rightly: from that
+time on they are as if they were removed, whether or not the table has removed their items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.adapters.dynamodb.jobs.tenants import total
+from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
+from duecourse.domain.jobs.job import Job, JobState, Reservation
+from duecourse.ports import CreationTerms, JobFilter, JobStore
+from duecourse.testing.clock import SettableClock
+from tests.support.jobs import NOON, cursor, job
+from tests.support.tables import Tables
+
+END = int(NOON) + 100
+LARGE = {"text": "x" * 5_000}
+
+
+def ended(store: JobStore, **changes: Any) -> Job:
+    """A job that has ended and is removed at END, as it is stored."""
+    made = job(payload=LARGE, tags=("x", "y"), **changes)
+    assert store.create(made, cursor(made))
+    assert store.complete(made, at=NOON + 1, expires_at=END)
+    found = store.get("default", made.id)
+    assert found is not None
+    return found
+
+
+def again(clock: SettableClock, **changes: Any) -> Job:
+    return job(at=clock.now(), **changes)
+
+
+def expiring(tables: Tables) -> Mapping[str, int | None]:
+    """When the table removes each item of the job, by the first word of its sort key or of its partition."""
+    found = tables.client.scan(TableName=tables.jobs, ConsistentRead=True)["Items"]
+    return {
+        item["PK"]["S"].partition("#")[0] + " " + item["SK"]["S"].partition("#")[0]: int(item["expires_at"]["N"])
+        if "expires_at" in item
+        else None
+        for item in found
+        if item["PK"]["S"].startswith(("JOB", "TAG"))
+    }
+
+
+def test_a_job_is_there_until_it_is_removed(any_tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    store = any_tables.job_store(clock)
+    made = ended(store)
+    assert (made.state, made.expires_at, made.payload) == (JobState.COMPLETED, END, LARGE)
+    clock.set(END - 0.1)
+    assert store.get("default", made.id) == made
+    assert store.get_both("default", made.id) == (made, cursor(made))
+    assert store.tagged("default", "x", [made.id]) == {made.id}
+
+
+def test_a_removed_job_is_found_by_no_read(any_tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    store = any_tables.job_store(clock)
+    made = ended(store)
+    clock.set(END)
+    assert store.get("default", made.id) is None
+    assert store.snapshot("default", made.id) is None
+    assert store.get_both("default", made.id) == (None, None)
+    assert store.get_cursor("default", made.id) is None
+    for tag in (None, "x"):
+        assert store.page("default", JobFilter(tag=tag), limit=9, after=None).items == ()
+        assert list(store.page_ids("default", tag, limit=9, after=None).ids) == []
+    assert store.page("default", JobFilter(state=JobState.COMPLETED), limit=9, after=None).items == ()
+    assert store.page_cursors("default", limit=9, after=None).items == ()
+    assert store.tagged("default", "x", [made.id]) == set()
+
+
+def test_a_page_that_looked_at_removed_jobs_alone_is_followed_by_another_one(any_tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    store = any_tables.job_store(clock)
+    ended(store, id="a")
+    other = job(id="b")
+    assert store.create(other, cursor(other))
+    clock.set(END)
+    page = store.page("default", limit=1, after=None)
+    if not page.items:
+        assert page.following == "a"
+        page = store.page("default", limit=1, after=page.following)
+    assert [found for found, _ in page.items] == [other]
+
+
+def test_another_job_can_be_created_under_its_id(any_tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    store = any_tables.job_store(clock)
+    old = ended(store)
+    clock.set(END - 1)
+    assert not store.create(again(clock), cursor(again(clock)))
+    clock.set(END)
+    new = again(clock, tags=("y",))
+    assert store.create(new, cursor(new), CreationTerms(quota=1))
+    clock.set(END + 1)
+    assert store.get_both("default", new.id) == (new, cursor(new))
+    assert new.generation > old.generation
+    assert store.tagged("default", "x", [new.id]) == set()
+    assert store.tagged("default", "y", [new.id]) == {new.id}
+    assert not store.create(again(clock), cursor(again(clock)))
+
+
+def test_of_two_that_create_a_job_under_its_id_one_wins(any_tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    store = any_tables.job_store(clock)
+    ended(store)
+    clock.set(END)
+    first, second = again(clock), replace(again(clock), generation=int(END * 1000) + 1)
+    assert store.create(first, cursor(first))
+    assert not store.create(second, cursor(second))
+    assert store.get("default", first.id) == first
+
+
+def test_a_removed_job_is_not_changed_over_the_one_that_was_created_after_it(any_tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    store = any_tables.job_store(clock)
+    old = ended(store)
+    clock.set(END)
+    new = again(clock)
+    assert store.create(new, cursor(new))
+    late = replace(old, state=JobState.ACTIVE, generation=old.generation + 1, revision=9, expires_at=None)
+    assert not store.change(old, cursor(old), late, cursor(late))
+    assert not store.delete(old, deleted_at=END + 1)
+    assert store.get("default", new.id) == new
+
+
+def test_a_workflow_can_reserve_the_id_of_a_removed_job(any_tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    store = any_tables.job_store(clock)
+    old = ended(store)
+    reservation = Reservation("request", END + 60)
+    assert not store.reserve("default", old.id, None, reservation)
+    clock.set(END)
+    assert store.reserve("default", old.id, None, reservation)
+    assert store.get("default", old.id) is None
+    store.release("default", old.id, reservation)
+    new = again(clock)
+    assert store.create(new, cursor(new))
+
+
+def test_a_change_that_comes_first_keeps_the_job(any_tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    store = any_tables.job_store(clock)
+    old = ended(store)
+    alive = replace(old, state=JobState.ACTIVE, generation=old.generation + 1, revision=9, expires_at=None)
+    assert store.change(old, cursor(old), alive, cursor(alive))
+    clock.set(END + 1)
+    assert store.get_both("default", old.id) == (alive, cursor(alive))
+    assert store.tagged("default", "x", [old.id]) == {old.id}
+
+
+def test_the_removal_is_put_off_for_all_items_or_none(any_tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    store = any_tables.job_store(clock)
+    old = ended(store)
+    longer = replace(old, revision=old.revision + 1, expires_at=END + 50)
+    assert store.change(old, cursor(old), longer, cursor(old))
+    clock.set(END + 49)
+    assert store.get_both("default", old.id) == (longer, cursor(old))
+    assert store.tagged("default", "y", [old.id]) == {old.id}
+    clock.set(END + 50)
+    assert store.get("default", old.id) is None
+
+
+def test_a_job_that_changed_after_it_was_read_is_not_set_to_be_removed(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    assert store.create(made, cursor(made))
+    edited = replace(made, revision=2, tags=("z",))
+    assert store.change(made, cursor(made), edited, cursor(made))
+    assert not store.complete(made, at=NOON + 1, expires_at=END)
+    assert store.complete(edited, at=NOON + 1, expires_at=END)
+
+
+@pytest.mark.parametrize("alive", [False, True])
+def test_every_item_of_the_job_bears_the_time_of_its_removal(dynamodb_tables: Tables, *, alive: bool) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
+    old = ended(store)
+    if alive:
+        changed = replace(old, state=JobState.ACTIVE, generation=old.generation + 1, revision=9, expires_at=None)
+        assert store.change(old, cursor(old), changed, cursor(changed))
+    at = None if alive else END
+    assert expiring(dynamodb_tables) == {"JOB JOB": at, "JOB CURSOR": at, "JOB PAYLOAD": at, "TAG JOB": at}
+    assert total(dynamodb_tables.client, dynamodb_tables.jobs, "default") == (1 if alive else 0)
+
+
+def test_a_removed_job_is_no_step(dynamodb_tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    old = ended(dynamodb_tables.job_store(clock))
+    workflows: DynamoWorkflows = dynamodb_tables.workflows(clock)
+    assert list(workflows.jobs("default", [old.id])) == [old.id]
+    clock.set(END)
+    assert workflows.jobs("default", [old.id]) == {}
