@@ -74,6 +74,20 @@ def test_an_edit_does_not_undo_the_end_of_a_job(any_tables: Tables) -> None:
     assert (found.state, found.revision, found.name) == (JobState.COMPLETED, made.revision + 1, "")
 
 
+def test_an_edit_that_leaves_the_cursor_as_it_is_does_not_meet_a_claim(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    added(store, made)
+    standing = cursor(made)
+    claimed = replace(standing, occurrence=int(NOON) + 20, due=int(NOON) + 20, after=int(NOON) + 10)
+    assert store.change(made, standing, edited(made, name="x"), claimed)
+    x = edited(made, name="x")
+    y = replace(x, name="y", revision=x.revision + 1)
+    assert not store.change(x, standing, y, replace(standing, lane=Lane.LOW))
+    assert store.change(x, standing, y, standing)
+    assert store.get_both("default", made.id) == (y, claimed)
+
+
 def test_an_edit_beside_the_schedule_keeps_no_job_from_ending(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job()

@@ -241,7 +241,8 @@ class JobStore(Protocol):
         """Write `changed` and `cursor` over `job` and `standing`, `records` of skipped occurrences, and `seats` with
         its own; False, and nothing written, if one of them changed, or one of the records exists already.
 
-        A job has changed if its generation, its revision, its state or its reservation differs. A COMPLETED job that
+        A job has changed if its generation, its revision, its state or its reservation differs. A cursor that stays as
+        it was read is not written and may move meanwhile. A COMPLETED job that
         becomes ACTIVE counts towards the `quota` again. Raises JobQuotaError, and nothing is written then.
         """
 

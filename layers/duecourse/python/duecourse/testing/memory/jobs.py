@@ -137,7 +137,9 @@ class MemoryJobStore:
         items, where = self._items, (job.tenant, job.id)
         with items.lock:
             now = items.cursors.get(where)
+            moved = cursor != standing
             unmoved = now is not None and (now.generation, now.after) == (standing.generation, standing.after)
+            unmoved = unmoved or not moved
             fresh = all(items.run(run.tenant, run.job_id, run.name.local) is None for run in records)
             if not (unchanged(items, job) and unmoved and fresh and (seats is None or _stand(items, seats))):
                 return False
@@ -147,7 +149,8 @@ class MemoryJobStore:
             items.jobs[where] = changed
             if changed.expires_at is not None:
                 items.expiring.add(where)
-            items.put_cursor(cursor, self._shards, self._clock.now())
+            if moved:
+                items.put_cursor(cursor, self._shards, self._clock.now())
             for run in records:
                 items.put_run(run)
             self._written(seats, record)

@@ -264,9 +264,11 @@ class DynamoJobStore:
         quota: int | None = None,
     ) -> bool:
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
+        moved = cursor != standing or changed.expires_at != job.expires_at
+        at = conditions.standing(standing)
         writes = [
             self._put(item, **conditions.unchanged(job)),
-            self._put_cursor(cursor, changed.expires_at, **conditions.standing(standing)),
+            *([self._put_cursor(cursor, changed.expires_at, **at)] if moved else []),
             *tags_changed(job, changed, self._table),
             *self._noted(record),
             *(run_item.put_new(run, self._runs_table) for run in records),
