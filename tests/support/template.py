@@ -31,6 +31,9 @@ SOURCES = {"Repair": "repair", "Reconcile": "reconcile", "Claims": "token_claims
 """Folders of functions that have another name than their output: a logical id stays as it is."""
 
 
+KEYED = "prod under a key"
+
+
 def source_of(function: str) -> str:
     """The folder of a function under `functions/`, by its output without the ending."""
     return SOURCES.get(function, function.lower())
@@ -39,10 +42,12 @@ def source_of(function: str) -> str:
 @cache
 def template(stage: str, made_from: tuple[str, ...] = MADE_FROM, **context: str) -> dict[str, Any]:
     """The CloudFormation template of a stage, as `cdk synth` makes it, but without building the layer; with the context
-    that is given on top of that of cdk.json.
+    that is given on top of that of cdk.json. `KEYED` is stage prod under a key of its own.
 
     One made from the same files is used again; hashes of assets outside `made_from` may be old then.
     """
+    if stage == KEYED:
+        return template("prod", made_from, **context, encryption_key="own")
 
     def make(folder: Path) -> None:
         assembly = synthesise(folder / "cdk.out", {"aws:cdk:bundling-stacks": [], **context, "stage": stage})

@@ -48,7 +48,7 @@ def complete_if_over(jobs: JobStore, runs: RunStore, cursor: Cursor, *, at: floa
 
 
 def removal_of(job: Job, at: float, *, died: bool) -> int | None:
-    """When a job that ends at `at` is removed (UTC seconds). None, if its schedule cannot be read any more."""
+    """When a job that ends at `at` is removed (UTC seconds). None if its schedule can no longer be read."""
     try:
         return job.removal_after(at, died=died)
     except (ScheduleError, ExclusionError):
