@@ -44,7 +44,7 @@ EXTENDED = (
     "tests/scenarios/workflows/test_faults.py",
     "tests/scenarios/workflows/test_repairs.py",
     "tests/unit/benchmarks/",
-    "tests/unit/adapters/aws/test_direct_transport.py",
+    "tests/unit/adapters/aws/test_transport.py",
     "tests/unit/adapters/targets/test_aws_call.py",
     "tests/unit/client/test_aws_session.py",
     "tests/unit/docs/test_recipes.py",

@@ -120,9 +120,9 @@ class Textbook:
 
     @classmethod
     def create(cls) -> Textbook:
-        """On clients with our own settings."""
+        """On boto3's clients with our own settings."""
         clients = AwsClients()
-        return cls(clients.get("dynamodb"), clients.get("sqs"))
+        return cls(clients.get("dynamodb").boto3, clients.get("sqs").boto3)
 
     @classmethod
     def plain(cls) -> Textbook:

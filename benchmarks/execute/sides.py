@@ -108,8 +108,8 @@ def _received(event: dict[str, Any]) -> list[ReceivedMessage]:
 @dataclass(slots=True)
 class Textbook:
     """A worker as it is written every day: for each message one conditional put, the call, one update and one delete,
-    one after the other. Kept as cheap as it can be: our own clients (no validation of parameters), a pool of
-    connections to the target, everything in the message so that no job is read, no log, no metrics, no time zones.
+    one after the other. Kept as cheap as it can be: boto3's clients with our settings (no validation of parameters), a
+    pool of connections to the target, everything in the message (no job is read), no log, no metrics, no time zones.
     """
 
     dynamodb: Any
@@ -122,7 +122,7 @@ class Textbook:
     def create(cls) -> Textbook:
         """On clients of its own."""
         clients = AwsClients()
-        return cls(clients.get("dynamodb"), clients.get("sqs"), clients.calling("lambda", 30))
+        return cls(clients.get("dynamodb").boto3, clients.get("sqs").boto3, clients.calling("lambda", 30))
 
     def events(self, runs: Sequence[RunMessage], jobs: Sequence[Job]) -> list[dict[str, Any]]:
         """What it is invoked with: messages that say all."""

@@ -1,7 +1,8 @@
 """AWS at the level of HTTP requests: what functions send is answered within this process, in simulated time.
 
-`connect` replaces urllib3's `urlopen`, by which botocore and the project's own transport send all their requests.
-DynamoDB is MiniStack's; the rest is small and here.
+`connect` replaces what all requests are sent by: new connections of the standard library's `socket`, which our own
+transport and the calls of HTTP targets use, and urllib3's `urlopen`, which botocore uses. DynamoDB is MiniStack's; the
+rest is small and here.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import copy
 import io
 import json
 import re
+import socket
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
+from zlib import crc32
 
 import urllib3
 from ministack.services import dynamodb as ministack
@@ -27,6 +30,11 @@ from tests.prove.plan import compact
 from tests.prove.queues import Queue
 from tests.prove.simulation import HistoryError, Killed, Simulation
 from tests.prove.stage import Deployed
+from tests.prove.targets import Connection
+from tests.support.answering_socket import AnsweringSocket
+
+if TYPE_CHECKING:
+    from tests.prove.world import World
 
 Answer = tuple[int, dict[str, str], bytes]
 ONE_TABLE = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan")
@@ -34,6 +42,8 @@ PARTIAL = ("SendMessageBatch", "ChangeMessageVisibilityBatch", "BatchGetItem", "
 EVENTUAL = ("GetItem", "Query", "Scan", "BatchGetItem")
 EVENTUAL_SECONDS = 1.0
 """How old the state may be that an eventually consistent read of a table itself shows."""
+OVER_SOCKETS = ("dynamodb", "sqs")
+"""Services that our own transport asks."""
 JSON = {"Content-Type": "application/x-amz-json-1.0", "x-amzn-RequestId": "request"}
 
 
@@ -69,7 +79,7 @@ class Cloud:
     recent_items: dict[str, Any] = field(default_factory=dict)
 
     def request(self, host: str, method: str, url: str, headers: Mapping[str, str], body: bytes, wait: float) -> Answer:
-        """The answer to a request of the running process. Raises urllib3's errors."""
+        """The answer to a request of the running process. Raises OSError."""
         running = self.simulation.process
         if running.dead:
             raise Killed
@@ -88,12 +98,12 @@ class Cloud:
         if kind in ("throttled", "unavailable", "partial"):
             return _refusal(service, str(kind))
         if kind == "unsent":
-            raise ProtocolError("Connection aborted.", ConnectionResetError(104, "Connection reset by peer"))
+            raise ConnectionResetError(104, "Connection reset by peer")
         answer = self._effect(fault, service, operation, method, host, url, body, wait)
         if kind == "dies_after":
             self.simulation.kill(running)
         if kind == "lost":
-            raise ProtocolError("Connection aborted.", ConnectionResetError(104, "Connection reset by peer"))
+            raise ConnectionResetError(104, "Connection reset by peer")
         self.simulation.sleep(self.latencies.expovariate(1 / 0.002))
         return answer
 
@@ -149,7 +159,7 @@ class Cloud:
             return effect()
         self.simulation.at(self.simulation.now + fault.seconds, lambda: _ignored(effect))
         self.simulation.sleep(wait)
-        raise ReadTimeoutError(None, url, f"Read timed out. (read timeout={wait})")  # type: ignore[arg-type]
+        raise TimeoutError("timed out")
 
     def _operation(self, service: str, headers: Mapping[str, Any], body: bytes) -> str:
         """Its name; of DynamoDB with the table: `GetItem/jobs`."""
@@ -201,6 +211,7 @@ class Cloud:
             problem = json.loads(answered)
             problem["__type"] = "com.amazonaws.dynamodb.v20120810#" + problem["__type"].rpartition("#")[2]
             answered = json.dumps(problem).encode()
+            headers = {**headers, "x-amz-crc32": str(crc32(answered))}
         return status, {**JSON, **headers}, answered
 
     def _old_items_for(self, operation: str, body: bytes) -> dict[str, Any] | None:
@@ -318,21 +329,23 @@ def _json_error(status: int, code: str) -> Answer:
     return status, JSON, json.dumps({"__type": code, "message": "said by the simulated cloud"}).encode()
 
 
-def connect(current: Callable[[], Cloud | None]) -> None:
-    """Let all requests of urllib3 go to that cloud; there is no network beside it."""
+def connect(current: Callable[[], World | None]) -> None:
+    """Let all requests of urllib3 and all connections of `socket` go to that world; there is no network beside it."""
 
     def urlopen(
         pool: Any, method: str, url: str, body: Any = None, headers: Any = None, *_: Any, **named: Any
     ) -> urllib3.HTTPResponse:
-        cloud = current()
-        if cloud is None:
-            raise HistoryError(f"{method} {pool.host}{url} outside of a history")
         timeout = named.get("timeout", pool.timeout)
         wait = timeout.read_timeout if isinstance(timeout, urllib3.Timeout) else timeout
         sent = body.read() if hasattr(body, "read") else (body or b"")
-        status, answered, data = cloud.request(
-            pool.host, method, url, headers or {}, sent.encode() if isinstance(sent, str) else sent, wait or 60.0
-        )
+        try:
+            status, answered, data = ask(
+                pool.host, method, url, headers or {}, sent.encode() if isinstance(sent, str) else sent, wait or 60.0
+            )
+        except TimeoutError:
+            raise ReadTimeoutError(pool, url, f"Read timed out. (read timeout={wait})") from None
+        except OSError as problem:
+            raise ProtocolError("Connection aborted.", problem) from None
         return urllib3.HTTPResponse(
             body=io.BytesIO(data),
             headers=answered,
@@ -343,4 +356,20 @@ def connect(current: Callable[[], Cloud | None]) -> None:
             request_method=method,
         )
 
+    def ask(host: str, method: str, url: str, headers: Mapping[str, str], body: bytes, wait: float) -> Answer:
+        world = current()
+        if world is None:
+            raise HistoryError(f"{method} {host}{url} outside of a history")
+        return world.cloud.request(host, method, url, headers, body, wait)
+
+    def dial(address: tuple[str, int], *_: Any, **__: Any) -> Any:
+        host, _port = address
+        world = current()
+        if host.partition(".")[0] in OVER_SOCKETS:
+            return AnsweringSocket(lambda asked, wait: ask(host, asked.method, "/", asked.headers, asked.body, wait))
+        if world is None:
+            raise HistoryError(f"a connection to {host} outside of a history")
+        return Connection(world.targets)
+
     urllib3.HTTPConnectionPool.urlopen = urlopen  # type: ignore[method-assign, assignment]
+    socket.create_connection = dial  # type: ignore[assignment]

@@ -18,6 +18,8 @@ OVERRIDES = {
     "AWS_DEFAULT_REGION": REGION,
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_ENDPOINT_URL_DYNAMODB": f"http://dynamodb.{REGION}.amazonaws.com",  # without TLS
+    "AWS_ENDPOINT_URL_SQS": f"http://sqs.{REGION}.amazonaws.com",
     "DUECOURSE_SHARDS": "1",
     "POWERTOOLS_LOG_LEVEL": "CRITICAL",
     "POWERTOOLS_METRICS_DISABLED": "true",

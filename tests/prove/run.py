@@ -14,7 +14,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-from tests.prove import cloud, dynamodb, targets, warm
+from tests.prove import cloud, dynamodb, warm
 from tests.prove.draw import PROFILES, draw
 from tests.prove.effects import AllPromises
 from tests.prove.history import Result, play
@@ -42,8 +42,7 @@ _current: list[World] = []
 def prepare() -> Deployed:
     """Load the functions and make the tables, and let the stage run for some minutes: a first round looks back far."""
     warnings.simplefilter("ignore")
-    cloud.connect(lambda: _current[-1].cloud if _current else None)
-    targets.connect(lambda: _current[-1].targets)
+    cloud.connect(lambda: _current[-1] if _current else None)
     os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"  # read when the functions are loaded
     dynamodb.hasten()
     stage = deployed()

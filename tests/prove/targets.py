@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.parser import BytesParser
@@ -132,8 +131,3 @@ class Connection:
 
     def __exit__(self, *_: object) -> None:
         pass
-
-
-def connect(current: Callable[[], Targets]) -> None:
-    """Let all new connections of the standard library's `socket` go to the simulated targets."""
-    socket.create_connection = lambda *_, **__: Connection(current())  # type: ignore[assignment]

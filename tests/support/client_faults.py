@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from botocore.exceptions import ClientError, ReadTimeoutError
-
+from duecourse.ports import NoAnswerError, ServiceError
 from tests.support.world import Killed
 
 WRITES = frozenset(
@@ -82,10 +81,9 @@ def answered(send: Callable[[], Any], fault: Fault | None, operation: str) -> An
         case Fault.ANSWER_LOST:
             for _ in range(SDK_TRIES):
                 _unheard(send)
-            raise ReadTimeoutError(endpoint_url="http://table.invalid")
+            raise NoAnswerError(f"{operation}: timed out")
         case Fault.REFUSED:
-            refusal = {"Code": "ThrottlingException", "Message": "Rate exceeded"}
-            raise ClientError({"Error": refusal, "ResponseMetadata": {"HTTPStatusCode": 400}}, operation)
+            raise ServiceError("ThrottlingException", "Rate exceeded")
         case Fault.TWICE:
             _unheard(send)
             return send()
@@ -94,5 +92,5 @@ def answered(send: Callable[[], Any], fault: Fault | None, operation: str) -> An
 def _unheard(send: Callable[[], Any]) -> None:
     try:
         send()
-    except ClientError:
+    except ServiceError:
         return  # the server said no, and nobody heard it

@@ -27,7 +27,7 @@ from duecourse.adapters.aws.event_bus import EventBridgeBus
 from duecourse.adapters.aws.results import S3Results
 from duecourse.adapters.aws.sns import SnsNotifier
 from duecourse.domain.maintenance.archive import Sheet
-from duecourse.ports import FailureNotification, OutboundEvent
+from duecourse.ports import FailureNotification, OutboundEvent, ServiceError
 from tests.support.calls import a_run
 from tests.support.queues import bodies, create_queue, receive
 from tests.support.waiting import PATIENCE_SECONDS
@@ -107,7 +107,7 @@ def test_the_subject_of_the_longest_run_id_fits(sns, sqs, topic_arn, subscribed)
 
 
 def test_a_topic_that_is_gone_is_an_error(sns, topic_arn):
-    with pytest.raises(ClientError):
+    with pytest.raises(ServiceError):
         SnsNotifier(sns, topic_arn + "-gone").death(FailureNotification(a_run(), DIED_AT))
 
 
@@ -171,7 +171,7 @@ def test_a_link_to_nothing_finds_nothing(results):
 
 
 def test_a_bucket_that_is_gone_is_an_error(clients):
-    with pytest.raises(ClientError):
+    with pytest.raises(ServiceError):
         S3Results(clients.get("s3"), f"gone-{uuid4().hex}").put(KEY, b"{}")
 
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
-from duecourse.ports import Secrets, SecretsUnavailableError, SecretUnknownError
+from duecourse.ports import NoAnswerError, Secrets, SecretsUnavailableError, SecretUnknownError, ServiceError
 from duecourse.testing.clock import SettableClock
 
 STAGE = "test"
@@ -58,7 +57,7 @@ def store(request: pytest.FixtureRequest, clients: AwsClients, clock: SettableCl
         path = f"duecourse/{STAGE}/{tenant}/{name}"
         try:
             return manager.create_secret(Name=path, SecretString=value)
-        except manager.exceptions.ResourceExistsException:
+        except ServiceError:
             return manager.put_secret_value(SecretId=path, SecretString=value)
 
     return Store(
@@ -83,8 +82,8 @@ class Broken:
         return ask
 
 
-def refusal(code: str) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": "because of arn:aws:iam::1:role/x"}}, "Get")
+def refusal(code: str) -> ServiceError:
+    return ServiceError(code, "because of arn:aws:iam::1:role/x")
 
 
 def test_a_secret_is_read_as_it_was_written(store):
@@ -136,7 +135,7 @@ def test_a_secret_that_is_added_is_found_within_five_seconds(store, clock):
         (refusal("ThrottlingException"), "ThrottlingException"),
         (refusal("InternalServerError"), "InternalServerError"),
         (refusal("AccessDeniedException"), "AccessDeniedException"),
-        (EndpointConnectionError(endpoint_url="https://ssm.test"), "EndpointConnectionError"),
+        (NoAnswerError("GetParameter: refused"), "NoAnswerError"),
     ],
 )
 def test_a_store_that_does_not_answer_is_no_unknown_secret_and_is_asked_again(store, problem, reason):

@@ -30,6 +30,7 @@ from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, StoreBusyError
 from duecourse.testing.clock import SettableClock
+from tests.support.client_faults import READS, FaultyClient
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
@@ -206,30 +207,28 @@ def test_a_page_of_one_state_looks_at_many_jobs_for_those_in_it(any_tables: Tabl
 
 
 def test_jobs_in_one_state_are_looked_at_with_one_query(dynamodb_tables: Tables) -> None:
-    store, asked = dynamodb_tables.job_store(SettableClock(NOON)), list[str]()
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
         made = job(id=f"job-{number}", state=JobState.PAUSED if number % 2 else JobState.ACTIVE)
         store.create(made, cursor(made))
-    events = dynamodb_tables.client.meta.events
-    events.register("before-call.dynamodb.*", lambda model, **_: asked.append(model.name), unique_id="count")
+    client = FaultyClient(dynamodb_tables.client, kinds=READS)
+    store = replace(dynamodb_tables, client=client).job_store(SettableClock(NOON))
     page = store.page("default", JobFilter(state=JobState.ACTIVE), limit=2, after=None)
-    events.unregister("before-call.dynamodb.*", unique_id="count")
     assert ([of.id for of, _ in page.items], page.following) == (["job-0", "job-2"], "job-2")
-    assert asked == ["Query", "BatchGetItem"]
+    assert [each.operation for each in client.seen] == ["query", "batch_get_item"]
 
 
 def test_only_the_jobs_of_a_page_have_their_large_payloads_read(dynamodb_tables: Tables) -> None:
-    store, asked = dynamodb_tables.job_store(SettableClock(NOON)), list[str]()
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
         made = job(id=f"job-{number}", owner="mara" if number % 2 else "ben", payload="x" * 5000)
         store.create(made, cursor(made))
-    events = dynamodb_tables.client.meta.events
-    events.register("before-call.dynamodb.*", lambda model, **_: asked.append(model.name), unique_id="count")
+    client = FaultyClient(dynamodb_tables.client, kinds=READS)
+    store = replace(dynamodb_tables, client=client).job_store(SettableClock(NOON))
     page = store.page("default", JobFilter(owner="ben"), limit=2, after=None)
-    events.unregister("before-call.dynamodb.*", unique_id="count")
     assert [(of.id, of.payload == "x" * 5000) for of, _ in page.items] == [("job-0", True), ("job-2", True)]
     assert page.following == "job-2"
-    assert asked == ["Query", "GetItem", "GetItem", "BatchGetItem"]
+    assert [each.operation for each in client.seen] == ["query", "get_item", "get_item", "batch_get_item"]
 
 
 def test_an_item_that_cannot_be_read_takes_no_page_with_it(dynamodb_tables: Tables) -> None:

@@ -1,8 +1,9 @@
-"""The traces that messages of the lanes belong to, as botocore is asked: the emulator forgets them in batches."""
+"""The traces that messages of the lanes belong to, as the client is asked: the emulator forgets them in batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.messages import read_run_message
 from duecourse.ports import Outgoing
 from tests.contract.queues.test_lanes import a_message
+from tests.support.client_faults import FaultyClient
 from tests.support.queues import create_queue, receive
 
 RECORDED = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
@@ -24,17 +26,24 @@ def queue_urls(sqs: Any) -> dict[Lane, str]:
 
 
 @pytest.fixture
-def entries(sqs: Any) -> Iterator[list[dict[str, Any]]]:
+def sqs(sqs: Any) -> FaultyClient:
+    """A client that keeps what is sent."""
+    return FaultyClient(sqs, kinds=frozenset({"send_message_batch"}))
+
+
+@pytest.fixture
+def entries(sqs: FaultyClient) -> Entries:
+    return Entries(sqs)
+
+
+@dataclass(frozen=True)
+class Entries:
     """What is asked of SQS, entry by entry."""
-    asked: list[dict[str, Any]] = []
-    event = "provide-client-params.sqs.SendMessageBatch"
 
-    def note(params: dict[str, Any], **_: Any) -> None:
-        asked.extend(params["Entries"])
+    sqs: FaultyClient
 
-    sqs.meta.events.register(event, note)
-    yield asked
-    sqs.meta.events.unregister(event, note)
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (entry for each in self.sqs.seen for entry in each.asked["Entries"])
 
 
 def test_messages_bear_the_trace_that_is_recorded_beside_their_attributes(sqs, queue_urls, entries):

@@ -19,6 +19,12 @@ def api() -> Api:
     return Api()
 
 
+@pytest.fixture
+def sqs(sqs):
+    """The client that a worker makes."""
+    return sqs.boto3
+
+
 def send(sqs, queue_url: str, **fields: object) -> None:
     sqs.send_message(QueueUrl=queue_url, MessageBody=json.dumps(EVENT | fields))
 

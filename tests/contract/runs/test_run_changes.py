@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.dynamodb.keys import job_key
@@ -13,6 +12,7 @@ from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
 from duecourse.adapters.dynamodb.runs.run_item import to_item
 from duecourse.domain.maintenance.archive import EXPIRY, Unreadable, is_archived, sheets
 from duecourse.domain.runs.states import RunState
+from duecourse.ports import ServiceError
 from tests.support.expiry import SignedStream, batch_info, expire, stream_of
 from tests.support.jobs import job
 from tests.support.runs import run
@@ -129,11 +129,11 @@ class Refusing:
     """A stream that may not be read."""
 
     def get_shard_iterator(self, **_: Any) -> dict[str, Any]:
-        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "GetShardIterator")
+        raise ServiceError("AccessDeniedException", "no")
 
 
 def test_run_changes_raise_other_refusals() -> None:
-    with pytest.raises(ClientError, match="AccessDenied"):
+    with pytest.raises(ServiceError, match="AccessDenied"):
         DynamoRunChanges(Refusing()).again(
             {"streamArn": "arn", "shardId": "s", "startSequenceNumber": "1", "endSequenceNumber": "2"}
         )

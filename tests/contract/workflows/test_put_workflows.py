@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.job import Job, JobState, Lane, Reservation
@@ -16,7 +15,7 @@ from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
-from duecourse.ports import InlineExecutor, WorkflowStore
+from duecourse.ports import InlineExecutor, NoAnswerError, WorkflowStore
 from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import (
@@ -284,7 +283,7 @@ def test_a_request_is_answered_though_its_reservation_cannot_be_ended(
 ) -> None:
     class Tombstone:
         def __getattr__(self, name: str) -> Any:
-            raise EndpointConnectionError(endpoint_url="http://127.0.0.1:9")
+            raise NoAnswerError("UpdateItem: refused")
 
     store = DynamoJobStore(Tombstone(), "jobs", shards=1, clock=dynamodb_desk.world.clock)
     store.release("default", "nightly", Reservation("a", NOON))

@@ -7,11 +7,10 @@ from itertools import cycle
 from typing import Any
 
 import pytest
-from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
 from benchmarks.wire.metered import Metered
 from duecourse.domain.jobs.job import Lane
-from duecourse.ports import KeyUsedError, StoreBusyError
+from duecourse.ports import KeyUsedError, NoAnswerError, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import after, around, before, failing
 from tests.support.api import BODY, Answered, ApiClient, api_settings
@@ -245,7 +244,7 @@ def test_a_batch_gets_the_seats_that_others_do_not_take_meanwhile(tables: Tables
 
 def test_a_batch_whose_answers_are_lost_is_answered_with_the_jobs_that_it_created(tables: Tables) -> None:
     def lost() -> None:
-        raise ReadTimeoutError(endpoint_url="https://dynamodb")
+        raise NoAnswerError("PutItem: timed out")
 
     lossy = replace(tables, client=around(tables.client, transact_write_items=after(lost)))
     jobs = [DAILY | {"id": f"job-{number}"} for number in range(20)]
@@ -256,7 +255,7 @@ def test_a_batch_whose_answers_are_lost_is_answered_with_the_jobs_that_it_create
 
 
 def test_a_transaction_that_fails_is_the_answer_of_its_own_jobs_alone(tables: Tables) -> None:
-    dead = EndpointConnectionError(endpoint_url="https://dynamodb")
+    dead = NoAnswerError("PutItem: refused")
     broken = replace(tables, client=around(tables.client, transact_write_items=failing(dead, times=1)))
     jobs = [DAILY | {"id": f"job-{number}"} for number in range(20)]
     first = batch(ApiClient.over(broken), *jobs, key="k")

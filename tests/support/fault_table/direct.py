@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from botocore.exceptions import ClientError
+from duecourse.ports import ServiceError
 
 
 class DirectClient:
@@ -39,9 +39,8 @@ class DirectClient:
             answer = json.loads(body)
             if status < 400:
                 return answer
-            error = {"Code": answer.pop("__type").rpartition("#")[2], "Message": answer.pop("message", "")}
-            told = {"Error": error, "ResponseMetadata": {"HTTPStatusCode": status}} | answer
-            raise ClientError(told, operation) from None
+            code, message = answer.pop("__type").rpartition("#")[2], answer.pop("message", "")
+            raise ServiceError(code, message, status=status, answer=answer) from None
         raise AssertionError("the emulator's answer would have to be waited for")
 
 

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from duecourse.adapters.aws.cloudwatch import (
     ALARMS_FRESH_SECONDS,
@@ -21,7 +20,7 @@ from duecourse.adapters.aws.cloudwatch import (
 )
 from duecourse.checks.facts import Alarm, Alarms, Outcomes, StageFigures
 from duecourse.domain.jobs.job import Lane
-from duecourse.ports import CloudWatchUnavailableError
+from duecourse.ports import CloudWatchUnavailableError, ServiceError
 from duecourse.testing.clock import SettableClock
 from tests.support.metric_contract import problem_of
 
@@ -40,7 +39,7 @@ class CloudWatch:
     def get_metric_data(self, NextToken: str = "0", **request: Any) -> dict[str, Any]:  # noqa: N803
         self.requests.append(request)
         if self.refuses:
-            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "not authorized"}}, "GetMetricData")
+            raise ServiceError("AccessDenied", "not authorized")
         number = int(NextToken)
         results = [self.result(query, self.pages[number]) for query in request["MetricDataQueries"]]
         more = {"NextToken": str(number + 1)} if number + 1 < len(self.pages) else {}
@@ -149,7 +148,7 @@ class AlarmsCloudWatch:
         assert (AlarmNamePrefix, MaxRecords) == ("Duecourse/prod/", 100)
         self.asked += 1
         if self.refuses:
-            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "not authorized"}}, "DescribeAlarms")
+            raise ServiceError("AccessDenied", "not authorized")
         number = int(NextToken)
         more = {"NextToken": str(number + 1)} if number + 1 < len(self.pages) else {}
         return {"MetricAlarms": [self.pages[number]], **more}

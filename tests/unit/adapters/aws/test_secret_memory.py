@@ -12,14 +12,12 @@ from threading import Event
 
 import orjson
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from duecourse.adapters.aws.secrets import SecretMemory
 from duecourse.adapters.aws.tasks import SsmTasks, TaskError, task_of
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
-from duecourse.ports import RegisteredTask, SecretsUnavailableError, TasksUnavailableError
+from duecourse.ports import NoAnswerError, RegisteredTask, SecretsUnavailableError, ServiceError, TasksUnavailableError
 from duecourse.testing.clock import SettableClock
-from tests.support.aws_targets import refusal
 
 
 class Store:
@@ -139,7 +137,7 @@ class Ssm:
         if self.problem is not None:
             raise self.problem
         if name not in self.values:
-            raise refusal("ParameterNotFound", 400)
+            raise ServiceError("ParameterNotFound")
         return {"Parameter": {"Value": self.values[name]}}
 
 
@@ -211,9 +209,7 @@ def test_what_cannot_be_read_as_a_task_is_as_good_as_none_and_the_log_says_so(ta
     assert [record.task for record in caplog.records] == ["broken"]
 
 
-@pytest.mark.parametrize(
-    "problem", [refusal("ThrottlingException", 400), EndpointConnectionError(endpoint_url="https://ssm.test")]
-)
+@pytest.mark.parametrize("problem", [ServiceError("ThrottlingException"), NoAnswerError("GetParameter: refused")])
 def test_where_ssm_does_not_answer_what_was_known_last_goes_on_holding(tasks, ssm, clock, problem):
     known = tasks.get("invoice")
     ssm.problem = problem
@@ -224,7 +220,7 @@ def test_where_ssm_does_not_answer_what_was_known_last_goes_on_holding(tasks, ss
 
 
 def test_where_nothing_was_known_that_is_an_error_and_no_no(tasks, ssm, clock):
-    ssm.problem = refusal("ThrottlingException", 400)
+    ssm.problem = ServiceError("ThrottlingException")
     with pytest.raises(TasksUnavailableError):
         tasks.get("invoice")
     ssm.problem = None

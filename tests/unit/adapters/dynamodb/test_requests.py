@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
@@ -19,7 +18,7 @@ from duecourse.adapters.dynamodb.keys import key
 from duecourse.adapters.dynamodb.writing import READ_BATCH, TRIES, Statement, batch_get, execute, transact
 from duecourse.adapters.dynamodb.writing import TRANSACTION_TRIES as TRANSACTIONS_TRIES
 from duecourse.api.problems import unavailable
-from duecourse.ports import ClaimResult, InlineExecutor, StoreBusyError
+from duecourse.ports import ClaimResult, InlineExecutor, NoAnswerError, ServiceError, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 
@@ -45,8 +44,7 @@ class Busy:
     def get_item(self, **asked: Any) -> dict[str, Any]:
         self.single.append(asked)
         if self.refuses:
-            code = {"Code": "ProvisionedThroughputExceededException", "Message": "slow down"}
-            raise ClientError({"Error": code}, "GetItem")
+            raise ServiceError("ProvisionedThroughputExceededException", "slow down")
         if asked["Key"]["PK"]["S"] == "SHARDS":
             return {"Item": {**asked["Key"], "shards": {"N": "3"}}}
         return {"Item": item(asked["Key"])}
@@ -78,7 +76,7 @@ def test_what_is_put_off_is_read_one_by_one_since_the_sdk_waits_between_its_trie
 
 def test_a_table_that_goes_on_refusing_is_told_as_such_after_the_tries_of_one_read() -> None:
     client = Busy(refuses=True)
-    with pytest.raises(ClientError) as refused:
+    with pytest.raises(ServiceError) as refused:
         batch_get(client, TABLE, keys(5))
     assert len(client.single) == 1
     problem = unavailable(refused.value)
@@ -95,7 +93,7 @@ def test_watermarks_and_jobs_are_read_so() -> None:
 
     store = DynamoJobStore(client, TABLE, shards=1, clock=SettableClock(NOON))
     client.refuses = True
-    with pytest.raises(ClientError):
+    with pytest.raises(ServiceError):
         store.get_both("default", "nightly")
     assert len(client.batches) == 2
 
@@ -127,8 +125,8 @@ class Answers:
         return {} if text.startswith("fine") or text in self.puts_off else {"Error": {"Code": text, "Message": "no"}}
 
 
-def refused(code: str) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": "said no"}}, "BatchExecuteStatement")
+def refused(code: str) -> ServiceError:
+    return ServiceError(code, "said no")
 
 
 def results(client: Answers, *texts: str) -> list[ClaimResult]:
@@ -174,7 +172,7 @@ def test_a_statement_that_spoils_its_request_costs_no_other_its_claim() -> None:
 
 
 def test_a_request_that_is_not_allowed_or_gets_no_answer_has_failed_for_all_and_is_not_repeated_here() -> None:
-    for trouble in (refused("AccessDeniedException"), ReadTimeoutError(endpoint_url="x")):
+    for trouble in (refused("AccessDeniedException"), NoAnswerError("x")):
         client = Answers(whole=trouble)
         assert results(client, "fine", BAD) == [ClaimResult.FAILED] * 2
         assert len(client.requests) == 1
@@ -192,11 +190,8 @@ class TransactionsAnswers:
     def transact_write_items(self, **_: Any) -> None:
         codes = self.answers.pop(0)
         if codes is not None:
-            response: Any = {
-                "Error": {"Code": "TransactionCanceledException", "Message": ""},
-                "CancellationReasons": [{"Code": code} for code in codes],
-            }
-            raise ClientError(response, "TransactWriteItems")
+            answer = {"CancellationReasons": [{"Code": code} for code in codes]}
+            raise ServiceError("TransactionCanceledException", answer=answer)
 
 
 def test_a_collision_is_tried_again_a_little_later() -> None:
@@ -230,5 +225,5 @@ def test_a_failed_condition_is_told_at_once_with_its_place() -> None:
 
 
 def test_any_other_refusal_is_an_error() -> None:
-    with pytest.raises(ClientError):
+    with pytest.raises(ServiceError):
         transact(TransactionsAnswers(["ValidationError"]), WRITES, SettableClock(NOON))

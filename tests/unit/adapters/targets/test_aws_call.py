@@ -30,10 +30,10 @@ def call(mocked, clock):
 
 
 def test_the_action_is_called_with_its_parameters_rendered(call, mocked):
-    queue_url = create_queue(mocked.get("sqs"))
+    queue_url = create_queue(mocked.get("sqs").boto3)
     body = '{"run": "{{run_id}}", "key": "{{idempotency_key}}"}'
     outcome = call(a_target("sqs", "SendMessage", {"QueueUrl": queue_url, "MessageBody": body}))
-    (message,) = receive(mocked.get("sqs"), queue_url)
+    (message,) = receive(mocked.get("sqs").boto3, queue_url)
     assert orjson.loads(message["Body"]) == {"run": "nightly.20261121T064700Z", "key": "key-1"}
     assert isinstance(outcome, Returned)
     assert outcome.result["MessageId"] == message["MessageId"]

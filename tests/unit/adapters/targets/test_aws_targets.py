@@ -258,7 +258,7 @@ def subscribed(mocked):
     """Makes a topic; gives what a queue that has subscribed to it received."""
 
     def make(name):
-        sns, sqs, fifo = mocked.get("sns"), mocked.get("sqs"), name.endswith(".fifo")
+        sns, sqs, fifo = mocked.get("sns"), mocked.get("sqs").boto3, name.endswith(".fifo")
         attributes = {"FifoTopic": "true"} if fifo else {}
         topic = sns.create_topic(Name=name, Attributes=attributes)["TopicArn"]
         queue = sqs.create_queue(QueueName="q.fifo" if fifo else "q", Attributes={"FifoQueue": "true"} if fifo else {})

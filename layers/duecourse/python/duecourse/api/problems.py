@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from botocore import exceptions
+from duecourse.ports import NoAnswerError, ServiceError
 
 KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.BAD_REQUEST: ("malformed-body", "bad-parameter", "bad-header"),
@@ -156,40 +156,9 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_POINTER else text[: MAX_POINTER - 1] + "…"
 
 
-_CODES = frozenset(
-    {
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "RequestTimeout",
-        "RequestTimeoutException",
-        "SlowDown",
-        "Throttling",
-        "ThrottlingException",
-        "ThrottledException",
-        "TooManyRequestsException",
-        "TransactionConflictException",
-        "TransactionInProgressException",
-    }
-)
-"""What the services say after which the same request may be sent again; botocore has tried a few times by then."""
-
-
 def unavailable(error: Exception) -> Problem | None:
     """503 for a temporary error; None for any other error, which is a defect. Error texts of AWS are not returned."""
-    if not _passes(error):
+    if not isinstance(error, NoAnswerError) and not (isinstance(error, ServiceError) and error.temporary):
         return None
     detail = "A required service is too busy or does not respond. Try again in some seconds."
     return later("unavailable", detail)
-
-
-def _passes(error: Exception) -> bool:
-    match error:
-        case exceptions.ClientError():
-            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-            return status >= HTTPStatus.INTERNAL_SERVER_ERROR or error.response["Error"].get("Code") in _CODES
-        case exceptions.ConnectionError() | exceptions.HTTPClientError():
-            return True
-        case _:
-            return False

@@ -1,4 +1,8 @@
-"""boto3 clients, created once at first use, with timeouts that fit a Lambda function.
+"""Clients of AWS services, created once at first use, with timeouts that fit a Lambda function.
+
+Our own transport (transport.py) makes the frequent requests to DynamoDB and SQS. boto3 makes all others and is imported
+at the first of them.
+
 
 The endpoint is the endpoint of AWS. For a local stack, boto3 reads it from `AWS_ENDPOINT_URL`.
 """
@@ -6,28 +10,33 @@ The endpoint is the endpoint of AWS. For a local stack, boto3 reads it from `AWS
 from __future__ import annotations
 
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from threading import Lock
-from time import time
-from typing import Any
+from functools import cache, partial
+from secrets import token_hex
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-import boto3
-from botocore.config import Config
-
-from duecourse.adapters.aws.direct_transport import install_direct_transport
-from duecourse.adapters.aws.fast_json import install_fast_json
+from duecourse.adapters.aws import transport
 from duecourse.adapters.aws.tracing import drop_trace_lineage
+from duecourse.adapters.system import SystemRandomness, system_trust
+from duecourse.ports import AwsError, NoAnswerError, ServiceError
 from duecourse.version import VERSION
+
+if TYPE_CHECKING:
+    import ssl
+
+    import boto3
+    from botocore.config import Config
 
 _CONNECT_SECONDS = 2
 _READ_SECONDS = 5
 _ATTEMPTS = 4
 _SHORT = (1, 3, 3)
-"""The same for a function with a waiting caller: 12 s at most (with the pauses between the attempts), of its 29; and 3
-s more where a request went the short way first (direct_transport.py)."""
+"""The same for a function with a waiting caller: 12 s at most (with the pauses between the attempts), of its 29."""
 _CONNECTIONS = 32  # ten runs of a batch side by side, each with a few requests
 _CALLING_CLIENTS = 16
 _FRESH_SECONDS = 10
@@ -35,7 +44,16 @@ _FRESH_SECONDS = 10
 may end a connection without its being heard ("Lambda purges idle connections over time": AWS Lambda Developer Guide,
 Best practices); the next request on it fails, and costs a run its attempt. Our own requests are simply repeated.
 """
-_USER_AGENT = f"duecourse/{VERSION} Boto3/{boto3.__version__}"
+_USER_AGENT = f"duecourse/{VERSION}"
+_CA_BUNDLES = ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
+"""Where the environment names certificate authorities for AWS; the first counts."""
+
+_SUFFIXES = {
+    "cn": "amazonaws.com.cn",
+    **dict.fromkeys(("af", "ap", "ca", "eu", "il", "me", "mx", "sa", "us"), "amazonaws.com"),
+}
+_ENDPOINT_SETTINGS = ("AWS_USE_DUALSTACK_ENDPOINT", "AWS_USE_FIPS_ENDPOINT", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
+_PROXIES = ("all_proxy", "http_proxy", "https_proxy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +66,112 @@ class Credentials:
     expires_at: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Where a service is, and in whose name it is asked."""
+
+    url: str
+    region: str
+    credentials: Callable[[], Any]
+
+    @classmethod
+    def from_environment(cls, service: str, endpoint_url: str | None) -> _Access | None:
+        """As Lambda's environment variables say; None if these do not say it all."""
+        keys = transport.Credentials(
+            os.environ.get("AWS_ACCESS_KEY_ID", ""),
+            os.environ.get("AWS_SECRET_ACCESS_KEY", ""),
+            os.environ.get("AWS_SESSION_TOKEN") or None,
+        )
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+        if not all((keys.access_key, keys.secret_key, region)) or any(map(os.environ.get, _ENDPOINT_SETTINGS)):
+            return None
+        url = (
+            endpoint_url or os.environ.get(f"AWS_ENDPOINT_URL_{service.upper()}") or os.environ.get("AWS_ENDPOINT_URL")
+        )
+        part, _, rest = region.partition("-")
+        if url is None and part in _SUFFIXES and not rest.startswith(("iso", "sc")):
+            url = f"https://{service}.{region}.{_SUFFIXES[part]}"
+        return None if url is None else cls(url, region, lambda: keys)
+
+
+class Client:
+    """The client of a service of our own infrastructure: boto3's methods, by our own transport where it can make the
+    request, and with our own errors (ports.AwsError). Safe to share between threads.
+    """
+
+    def __init__(
+        self,
+        service: str,
+        boto3_client: Callable[[], Any],
+        direct: Callable[[Callable[[], Any]], transport.Transport | None],
+    ) -> None:
+        """`boto3_client` makes boto3's, and `direct` our own transport, from boto3's client where it needs that."""
+        self._operations = transport.OPERATIONS.get(service, {})
+        self._make = boto3_client
+        self._make_direct = direct
+        self._lock = RLock()
+        self._made: dict[str, Any] = {}
+
+    @property
+    def boto3(self) -> Any:
+        """boto3's own client."""
+        return self._once("boto3", self._make)
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        if name not in self._made:
+            with self._lock:
+                if name not in self._made:
+                    self._made[name] = make()
+        return self._made[name]
+
+    def close(self) -> None:
+        """End its idle connections."""
+        direct: transport.Transport | None = self._made.get("direct")
+        if direct is not None:
+            direct.connections.close()
+        if "boto3" in self._made:
+            self.boto3.close()
+
+    def __getattr__(self, name: str) -> Any:
+        """A method of the client, such as `send_message`."""
+        operation = self._operations.get(name)
+        found = self._by_boto3(name) if operation is None else partial(self._ask, name, operation)
+        setattr(self, name, found)
+        return found
+
+    def _ask(self, name: str, operation: str, **asked: Any) -> Any:
+        direct: transport.Transport | None = self._once("direct", lambda: self._make_direct(lambda: self.boto3))
+        if operation == "TransactWriteItems":  # a further attempt is known by it
+            asked.setdefault("ClientRequestToken", token_hex(16))
+        if direct is not None:
+            try:
+                return direct.ask(operation, asked)
+            except transport.UnusualError:
+                pass
+        return self._by_boto3(name)(**asked)
+
+    def _by_boto3(self, name: str) -> Any:
+        found = getattr(self.boto3, name)
+        return partial(_with_our_errors, found) if callable(found) else found
+
+
+def _with_our_errors(method: Callable[..., Any], *words: Any, **asked: Any) -> Any:
+    from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+    from botocore.exceptions import ConnectionError as NoConnectionError
+
+    try:
+        return method(*words, **asked)
+    except ClientError as problem:
+        said: dict[str, Any] = dict(problem.response)
+        status = said.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        error = said.get("Error", {})
+        raise ServiceError(error.get("Code", ""), error.get("Message", ""), status=status, answer=said) from problem
+    except (NoConnectionError, HTTPClientError) as problem:
+        raise NoAnswerError(f"{type(problem).__name__}: {problem}") from problem
+    except BotoCoreError as problem:
+        raise AwsError(f"{type(problem).__name__}: {problem}") from problem
+
+
 class AwsClients:
     """One factory for all clients of a process. Safe to share between threads, as the clients are."""
 
@@ -57,37 +181,73 @@ class AwsClients:
         *,
         endpoint_url: str | None = None,
         read_seconds: int = _READ_SECONDS,
-        now: Callable[[], float] = time,
+        now: Callable[[], float] = time.time,
+        dial: transport.Dial | None = None,
     ) -> None:
-        """All four are for tests; without the first two, credentials and region come from the environment. So many
+        """All five are for tests; without the first two, credentials and region come from the environment. So many
         `read_seconds` our own infrastructure may be silent. `now` is in UTC seconds: a clock that never stops
-        while an environment is frozen.
+        while an environment is frozen. `dial` connects our own transport.
         """
         self._session = session
+        self._given = session is not None
         self._endpoint_url = endpoint_url
         self._read_seconds = read_seconds
         self._now = now
-        self._clients: dict[tuple[str, bool, bool], Any] = {}
+        self._dial = dial
+        self._clients: dict[tuple[str, bool, bool], Client] = {}
         self._calling: OrderedDict[tuple[str, int, Credentials | None], tuple[float, Any]] = OrderedDict()
         self._lock = Lock()  # a session must not make two clients at once
 
-    def get(self, service: str, *, short_timeouts: bool = False, once: bool = False) -> Any:
+    def get(self, service: str, *, short_timeouts: bool = False, once: bool = False) -> Client:
         """The client of our own infrastructure: short timeouts, a few attempts with backoff (throttling included);
         `short_timeouts` ones are shorter, and fewer. `once`: a single attempt, for requests that must not be repeated.
         """
         connect, read, attempts = _SHORT if short_timeouts else (_CONNECT_SECONDS, self._read_seconds, _ATTEMPTS)
+        attempts = 1 if once else attempts
         with self._lock:
             client = self._clients.get((service, short_timeouts, once))
             if client is None:
-                client = self._make(service, connect, read, 1 if once else attempts)
-                install_fast_json(client, service)
-                drop_trace_lineage(client, service)
-                credentials = self._session.get_credentials() if self._session else None
-                install_direct_transport(
-                    client, service, credentials, connect=connect, read=read, connections=_CONNECTIONS, once=once
+                client = Client(
+                    service,
+                    partial(self._infrastructure, service, connect, read, attempts),
+                    partial(self._transport, service, connect, read, attempts),
                 )
                 self._clients[service, short_timeouts, once] = client
             return client
+
+    def _infrastructure(self, service: str, connect: int, read: int, attempts: int) -> Any:
+        with self._lock:
+            client = self._make(service, connect, read, attempts)
+        drop_trace_lineage(client, service)
+        return client
+
+    def _transport(
+        self, service: str, connect: int, read: int, attempts: int, boto3_client: Callable[[], Any]
+    ) -> transport.Transport | None:
+        """None where boto3 is to make all requests: without credentials, behind a proxy, below a path."""
+        access = None if self._given else _Access.from_environment(service, self._endpoint_url)
+        if access is None:
+            meta = boto3_client().meta
+            credentials = self._session.get_credentials() if self._session else None
+            if credentials is None:
+                return None
+            access = _Access(meta.endpoint_url, meta.region_name, credentials.get_frozen_credentials)
+        parts = urlsplit(access.url)
+        host, secure = parts.hostname or "", parts.scheme == "https"
+        port = parts.port or (443 if secure else 80)
+        if parts.path.strip("/") or _proxied(parts.scheme, parts.netloc):
+            return None
+        return transport.Transport(
+            signer=transport.Signer(service, access.region, parts.netloc.removesuffix(f":{443 if secure else 80}")),
+            credentials=access.credentials,
+            connections=transport.Connections(
+                host, port, connect, read, _CONNECTIONS, trust=_trust if secure else None, dial=self._dial
+            ),
+            attempts=attempts,
+            now=self._now,
+            sleep=time.sleep,
+            draw=SystemRandomness().draw,
+        )
 
     def calling(self, service: str, seconds: int, credentials: Credentials | None = None) -> Any:
         """A client for calls to targets: waits `seconds` for the response and never sends a request twice, because
@@ -114,6 +274,9 @@ class AwsClients:
     def _make(
         self, service: str, connect: int, read: int, attempts: int, credentials: Credentials | None = None
     ) -> Any:
+        import boto3
+        from botocore.config import Config
+
         if self._session is None:
             # boto3 itself reads AWS_DEFAULT_REGION only; Lambda sets both, people often just AWS_REGION.
             self._session = boto3.Session(region_name=os.environ.get("AWS_REGION"))
@@ -143,8 +306,28 @@ class AwsClients:
         """Links must work as they are signed. On AWS: the bucket's own regional host, since botocore would sign for the
         global one, which redirects (and the signature is void then). On a local stack: its one host for all buckets.
         """
+        from botocore.config import Config
+
         custom = self._endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         return Config(signature_version="s3v4", s3={"addressing_style": "path" if custom else "virtual"})
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    import ssl
+
+    bundle = next((found for name in _CA_BUNDLES if (found := os.environ.get(name))), None)
+    return system_trust() if bundle is None else ssl.create_default_context(cafile=bundle)
+
+
+def _proxied(scheme: str, authority: str) -> bool:
+    """Whether the environment names a proxy for such requests."""
+    if not any(name.lower() in _PROXIES for name in os.environ):
+        return False
+    from urllib.request import getproxies, proxy_bypass
+
+    named = getproxies()
+    return bool({scheme, "all"} & named.keys()) and not proxy_bypass(authority)
 
 
 @cache
@@ -153,19 +336,6 @@ def clients() -> AwsClients:
     return AwsClients()
 
 
-class LazyClient:
-    """Makes its client at the first request: a cold start pays only for the services that its first event needs."""
-
-    def __init__(self, service: str, *, short_timeouts: bool = False, once: bool = False) -> None:
-        self._service = service
-        self._short_timeouts = short_timeouts
-        self._once = once
-
-    def __getattr__(self, request: str) -> Any:
-        """A request of the client, such as `send_message`."""
-        return getattr(clients().get(self._service, short_timeouts=self._short_timeouts, once=self._once), request)
-
-
-def client(service: str, *, short_timeouts: bool = False, once: bool = False) -> Any:
+def client(service: str, *, short_timeouts: bool = False, once: bool = False) -> Client:
     """The client of this process for a part of our own infrastructure; see `AwsClients.get`."""
-    return LazyClient(service, short_timeouts=short_timeouts, once=once)
+    return clients().get(service, short_timeouts=short_timeouts, once=once)

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from duecourse.adapters.aws.remembered import TtlCache
 from duecourse.checks import metrics
 from duecourse.checks.alarms import alarms_of
 from duecourse.checks.facts import Alarms, StageFigures
 from duecourse.domain.jobs.job import Lane
 from duecourse.limits import METRICS_NAMESPACE
-from duecourse.ports import Clock, CloudWatchUnavailableError
+from duecourse.ports import AwsError, Clock, CloudWatchUnavailableError
 
 _logger = logging.getLogger(__name__)
 
@@ -54,7 +52,7 @@ class CloudWatchMetrics:
                 if not page.get("NextToken"):
                     break
                 request["NextToken"] = page["NextToken"]
-        except (ClientError, BotoCoreError) as problem:
+        except AwsError as problem:
             return _not_read(str(problem))
         failed = [each for each in results if each.get("StatusCode") in ("InternalError", "Forbidden")]
         if failed:
@@ -94,6 +92,6 @@ class CloudWatchAlarms:
                 if not page.get("NextToken"):
                     return alarms_of(found, self._prefix)
                 more = {"NextToken": page["NextToken"]}
-        except (ClientError, BotoCoreError) as problem:
+        except AwsError as problem:
             _logger.warning("alarms_not_read", extra={"action": "alarms_not_read", "error": str(problem)})
             return CloudWatchUnavailableError(str(problem))

@@ -9,10 +9,9 @@ from itertools import islice
 from typing import Any
 
 import orjson
-from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.limits import EVENTS_SOURCE
-from duecourse.ports import OutboundEvent
+from duecourse.ports import AwsError, OutboundEvent
 
 _ENTRIES = 10
 """PutEvents takes so many at most."""
@@ -38,7 +37,7 @@ class EventBridgeBus:
     def _put(self, page: Sequence[OutboundEvent]) -> int:
         try:
             answer = self._client.put_events(Entries=[self._entry(event) for event in page])
-        except (BotoCoreError, ClientError) as problem:
+        except AwsError as problem:
             facts = {"action": "events_not_accepted", "events": len(page), "error": str(problem)}
             _logger.warning("events_not_accepted", extra=facts)
             return len(page)

@@ -16,7 +16,7 @@ class S3Results:
         self._bucket = bucket
 
     def put(self, key: str, document: bytes) -> None:
-        """Write a result (JSON); raises botocore's error when it was not accepted."""
+        """Write a result (JSON); raises AwsError when it was not accepted."""
         self._client.put_object(Bucket=self._bucket, Key=key, Body=document, ContentType="application/json")
 
     def link(self, key: str) -> str:

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from duecourse.ports import Clock, SecretsUnavailableError, SecretUnknownError
+from duecourse.ports import AwsError, Clock, SecretsUnavailableError, SecretUnknownError, ServiceError
 
 KNOWN_SECONDS = 60
 """How long a secret is believed: a rotated one is used within a minute."""
@@ -138,12 +136,12 @@ def _asked(path: str, unknown: frozenset[str], request: Callable[[], dict[str, A
     """
     try:
         return request()
-    except ClientError as refused:
-        code = str(refused.response.get("Error", {}).get("Code", ""))
+    except ServiceError as refused:
+        code = refused.code
         if code in unknown:
             return None
         problem, reason = str(refused), code
-    except BotoCoreError as broken:
+    except AwsError as broken:
         problem, reason = str(broken), type(broken).__name__
     _logger.warning("secret_not_fetched", extra={"action": "secret_not_fetched", "secret": path, "error": problem})
     raise SecretsUnavailableError(reason)

@@ -34,7 +34,7 @@ class SnsNotifier:
         self._topic_arn = topic_arn
 
     def death(self, death: FailureNotification) -> None:
-        """Publish; raises botocore's error when it was not accepted."""
+        """Publish; raises AwsError when it was not accepted."""
         run = death.run
         notice = {
             "tenant": run.tenant,

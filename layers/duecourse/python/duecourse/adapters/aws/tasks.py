@@ -10,12 +10,11 @@ from threading import Lock
 from typing import Any
 
 import orjson
-from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.domain.targets.kinds import target_of
 from duecourse.domain.targets.targets import TaskTarget, WorkflowTarget
 from duecourse.limits import TASK_NAME
-from duecourse.ports import Clock, RegisteredTask, TasksUnavailableError
+from duecourse.ports import AwsError, Clock, RegisteredTask, ServiceError, TasksUnavailableError
 
 _KNOWN_SECONDS = 60
 _UNKNOWN_SECONDS = 5
@@ -62,7 +61,7 @@ class SsmTasks:
             return known.task
         try:
             task = self._fetch(name)
-        except (BotoCoreError, ClientError) as problem:
+        except AwsError as problem:
             if known is None or known.task is None:
                 raise TasksUnavailableError(f"task {name} ({type(problem).__name__})") from problem
             facts = {"action": "task_not_read_again", "task": name, "error": str(problem)}
@@ -74,8 +73,8 @@ class SsmTasks:
     def _fetch(self, name: str) -> RegisteredTask | None:
         try:
             answer = self._client.get_parameter(Name=f"/duecourse/{self._stage}/tasks/{name}")
-        except ClientError as refused:
-            if refused.response.get("Error", {}).get("Code") == "ParameterNotFound":
+        except ServiceError as refused:
+            if refused.code == "ParameterNotFound":
                 return None
             raise
         try:

@@ -11,7 +11,6 @@ from hashlib import sha256
 from typing import Any
 
 import orjson
-from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import conditions, values
 from duecourse.adapters.dynamodb.jobs.job_item import from_item, has_own_payload, is_removed
@@ -24,7 +23,7 @@ from duecourse.domain.jobs.job import UNREAD, Job
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.seats import moved
 from duecourse.domain.workflows.graph import PART_STEPS, Graph, StepOutcome, StepOutcomes, WorkflowRef, ends_in, entry
-from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, WorkflowRead
+from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, ServiceError, WorkflowRead
 
 REMEMBERED = 64
 """Graphs that a worker keeps in its memory; one of 1,000 steps takes about a megabyte."""
@@ -187,7 +186,7 @@ class DynamoWorkflows:
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )["Attributes"]
-        except ClientError as error:
+        except ServiceError as error:
             if not condition_failed(error):
                 raise
             return found(error)

@@ -4,7 +4,7 @@ Reads: an item, many by key, the items of a query.
 
 Many writes: statements and puts, 25 a request, and transactions.
 
-Amazon DynamoDB API Reference, BatchExecuteStatement: at most 25 statements; the same key twice is rejected; the SDK
+Amazon DynamoDB API Reference, BatchExecuteStatement: at most 25 statements; the same key twice is rejected; the client
 retries the request, never a single statement. Conditional PartiQL is right on DynamoDB, DynamoDB Local and MiniStack,
 and wrong on moto.
 """
@@ -16,21 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from duecourse.adapters.dynamodb.keys import Item
-from duecourse.ports import Claimed, ClaimResult, Clock, Executor, StoreBusyError
-
-THROTTLED = frozenset(
-    {
-        "ThrottlingError",
-        "ThrottlingException",
-        "ProvisionedThroughputExceeded",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-    }
-)
-"""Codes of throttling."""
+from duecourse.ports import THROTTLED, AwsError, Claimed, ClaimResult, Clock, Executor, ServiceError, StoreBusyError
 
 RETRYABLE = THROTTLED | {"TransactionConflict", "InternalServerError"}
 """Codes of single statements and cancelled transactions after which the same write may be tried again.
@@ -39,34 +26,32 @@ Amazon DynamoDB API Reference, BatchStatementError and TransactionCanceledExcept
 """
 
 
-def condition_failed(error: BotoCoreError | ClientError) -> bool:
+def condition_failed(error: AwsError) -> bool:
     """Whether a write was rejected for its condition alone."""
-    return isinstance(error, ClientError) and error.response["Error"]["Code"] == "ConditionalCheckFailedException"
+    return isinstance(error, ServiceError) and error.code == "ConditionalCheckFailedException"
 
 
 def conditional(write: Callable[..., Any], **request: Any) -> bool:
     """Make a write; whether its condition held."""
     try:
         write(**request)
-    except ClientError as error:
+    except ServiceError as error:
         if not condition_failed(error):
             raise
         return False
     return True
 
 
-def found(error: BotoCoreError | ClientError) -> Item | None:
+def found(error: AwsError) -> Item | None:
     """The item as it is, where the write asked for it (ReturnValuesOnConditionCheckFailure)."""
-    response: dict[str, Any] = error.response if isinstance(error, ClientError) else {}
-    return response.get("Item") or None
+    return error.answer.get("Item") or None if isinstance(error, ServiceError) else None
 
 
-def cancellation_codes(error: ClientError) -> list[str] | None:
+def cancellation_codes(error: ServiceError) -> list[str] | None:
     """The code of each part of a cancelled transaction, in order; None when it is another error."""
-    if error.response["Error"]["Code"] != "TransactionCanceledException":
+    if error.code != "TransactionCanceledException":
         return None
-    response: dict[str, Any] = error.response
-    return [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]
+    return [reason.get("Code", "None") for reason in error.answer.get("CancellationReasons", [])]
 
 
 READ_BATCH = 100
@@ -97,8 +82,8 @@ def read_items(client: Any, *, start: Item | None = None, limit: int | None = No
 def batch_get(client: Any, table: str, keys: Iterable[Item], *, consistent: bool = False) -> list[Item]:
     """What is there of the keys, in any order.
 
-    What DynamoDB puts off of a batch is read one by one: the SDK repeats single reads, later each time, and raises
-    ClientError after some tries; of a batch it repeats nothing.
+    What DynamoDB puts off of a batch is read one by one: the client repeats single reads, later each time, and raises
+    ServiceError after some tries; of a batch it repeats nothing.
     """
     wanted, found = list(keys), []
     how = {"ConsistentRead": True} if consistent else {}
@@ -179,13 +164,13 @@ def _batch(client: Any, statements: Sequence[Statement], clock: Clock) -> list[O
 def _request(client: Any, statements: Sequence[Statement], throttled: int) -> list[Outcome]:
     try:
         answer = client.batch_execute_statement(Statements=statements)
-    except ClientError as problem:
-        code, message = problem.response["Error"]["Code"], problem.response["Error"].get("Message", "")
+    except ServiceError as problem:
+        code, message = problem.code, problem.message
         if code in NEVER and len(statements) > 1:
             # One of them spoils it for all: each by itself, once.
             return [outcome for one in statements for outcome in _request(client, [one], throttled)]
         return [Outcome(code, message, None, throttled + (code in THROTTLED))] * len(statements)
-    except BotoCoreError as problem:
+    except AwsError as problem:
         return [Outcome(type(problem).__name__, str(problem), None, throttled)] * len(statements)
     return [_outcome(response.get("Error"), throttled) for response in answer["Responses"]]
 
@@ -203,7 +188,7 @@ def batch_put(client: Any, table: str, items: Sequence[Item]) -> None:
         requests = [{"PutRequest": {"Item": item}} for item in items[begin : begin + WRITE_BATCH]]
         answer = client.batch_write_item(RequestItems={table: requests})
         for left in answer.get("UnprocessedItems", {}).get(table, ()):
-            # Throttled: the SDK repeats single writes by itself, backing off; batches it does not.
+            # Throttled: the client repeats single writes by itself, backing off; batches it does not.
             client.put_item(TableName=table, Item=left["PutRequest"]["Item"])
 
 
@@ -223,7 +208,7 @@ def transact(client: Any, writes: list[dict[str, Any]], clock: Clock) -> list[in
     for attempt in range(1, TRANSACTION_TRIES + 1):
         try:
             client.transact_write_items(TransactItems=writes)
-        except ClientError as error:
+        except ServiceError as error:
             codes = cancellation_codes(error)
             if codes is None:
                 raise

@@ -9,7 +9,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from duecourse.ports import AwsError, ServiceError
 
 BATCH_ENTRIES = 10
 
@@ -29,21 +29,6 @@ _SENDERS_FAULT = frozenset(
 )
 """Codes with which SQS rejects a whole batch for what is in it (Amazon SQS API Reference, SendMessageBatch, and Common
 Errors)."""
-
-_BUSY = frozenset(
-    {
-        "KMS.ThrottlingException",
-        "KmsThrottled",
-        "RequestThrottled",
-        "RequestTimeout",
-        "Throttling",
-        "ThrottlingException",
-    }
-)
-"""Codes of throttling (SendMessageBatch, and Common Errors; KMS's by its older name, too)."""
-
-_SERVERS_FAULT = 500
-"""HTTP status from which on SQS says that the fault is its own."""
 
 _logger = logging.getLogger(__name__)
 
@@ -88,8 +73,8 @@ def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) 
     entries = [{"Id": str(number), **entry} for number, entry in batch]
     try:
         answer = client.send_message_batch(QueueUrl=queue_url, Entries=entries)
-    except (BotoCoreError, ClientError) as problem:
-        if len(batch) > 1 and isinstance(problem, ClientError) and problem.response["Error"]["Code"] in _SENDERS_FAULT:
+    except AwsError as problem:
+        if len(batch) > 1 and isinstance(problem, ServiceError) and problem.code in _SENDERS_FAULT:
             # One of them spoils it for all: each by itself.
             parts = [send_batch(client, queue_url, [one]) for one in batch]
             return reduce(or_, parts, Sent())
@@ -102,16 +87,9 @@ def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) 
                 "error": str(problem),
             },
         )
-        return Sent(open={number for number, _ in batch} if _passes(problem) else set())
+        temporary = not isinstance(problem, ServiceError) or problem.temporary
+        return Sent(open={number for number, _ in batch} if temporary else set())
     return Sent({int(success["Id"]) for success in answer.get("Successful", ())}, _refused(answer, queue_url))
-
-
-def _passes(problem: BotoCoreError | ClientError) -> bool:
-    """Whether the same request may succeed a little later."""
-    if isinstance(problem, BotoCoreError):
-        return True
-    status = problem.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return status >= _SERVERS_FAULT or problem.response["Error"]["Code"] in _BUSY
 
 
 def _refused(answer: dict[str, Any], queue_url: str) -> set[int]:

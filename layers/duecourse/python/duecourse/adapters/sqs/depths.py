@@ -6,10 +6,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from duecourse.domain.jobs.job import Lane
-from duecourse.ports import Clock, Depth
+from duecourse.ports import AwsError, Clock, Depth, ServiceError
 
 _logger = logging.getLogger(__name__)
 
@@ -59,10 +57,10 @@ class SqsDepths:
                 self._client.get_queue_attributes(QueueUrl=urls[lane], AttributeNames=list(_NAMES))
                 for urls in self._queue_urls
             ]
-        except (ClientError, BotoCoreError) as problem:
+        except AwsError as problem:
             facts = {"action": "lane_not_counted", "lane": lane, "error": str(problem)}
             _logger.warning("lane_not_counted", extra=facts)
-            self._silent_at = now if isinstance(problem, BotoCoreError) else None
+            self._silent_at = now if not isinstance(problem, ServiceError) else None
             return None
         counts = [answer.get("Attributes", {}) for answer in answers]
         return Depth(*(sum(int(each.get(name, 0)) for each in counts) for name in _NAMES))

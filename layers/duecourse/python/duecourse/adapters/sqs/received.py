@@ -6,9 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from duecourse.ports import DeadMessage, Executor
+from duecourse.ports import AwsError, DeadMessage, Executor
 
 MAX_VISIBILITY_SECONDS = 43_200
 
@@ -40,7 +38,7 @@ class SqsReceived:
                 ReceiptHandle=receipt,
                 VisibilityTimeout=min(max(seconds, 0), MAX_VISIBILITY_SECONDS),
             )
-        except (BotoCoreError, ClientError) as problem:
+        except AwsError as problem:
             facts = {"queue_url": self._queue_url, "seconds": seconds, "error": str(problem)}
             _logger.warning("message_not_postponed", extra={"action": "message_not_postponed", **facts})
 
@@ -54,7 +52,7 @@ class SqsDeadLetterQueue:
         self._executor = executor
 
     def receive(self) -> list[DeadMessage]:
-        """Raises botocore's errors."""
+        """Raises AwsError."""
         answer = self._client.receive_message(
             QueueUrl=self._queue_url, MaxNumberOfMessages=BATCH, VisibilityTimeout=HIDDEN_SECONDS, WaitTimeSeconds=1
         )
@@ -64,7 +62,7 @@ class SqsDeadLetterQueue:
         ]
 
     def delete(self, message: DeadMessage) -> None:
-        """Raises botocore's errors."""
+        """Raises AwsError."""
         self._client.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message.receipt)
 
     def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
@@ -80,7 +78,7 @@ class SqsDeadLetterQueue:
         ]
         try:
             answer = self._client.change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
-        except (BotoCoreError, ClientError) as problem:
+        except AwsError as problem:
             _logger.warning(_NOT_RELEASED, extra={"action": _NOT_RELEASED, "error": str(problem)})
             return
         if refused := answer.get("Failed"):

@@ -29,7 +29,7 @@ class ShardRecord:
         self._recorded = 0
 
     def covering(self, shards: int) -> int:
-        """`shards`, once the record says that many or more; asked for once in a process. Raises ClientError."""
+        """`shards`, once the record says that many or more; asked for once in a process. Raises ServiceError."""
         if shards > self._recorded:
             # A stale answer can only be too small, and the write finds that out.
             if self._read(consistent=False) < shards:
@@ -38,7 +38,7 @@ class ShardRecord:
         return shards
 
     def highest(self, shards: int) -> int:
-        """The largest count ever used, `shards` included (which is recorded). Raises ClientError."""
+        """The largest count ever used, `shards` included (which is recorded). Raises ServiceError."""
         highest = self._read(consistent=True)
         if highest < shards:
             self._raise_to(shards)

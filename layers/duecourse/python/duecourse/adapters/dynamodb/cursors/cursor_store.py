@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item, timers
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
@@ -25,7 +23,6 @@ from duecourse.adapters.dynamodb.runs.run_item import put_new
 from duecourse.adapters.dynamodb.values import pack
 from duecourse.adapters.dynamodb.writing import (
     CONDITION_FAILED,
-    THROTTLED,
     Outcome,
     Statement,
     conditional,
@@ -36,6 +33,8 @@ from duecourse.adapters.dynamodb.writing import (
 from duecourse.adapters.system import Threads
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.ports import (
+    THROTTLED,
+    AwsError,
     BrokenCursor,
     Claim,
     Claimed,
@@ -43,6 +42,7 @@ from duecourse.ports import (
     Clock,
     Executor,
     InlineExecutor,
+    ServiceError,
     StoreBusyError,
     Timer,
 )
@@ -94,9 +94,9 @@ class Claims:
             failed = transact(self.client, writes, self.clock)
         except StoreBusyError as busy:
             return Outcome("TransactionConflict", str(busy))
-        except ClientError as problem:
-            return Outcome(problem.response["Error"]["Code"], str(problem))
-        except BotoCoreError as problem:
+        except ServiceError as problem:
+            return Outcome(problem.code, str(problem))
+        except AwsError as problem:
             return Outcome(type(problem).__name__, str(problem))
         return Outcome("ConditionalCheckFailed" if failed else None)
 
@@ -108,7 +108,7 @@ class Claims:
             keys = [job_key(each.cursor.tenant, each.cursor.job_id, CURSOR) for each in some]
             try:
                 answer = self.client.batch_get_item(RequestItems={self.jobs: {"Keys": keys, "ConsistentRead": True}})
-            except (BotoCoreError, ClientError):
+            except AwsError:
                 continue  # the claims stay as their outcomes say
             found |= {item["PK"]["S"]: item for item in answer["Responses"].get(self.jobs, ())}
         return found
@@ -229,8 +229,8 @@ class DynamoCursorStore:
     def _page(self, slot: str, until: float, start: Item | None) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = self._query(slot, until, start)
-        except ClientError as error:
-            if error.response["Error"]["Code"] in THROTTLED:
+        except ServiceError as error:
+            if error.code in THROTTLED:
                 raise StoreBusyError(f"the due index is throttled: {error}") from error
             raise
         return answer
@@ -270,7 +270,7 @@ class DynamoCursorStore:
                 ["error", "slot", *stand],
                 {"error": error[:400]} | stand,
             )
-        except (BotoCoreError, ClientError) as problem:
+        except AwsError as problem:
             # It stays in the index and is met again by the next round; the present round continues.
             facts = {"action": "cursor_not_quarantined", "cursor": where, "error": str(problem)}
             _logger.error("cursor_not_quarantined", extra=facts)  # noqa: TRY400 - the table's word is all there is to say

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from duecourse.adapters.dynamodb import conditions, values
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
@@ -42,6 +40,7 @@ from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
     EVERY_JOB,
     NO_TERMS,
+    AwsError,
     ChangePage,
     Clock,
     Creation,
@@ -75,7 +74,7 @@ class JobWriting:
             return not transact(self._client, writes, self._clock)
         except StoreBusyError:
             return False
-        except (BotoCoreError, ClientError) as error:
+        except AwsError as error:
             return self.read_back(job, made, error)
 
     def given_back(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
@@ -86,7 +85,7 @@ class JobWriting:
             if failed == [len(writes) - 1]:  # make room for it
                 self._count.emptied(job.tenant, part_of(job))
                 failed = transact(self._client, writes, self._clock)
-        except (BotoCoreError, ClientError) as error:
+        except AwsError as error:
             return self.read_back(job, made, error)
         return not failed
 
@@ -96,7 +95,7 @@ class JobWriting:
         """
         try:
             standing = self._snapshot(job.tenant, job.id)
-        except (BotoCoreError, ClientError):
+        except AwsError:
             raise error from None
         if not made(standing):
             raise error
@@ -135,7 +134,7 @@ class DynamoJobStore:
         for _ in range(TRIES):
             try:
                 failed = transact(self._client, writes, self._clock)
-            except (BotoCoreError, ClientError) as error:
+            except AwsError as error:
                 return self._writing.read_back(job, lambda standing: conditions.is_creation(standing, job), error)
             # The key before the rest: a repeated request gets its response, whatever the quota is now.
             if key is not None and used in failed:
@@ -163,7 +162,7 @@ class DynamoJobStore:
             ]
             try:
                 failed = transact(self._client, writes, self._clock)
-            except (BotoCoreError, ClientError) as error:  # all is written or nothing: each of the jobs has a result
+            except AwsError as error:  # all is written or nothing: each of the jobs has a result
                 self._writing.read_back(first, lambda standing: conditions.is_creation(standing, first), error)
                 return {}
             if not failed:
@@ -293,7 +292,7 @@ class DynamoJobStore:
                 failed = transact(self._client, taking, self._clock)
             except StoreBusyError:
                 return False
-            except (BotoCoreError, ClientError) as error:
+            except AwsError as error:
                 return self._writing.read_back(job, lambda standing: standing == changed, error)
             if failed != [len(writes)]:
                 return not failed
@@ -354,7 +353,7 @@ class DynamoJobStore:
             ):
                 absent = "attribute_not_exists(job_id) AND reserved_until = :until"
                 conditional(self._client.delete_item, **where, **mine, ConditionExpression=absent)
-        except (BotoCoreError, ClientError) as problem:  # it ends by itself, and the request has its response
+        except AwsError as problem:  # it ends by itself, and the request has its response
             logger.warning(
                 "reservation_left",
                 extra={"action": "reservation_left", "tenant": tenant, "job_id": job_id, "error": repr(problem)},

@@ -17,8 +17,6 @@ from contextlib import suppress
 from typing import Any
 from zlib import crc32
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.jobs.job_pages import readable
@@ -27,7 +25,7 @@ from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, con
 from duecourse.domain.jobs.job import Job, JobSnapshot, Lane, Tombstone
 from duecourse.domain.tenants.rate import NANOSECONDS, Add, Bucket, BucketChange, Restart
 from duecourse.domain.tenants.seats import Seats
-from duecourse.ports import BucketConflict, Clock
+from duecourse.ports import BucketConflict, Clock, NoAnswerError, ServiceError
 
 PARTS = 16
 PORTION = 20
@@ -118,7 +116,7 @@ class JobCount:
             self._add(tenant, LIMITS, "jobs", places, within, room),
             self._add(tenant, _sort(part), "free", places, stands, bound),
         ]
-        with suppress(BotoCoreError):
+        with suppress(NoAnswerError):
             transact(self._client, writes, self._clock)
 
     def _add(
@@ -184,7 +182,7 @@ class DynamoTenantLimits:
                 ReturnValues="ALL_OLD",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except ClientError as error:
+        except ServiceError as error:
             if not condition_failed(error):
                 raise
             item = found(error)

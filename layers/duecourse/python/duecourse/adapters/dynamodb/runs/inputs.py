@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import Item, job_key
 from duecourse.adapters.dynamodb.writing import condition_failed, conditional, found, read_item
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.ports import Input
+from duecourse.ports import AwsError, Input
 
 PREFIX = "INPUT#"
 
@@ -30,7 +28,7 @@ class DynamoInputs:
                 ConditionExpression="attribute_not_exists(PK)",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except (BotoCoreError, ClientError) as error:
+        except AwsError as error:
             item = found(error)
             # A missing item has just expired.
             standing = self.get(tenant, job_id, wanted.suffix) if item is None else from_item(item)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from duecourse.adapters.dynamodb.keys import RUN_PREFIX, Item
 from duecourse.adapters.dynamodb.runs.run_item import from_item
 from duecourse.domain.maintenance.archive import REMOVE, RunChange, Unreadable
 from duecourse.domain.runs.states import Run
+from duecourse.ports import ServiceError
 from duecourse.ports.archive import Stretch
 
 TRIMMED = "TrimmedDataAccessException"
@@ -38,8 +37,8 @@ class DynamoRunChanges:
                 **shard, ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber=first
             )
             return self._through(answer["ShardIterator"], last, whole=True)
-        except ClientError as error:
-            code = error.response["Error"]["Code"]
+        except ServiceError as error:
+            code = error.code
             if code == GONE:
                 return Stretch((), whole=False)
             if code != TRIMMED:

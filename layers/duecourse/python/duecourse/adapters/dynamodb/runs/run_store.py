@@ -14,8 +14,6 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
@@ -28,7 +26,7 @@ from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Alive, Run, RunState, is_written_as
-from duecourse.ports import Conflict, Executor, InlineExecutor, StateMark
+from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, ServiceError, StateMark
 
 INDEX = "dead"
 
@@ -191,12 +189,12 @@ class DynamoRunStore:
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 **condition,
             )
-        except (BotoCoreError, ClientError) as error:
+        except AwsError as error:
             standing = self._standing(run, previous, error)
             return None if standing is not None and is_written_as(run, standing) else Conflict(standing)
         return None
 
-    def _standing(self, run: Run, previous: Run | None, error: BotoCoreError | ClientError) -> Run | None:
+    def _standing(self, run: Run, previous: Run | None, error: AwsError) -> Run | None:
         """The record as it is after a write that failed. Where it is not known whether the write was made it is read;
         `error` is raised where nothing was written.
         """
@@ -204,7 +202,7 @@ class DynamoRunStore:
             return self._conflict(error).found
         try:
             standing = self.get(run.tenant, run.job_id, run.name.local)
-        except (BotoCoreError, ClientError):
+        except AwsError:
             raise error from None
         if standing is None or (previous is not None and is_written_as(previous, standing)):
             raise error
@@ -268,7 +266,7 @@ class DynamoRunStore:
                 ExpressionAttributeValues={f":{name}": value for name, value in values.pack(stand | said).items()},
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except ClientError as error:
+        except ServiceError as error:
             return self._conflict(error)
         return None
 
@@ -300,7 +298,7 @@ class DynamoRunStore:
                 ExpressionAttributeValues=whose,
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except ClientError as error:
+        except ServiceError as error:
             if not condition_failed(error):
                 raise
             item = found(error) or read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
@@ -326,14 +324,14 @@ class DynamoRunStore:
             else:
                 expires_at = {"expires_at": values.number(int(free.until) + DAY_SECONDS)}
                 self._client.put_item(Item=run_item.lock_item(tenant, job_id, free) | expires_at, **condition)
-        except ClientError as error:
+        except ServiceError as error:
             if not condition_failed(error):
                 raise
             item = found(error)
             return item is None or not item["holder"]["S"]
         return True
 
-    def _conflict(self, error: BotoCoreError | ClientError) -> Conflict:
+    def _conflict(self, error: AwsError) -> Conflict:
         """The record that was in the way of a write. Raises the error where that failed for another reason."""
         if not condition_failed(error):
             raise error

@@ -13,15 +13,15 @@ import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead, responses
-from importlib.resources import files
 from typing import Any, Self, cast
 from urllib.parse import unquote_plus
 
 import orjson
 
+from duecourse.adapters.system import system_trust
 from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.connection import (
     AddressRefusedError,
@@ -240,15 +240,6 @@ def _errors_named() -> Iterator[None]:
 _CONNECT_SECONDS = 10.0
 _ADDRESSES_TRIED = 4
 _RETRYABLE_STATUSES = frozenset({408, 425, 429})
-
-
-@cache
-def system_trust() -> ssl.SSLContext:
-    """The certificate authorities of the operating system, or botocore's copy where Python finds none."""
-    context = ssl.create_default_context()
-    if not context.cert_store_stats()["x509_ca"] and ssl.get_default_verify_paths().capath is None:
-        context.load_verify_locations(cadata=files("botocore").joinpath("cacert.pem").read_text())
-    return context
 
 
 @dataclass(frozen=True, slots=True)

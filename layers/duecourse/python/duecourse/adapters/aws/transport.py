@@ -1,0 +1,376 @@
+"""Frequent requests to DynamoDB and SQS: signed, sent over kept-alive connections, and retried, without boto3.
+
+What boto3 does for a small request (build by the service's model, sign by a general algorithm, send by two libraries,
+parse by the model) takes six times the CPU of this, and its import more than the rest of a cold start
+(docs/decisions/009-aws-clients.md). Only plain responses are read here: HTTP/1.1 with a length, a JSON document, an
+error code. Any other one raises UnusualError, and the caller makes the request by boto3.
+
+Retries follow the standard mode of AWS's SDKs (AWS SDKs and Tools Reference Guide, "Retry behavior"). The signature is
+Version 4 of a POST to a service's root (AWS General Reference, "Create a signed AWS API request").
+"""
+
+from __future__ import annotations
+
+import hmac
+import select
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from threading import Lock
+from time import gmtime, strftime
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import orjson
+
+from duecourse.ports import THROTTLED, TRANSIENT, NoAnswerError, ServiceError
+from duecourse.version import VERSION
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+
+OPERATIONS: Mapping[str, Mapping[str, str]] = {
+    "dynamodb": {
+        "batch_execute_statement": "BatchExecuteStatement",
+        "batch_get_item": "BatchGetItem",
+        "batch_write_item": "BatchWriteItem",
+        "delete_item": "DeleteItem",
+        "get_item": "GetItem",
+        "put_item": "PutItem",
+        "query": "Query",
+        "scan": "Scan",
+        "transact_write_items": "TransactWriteItems",
+        "update_item": "UpdateItem",
+    },
+    "sqs": {
+        "change_message_visibility": "ChangeMessageVisibility",
+        "change_message_visibility_batch": "ChangeMessageVisibilityBatch",
+        "delete_message": "DeleteMessage",
+        "get_queue_attributes": "GetQueueAttributes",
+        "receive_message": "ReceiveMessage",
+        "send_message": "SendMessage",
+        "send_message_batch": "SendMessageBatch",
+    },
+}
+"""By boto3's names of their methods, the operations whose requests and responses are JSON as our adapters use them: no
+blobs, no timestamps.
+"""
+
+_TARGETS = {"dynamodb": "DynamoDB_20120810", "sqs": "AmazonSQS"}
+_QUERY_MODE = {"sqs": (("x-amzn-query-mode", "true"),)}
+"""SQS then names errors as its older protocol did."""
+
+_CHUNK = 65_536
+_MOST_HEAD = 65_536
+_MOST_BODY = 64 * 1024 * 1024
+"""More than DynamoDB's largest response (16 MB)."""
+
+_STATUSES = frozenset({500, 502, 503, 504})
+"""HTTP statuses after which a request is made again."""
+
+_SIGNING = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "IncompleteSignature",
+        "IncompleteSignatureException",
+        "InvalidSignatureException",
+        "MissingAuthenticationTokenException",
+        "RequestExpired",
+        "RequestTimeTooSkewed",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    }
+)
+"""Errors that concern the signature, the credentials or the clock: boto3 signs again."""
+
+_QUOTA = 500
+_RETRY_COST = 5
+_TIMEOUT_COST = 10
+_LONGEST_PAUSE_SECONDS = 20
+
+
+class UnusualError(Exception):
+    """A response that is not plain. A status from 400 to 499 says that nothing was changed; else that is unknown."""
+
+    def __init__(self, what: str, *, refused: bool = False) -> None:
+        super().__init__(what)
+        self.refused = refused
+
+
+class StaleError(ConnectionError):
+    """A kept connection failed before the first byte of a response."""
+
+
+class Credentials(NamedTuple):
+    """With these names botocore's credentials can be used here too."""
+
+    access_key: str
+    secret_key: str
+    token: str | None
+
+
+@dataclass(slots=True)
+class Signer:
+    """Requests of one service in one region to one host. Thread-safe: at worst a key is derived twice."""
+
+    service: str
+    region: str
+    host: str
+    _key: tuple[tuple[str, str], bytes] = field(default=(("", ""), b""), repr=False)
+
+    def request(self, operation: str, body: bytes, credentials: Any, at: float) -> bytes:
+        """The signed HTTP request of an operation at an instant (UTC seconds)."""
+        instant = strftime("%Y%m%dT%H%M%SZ", gmtime(at))
+        day = instant[:8]
+        headers = [("content-type", "application/x-amz-json-1.0"), ("host", self.host), ("x-amz-date", instant)]
+        if credentials.token:
+            headers.append(("x-amz-security-token", credentials.token))
+        headers.append(("x-amz-target", f"{_TARGETS[self.service]}.{operation}"))
+        headers += _QUERY_MODE.get(self.service, ())
+        signed = ";".join([name for name, _ in headers])
+        lines = "".join([f"{name}:{value}\n" for name, value in headers])
+        canonical = f"POST\n/\n\n{lines}\n{signed}\n{sha256(body).hexdigest()}"
+        scope = f"{day}/{self.region}/{self.service}/aws4_request"
+        text = f"{ALGORITHM}\n{instant}\n{scope}\n{sha256(canonical.encode()).hexdigest()}"
+        signature = hmac.digest(self._derived(credentials.secret_key, day), text.encode(), "sha256").hex()
+        sent = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        return (
+            f"POST / HTTP/1.1\r\n{sent}authorization: {ALGORITHM} Credential={credentials.access_key}/{scope}, "
+            f"SignedHeaders={signed}, Signature={signature}\r\nuser-agent: duecourse/{VERSION}\r\n"
+            f"content-length: {len(body)}\r\n\r\n"
+        ).encode() + body
+
+    def _derived(self, secret: str, day: str) -> bytes:
+        known, key = self._key
+        if known != (secret, day):
+            key = f"AWS4{secret}".encode()
+            for part in (day, self.region, self.service, "aws4_request"):
+                key = hmac.digest(key, part.encode(), "sha256")
+            self._key = (secret, day), key
+        return key
+
+
+class Answer(NamedTuple):
+    """An HTTP response; the names of its headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes | bytearray
+
+
+Dial = Callable[[tuple[str, int], float], Any]
+"""A connected socket; the second argument is a time-out in seconds."""
+
+
+@dataclass(slots=True)
+class Connections:
+    """Connections to one host, kept while they are idle. Safe to share between threads: a connection is in use by one
+    of them at a time.
+    """
+
+    host: str
+    port: int
+    connect_seconds: float
+    read_seconds: float
+    most: int
+    trust: Callable[[], ssl.SSLContext] | None = None
+    """For https."""
+    dial: Dial | None = None
+    _idle: list[Any] = field(default_factory=list, repr=False)
+
+    def exchange(self, request: bytes, *, again: bool) -> Answer:
+        """The response to a request. `again`: if a kept connection fails before the first byte of a response, the
+        request is made once more, on a new connection. Raises OSError (StaleError, TimeoutError) and UnusualError.
+        """
+        sock = self._kept()
+        if sock is not None:
+            try:
+                return self._exchange(sock, request, used=True)
+            except StaleError:
+                self.close()  # the others have ended too
+                if not again:
+                    raise
+        return self._exchange(self._connected(), request, used=False)
+
+    def close(self) -> None:
+        """End the idle ones."""
+        while self._idle:
+            self._idle.pop().close()
+
+    __del__ = close
+
+    def _kept(self) -> Any | None:
+        """The connection that was used last. One with something to read has ended."""
+        while self._idle:
+            try:
+                sock = self._idle.pop()
+            except IndexError:  # another thread took it
+                break
+            ready = select.poll()
+            ready.register(sock, select.POLLIN)
+            if not ready.poll(0):
+                return sock
+            sock.close()
+        return None
+
+    def _connected(self) -> Any:
+        dial = self.dial or socket.create_connection
+        sock = dial((self.host, self.port), self.connect_seconds)
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            if self.trust is not None:
+                sock = self.trust().wrap_socket(sock, server_hostname=self.host)
+            sock.settimeout(self.read_seconds)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+    def _exchange(self, sock: Any, request: bytes, *, used: bool) -> Answer:
+        try:
+            try:
+                sock.sendall(request)
+                received = _more(sock.recv(_CHUNK))
+            except TimeoutError:
+                raise
+            except OSError as problem:
+                if used:
+                    raise StaleError(str(problem)) from problem
+                raise
+            answer, reusable = _read(sock, received)
+        except BaseException:
+            sock.close()
+            raise
+        if reusable and len(self._idle) < self.most:
+            self._idle.append(sock)
+        else:
+            sock.close()
+        return answer
+
+
+def _read(sock: Any, received: bytes) -> tuple[Answer, bool]:
+    """The response that begins with what was received, and whether another one can follow it."""
+    while (end := received.find(b"\r\n\r\n")) < 0:
+        if len(received) > _MOST_HEAD:
+            raise UnusualError("the head of the response does not end")
+        received += _more(sock.recv(_CHUNK))
+    status_line, *lines = received[:end].decode("latin-1").split("\r\n")
+    version, _, status = status_line.partition(" ")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    length, status = headers.get("content-length", ""), status[:3]
+    if version != "HTTP/1.1" or not status.isdecimal() or not 200 <= int(status) < 600:
+        raise UnusualError(f"the response begins with {status_line[:100]!r}")
+    if "transfer-encoding" in headers or "content-encoding" in headers or not length.isdecimal():
+        raise UnusualError("the response has no plain body", refused=400 <= int(status) < 500)
+    if int(length) > _MOST_BODY:
+        raise UnusualError("the response is too large", refused=400 <= int(status) < 500)
+    body: bytes | bytearray = received[end + 4 :]
+    reusable = len(body) <= int(length) and headers.get("connection", "").lower() != "close"
+    if len(body) < int(length):
+        whole = bytearray(int(length))
+        whole[: len(body)] = body
+        view = memoryview(whole)[len(body) :]
+        while view:
+            view = view[_more(sock.recv_into(view)) :]
+        body = whole
+    return Answer(int(status), headers, body[: int(length)]), reusable
+
+
+def _more(received: Any) -> Any:
+    if not received:
+        raise ConnectionResetError("the connection ended before the response did")
+    return received
+
+
+@dataclass(slots=True)
+class Transport:
+    """Requests to one service. Safe to share between threads."""
+
+    signer: Signer
+    credentials: Callable[[], Any]
+    connections: Connections
+    attempts: int
+    now: Callable[[], float]
+    sleep: Callable[[float], None]
+    draw: Callable[[], float]
+    _quota: int = _QUOTA
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def ask(self, operation: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The document of a successful response. Raises ServiceError and, where no complete response came,
+        NoAnswerError; UnusualError where boto3 is to make the request.
+        """
+        body, spent = orjson.dumps(asked), 0
+        for attempt in range(1, self.attempts + 1):
+            cost = _RETRY_COST
+            error: ServiceError | NoAnswerError
+            try:
+                request = self.signer.request(operation, body, self.credentials(), self.now())
+                document = _document(self.connections.exchange(request, again=self.attempts > 1))
+            except UnusualError as problem:
+                if self.attempts > 1 or problem.refused:
+                    raise
+                raise NoAnswerError(f"{operation}: {problem}") from problem
+            except ServiceError as problem:
+                if problem.status not in _STATUSES and problem.code not in THROTTLED | TRANSIENT:
+                    raise
+                error = problem
+            except OSError as problem:
+                error = NoAnswerError(f"{operation}: {type(problem).__name__}: {problem}")
+                error.__cause__ = problem
+                cost = _TIMEOUT_COST if isinstance(problem, TimeoutError) else _RETRY_COST
+            else:
+                self._give_back(spent or 1)
+                return document
+            if attempt == self.attempts or not self._taken(cost):
+                raise error
+            spent = cost
+            self.sleep(self.draw() * min(2 ** (attempt - 1), _LONGEST_PAUSE_SECONDS))
+        raise AssertionError("unreachable")
+
+    def _taken(self, cost: int) -> bool:
+        """Take a retry from what all requests may have; False if too many fail."""
+        with self._lock:
+            if cost > self._quota:
+                return False
+            self._quota -= cost
+            return True
+
+    def _give_back(self, amount: int) -> None:
+        if self._quota < _QUOTA:
+            with self._lock:
+                self._quota = min(self._quota + amount, _QUOTA)
+
+
+def _document(answer: Answer) -> dict[str, Any]:
+    """What a successful response says. Raises ServiceError, UnusualError, and OSError where it arrived damaged."""
+    checksum = answer.headers.get("x-amz-crc32")
+    if checksum is not None and checksum != str(crc32(answer.body)):
+        raise ConnectionError("the response does not have its checksum")
+    try:
+        document = orjson.loads(answer.body)
+    except ValueError:
+        document = None
+    if answer.status == 200 and isinstance(document, dict):
+        return document
+    said = document if isinstance(document, dict) else {}
+    code = _code(answer.headers, said)
+    if answer.status >= 500:
+        code = code or str(answer.status)
+    elif code is None or code in _SIGNING or answer.status < 400:
+        raise UnusualError(f"status {answer.status}, {code or 'no code'}", refused=answer.status >= 400)
+    raise ServiceError(code, str(said.get("message", said.get("Message", ""))), status=answer.status, answer=said)
+
+
+def _code(headers: Mapping[str, str], said: Mapping[str, Any]) -> str | None:
+    """The code of an error: `QueueDoesNotExist` of `com.amazonaws.sqs#QueueDoesNotExist`, or its older name, where SQS
+    sends one.
+    """
+    older, _, fault = headers.get("x-amzn-query-error", "").partition(";")
+    if older and fault:
+        return older
+    name = said.get("__type")
+    return name.rpartition("#")[2].partition(":")[0] or None if isinstance(name, str) else None
