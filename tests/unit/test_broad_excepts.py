@@ -17,6 +17,8 @@ BROAD = {"Exception", "BaseException"}
 REASONS = {
     "functions/dispatch/handler.py:handler": "logs and counts; the next tick repeats the round",
     "adapters/aws/secrets.py:_fetch": "raised again in every thread that waits for the answer",
+    "adapters/aws/transport.py:_connected": "closes the connection and raises again",
+    "adapters/aws/transport.py:_exchange": "closes the connection and raises again",
     "adapters/targets/http/connection.py:run": "raised again where the result is read",
     "adapters/targets/http/http.py:_errors_named": "raised again as the error of a response that cannot be read",
     "api/answers.py:_answered": "logs and answers 500 or 503; nothing is stored",

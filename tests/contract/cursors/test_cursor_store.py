@@ -213,7 +213,7 @@ def test_a_job_is_written_into_no_shard_that_the_tick_does_not_cover(tables: Tab
     assert tables.job_store(clock, 16).create(made, cursor(made))
     assert recorded(tables) == 16
 
-    assert tables.job_store(clock, 64).change(made, cursor(made), made, cursor(made))
+    assert tables.job_store(clock, 64).change(made, cursor(made), made, cursor(made, NOON + 3600))
     assert recorded(tables) == 64
 
 

@@ -1,4 +1,4 @@
-"""Frequent requests to DynamoDB and SQS: signed, sent over kept-alive connections, and retried, without boto3.
+"""Frequent requests to DynamoDB and SQS: signed, sent over persistent connections, and retried, without boto3.
 
 What boto3 does for a small request (build by the service's model, sign by a general algorithm, send by two libraries,
 parse by the model) takes six times the CPU of this, and its import more than the rest of a cold start
@@ -152,7 +152,7 @@ class Signer:
         return key
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """An HTTP response; the names of its headers are in lower case."""
 
     status: int
@@ -161,13 +161,13 @@ class Answer(NamedTuple):
 
 
 Dial = Callable[[tuple[str, int], float], Any]
-"""A connected socket; the second argument is a time-out in seconds."""
+"""A connected socket; the second argument is a timeout in seconds."""
 
 
 @dataclass(slots=True)
 class Connections:
-    """Connections to one host, kept while they are idle. Safe to share between threads: a connection is in use by one
-    of them at a time.
+    """Connections to one host, kept open while they are idle. Safe to share between threads: one thread
+    uses a connection at a time.
     """
 
     host: str
@@ -180,7 +180,7 @@ class Connections:
     dial: Dial | None = None
     _idle: list[Any] = field(default_factory=list, repr=False)
 
-    def exchange(self, request: bytes, *, again: bool) -> Answer:
+    def exchange(self, request: bytes, *, again: bool) -> Response:
         """The response to a request. `again`: if a kept connection fails before the first byte of a response, the
         request is made once more, on a new connection. Raises OSError (StaleError, TimeoutError) and UnusualError.
         """
@@ -229,7 +229,7 @@ class Connections:
             raise
         return sock
 
-    def _exchange(self, sock: Any, request: bytes, *, used: bool) -> Answer:
+    def _exchange(self, sock: Any, request: bytes, *, used: bool) -> Response:
         try:
             try:
                 sock.sendall(request)
@@ -251,7 +251,7 @@ class Connections:
         return answer
 
 
-def _read(sock: Any, received: bytes) -> tuple[Answer, bool]:
+def _read(sock: Any, received: bytes) -> tuple[Response, bool]:
     """The response that begins with what was received, and whether another one can follow it."""
     while (end := received.find(b"\r\n\r\n")) < 0:
         if len(received) > _MOST_HEAD:
@@ -276,7 +276,7 @@ def _read(sock: Any, received: bytes) -> tuple[Answer, bool]:
         while view:
             view = view[_more(sock.recv_into(view)) :]
         body = whole
-    return Answer(int(status), headers, body[: int(length)]), reusable
+    return Response(int(status), headers, body[: int(length)]), reusable
 
 
 def _more(received: Any) -> Any:
@@ -345,7 +345,7 @@ class Transport:
                 self._quota = min(self._quota + amount, _QUOTA)
 
 
-def _document(answer: Answer) -> dict[str, Any]:
+def _document(answer: Response) -> dict[str, Any]:
     """What a successful response says. Raises ServiceError, UnusualError, and OSError where it arrived damaged."""
     checksum = answer.headers.get("x-amz-crc32")
     if checksum is not None and checksum != str(crc32(answer.body)):
