@@ -26,14 +26,16 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 _BESIDE = """
 import runpy, sys
 from importlib.util import module_from_spec, spec_from_file_location
-for name, file in (("release", "release/__init__.py"), ("in_process", "in_process.py")):
-    name = f"tests.support.{name}"
-    spec = spec_from_file_location(name, f"{sys.argv[1]}/{file}")
+for file in ("release/__init__", "answering_socket", "in_process"):
+    name = f"tests.support.{file.partition('/')[0]}"
+    spec = spec_from_file_location(name, f"{sys.argv[1]}/{file}.py")
     sys.modules[name] = module_from_spec(spec)
     spec.loader.exec_module(sys.modules[name])
 runpy.run_module("tests.support.release.__main__", run_name="__main__")
 """
-"""Puts the present `release` and `in_process` beside the older parts of tests/support, and nothing else of now."""
+"""Puts the present `release` and `in_process` (with its socket) beside the older parts of tests/support, and nothing
+else of now.
+"""
 
 
 def pack(tree: Path, archive: Path) -> None:
