@@ -150,6 +150,23 @@ def test_a_call_bears_what_its_run_is_part_of_and_the_trace_of_its_invocation(ht
         http.call(replace(call, run=varied(call.run, correlation_id="order-4711")), target)
     (seen,) = server.seen
     assert (seen.headers["X-Correlation-Id"], seen.headers["X-Amzn-Trace-Id"]) == ("order-4711", TRACE)
+    assert seen.headers["traceparent"] == "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-01"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param(TRACE.replace("Sampled=1", "Sampled=0"), id="not recorded"),
+        pytest.param("Sampled=1", id="no trace"),
+    ],
+)
+def test_a_call_bears_only_a_trace_that_is_recorded(http, monkeypatch, header):
+    """The receiver of a trace that is not recorded would not record its own."""
+    monkeypatch.setenv("_X_AMZN_TRACE_ID", header)
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url())
+        http.call(a_call(target), target)
+    assert not {"X-Amzn-Trace-Id", "traceparent"} & set(server.seen[0].headers)
 
 
 def test_a_call_of_a_run_of_before_and_without_a_trace_bears_neither(http, monkeypatch):
@@ -157,7 +174,7 @@ def test_a_call_of_a_run_of_before_and_without_a_trace_bears_neither(http, monke
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url())
         http.call(a_call(target), target)
-    assert not {"X-Correlation-Id", "X-Amzn-Trace-Id"} & set(server.seen[0].headers)
+    assert not {"X-Correlation-Id", "X-Amzn-Trace-Id", "traceparent"} & set(server.seen[0].headers)
 
 
 def test_a_job_may_say_itself_what_its_calls_are_part_of(http):

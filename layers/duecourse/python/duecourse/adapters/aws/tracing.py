@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 TRACE_VARIABLE = "_X_AMZN_TRACE_ID"
@@ -14,11 +15,23 @@ RECORDED = "Sampled=1"
 """What a trace header says of a trace that is recorded (AWS X-Ray Developer Guide, "Tracing header")."""
 
 _LINEAGE = "Lineage="
+_IDS = re.compile("Root=1-([0-9a-f]{8})-([0-9a-f]{24});Parent=([0-9a-f]{16})")
 
 
 def trace_header() -> str | None:
     """The value of the header `X-Amzn-Trace-Id` for what this invocation sends and calls; None outside of Lambda."""
     return os.environ.get(TRACE_VARIABLE) or None
+
+
+def trace_headers(header: str | None) -> dict[str, str]:
+    """The headers of a call that belongs to a recorded trace: that of X-Ray, and the same as `traceparent` (W3C Trace
+    Context, "Traceparent Header"), whose trace id has the digits of X-Ray's. None for a trace that is not recorded: the
+    receiver would not record its own.
+    """
+    found = None if header is None or RECORDED not in header else _IDS.match(header)
+    if header is None or found is None:
+        return {}
+    return {HEADER: header, "traceparent": f"00-{found[1]}{found[2]}-{found[3]}-01"}
 
 
 def for_messages(header: str | None) -> str | None:

@@ -22,7 +22,7 @@ from urllib.parse import quote, quote_plus
 
 import orjson
 
-from duecourse.adapters.aws.tracing import trace_header
+from duecourse.adapters.aws.tracing import trace_header, trace_headers
 from duecourse.adapters.targets.aws.names import deduplication_id
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.rendering import render_document, values_for
@@ -270,8 +270,8 @@ def tracing_headers(call: Call) -> dict[str, str]:
     """By which a target called over HTTP finds the run in the logs, and this invocation in its trace. A job may put
     others in their place.
     """
-    named = {"X-Correlation-Id": call.run.correlation_id, "X-Amzn-Trace-Id": trace_header()}
-    return {name: value for name, value in named.items() if value is not None}
+    named = {} if call.run.correlation_id is None else {"X-Correlation-Id": call.run.correlation_id}
+    return named | trace_headers(trace_header())
 
 
 def run_event(call: Call) -> dict[str, Any]:
