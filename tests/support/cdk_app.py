@@ -9,6 +9,7 @@ from aws_cdk import App, Stack
 from aws_cdk import aws_secretsmanager as secretsmanager
 from botocore.exceptions import WaiterError
 
+from duecourse.ports import ServiceError
 from duecourse_cdk import Auth, Duecourse, ScheduledJob, Workflow
 from duecourse_cdk.stage import FUNCTION
 from tests.support.deployed import Template, put_asset, send
@@ -66,7 +67,9 @@ class CdkApp:
         secrets = client("secretsmanager", self.endpoint)
         try:
             arn: str = secrets.create_secret(Name="ci/duecourse", SecretString=TOKEN)["ARN"]
-        except secrets.exceptions.ResourceExistsException:
+        except ServiceError as error:
+            if error.code != "ResourceExistsException":
+                raise
             arn = secrets.describe_secret(SecretId="ci/duecourse")["ARN"]
         return arn
 

@@ -6,8 +6,10 @@ import pytest
 
 from duecourse.domain.jobs.job import MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.targets.targets import Failed, Returned
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
+from tests.support.one_run import ONCE
 from tests.support.world import World
 
 S, K = RunState.SUCCEEDED, RunState.SKIPPED
@@ -88,3 +90,20 @@ def test_the_rest_of_a_catch_up_is_not_lost_where_its_worker_dies_after_it_was_s
     )
     world.until(NOON + 1630)
     assert answered(world) == list(range(60, 1621, 60))
+
+
+def test_a_dead_run_that_a_skipped_catch_up_also_covers_can_be_redriven(world: World) -> None:
+    """Its message comes back as a first attempt under a new id, whose record is not read at once."""
+    sent_unclaimed(world, retry=ONCE, missed=MissedPolicy(MissedMode.RUN_ONCE, grace_seconds=60))
+    world.wheel.hold_back(120)
+    world.caller.answer = lambda call: Failed("no") if call.run.occurrence == NOON + 180 else Returned("ok")
+    world.until(NOON + 1210, ticking=False)
+    world.dispatch()
+    world.clock.set(NOON + 1500)  # the catch-up waits in its lane until it is late
+    world.work()
+    assert (120, 1140, K) in covered(world)
+    assert (180, 180, RunState.DEAD) in covered(world)
+    world.caller.answer = lambda _: Returned("ok")
+    world.wheel.redrive()
+    world.work()
+    assert (180, 180, S) in covered(world)

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, JobState, Overlap, RetryPolicy
 from duecourse.domain.runs.callbacks import NOTHING, Heartbeat, read_token
 from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import Complete, MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing, RunStore
+from duecourse.testing.clock import SettableClock
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import the_run
@@ -163,6 +165,19 @@ def test_a_failure_told_by_callback_is_retried_unless_the_target_forbids_it(worl
     world.tell(world.about(the_run(world), MessageKind.FAIL, error="no such customer", retryable=False))
     run = the_run(world)
     assert (run.state, run.reason, run.attempt) == (RunState.DEAD, "not_retryable", 2)
+
+
+def test_a_job_whose_last_run_is_completed_with_a_worker_whose_clock_is_slow_is_completed(world: World) -> None:
+    spec = ScheduleSpec("* * * * *", end=int(NOON) + 125)
+    world.add(waiting_job(schedule=spec, overlap=Overlap.ALLOW))
+    world.until(NOON + 121)
+    first, last = world.runs("tick-tock")
+    world.tell(world.about(last, MessageKind.COMPLETE))
+    done = world.wheel.put_in(replace(world.about(first, MessageKind.COMPLETE), not_before=NOON + 117))
+    slow = SettableClock(NOON + 117)  # by its clock the last occurrence is still to come
+    world.worker(clock=slow)([world.wheel.received(done)], NOON + 300)
+    assert {state for _, state in world.states("tick-tock")} == {RunState.SUCCEEDED}
+    assert world.office.job().state is JobState.COMPLETED
 
 
 def test_complete_twice_is_complete_once(world: World) -> None:

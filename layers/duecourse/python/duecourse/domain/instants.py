@@ -10,6 +10,9 @@ FIRST, LAST = -62_135_596_800, 253_402_300_799
 DAY_SECONDS = 86_400
 """Seconds of a UTC day; leap seconds are ignored."""
 
+CLOCKS_DIFFER_SECONDS = 10
+"""By how much two clocks may differ, each wrong by five seconds."""
+
 _BASIC = "%Y%m%dT%H%M%SZ"
 
 

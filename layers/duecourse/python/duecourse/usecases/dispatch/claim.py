@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import EventKind, MissedMode
 from duecourse.domain.jobs.plan import Plan, SkippedRange, plan
@@ -205,12 +205,6 @@ class Planning:
         whose = {"tenant": cursor.tenant, "job_id": cursor.job_id}
         self.report.counts["ClaimsDeferred"] += 1
         self.report.add("claim_deferred", alarming=True, reason=made.reason, error=error, **whose)
-
-
-CLOCKS_DIFFER_SECONDS = 10
-"""By how much two clocks may differ, each wrong by five seconds: by its worker's clock a last run may already have
-ended.
-"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,6 +224,8 @@ class LaneWorker:
         message, report, now = item.message, item.report, self.clock.now()
         decision = decide(event_of(message, self.randomness.draw(), found), job, run, item.context, now=now)
         if run is None and found is None and (covering := self.coverage.covering(message, job, now=now)) is not None:
+            if (own := self.requeue.record(message)) is not None:  # not read yet, such as that of a redriven run
+                return Conflict(own)
             decision = Drop(f"{covering.name} covers it")
         match decision:
             case Start() if isinstance(job, Job):

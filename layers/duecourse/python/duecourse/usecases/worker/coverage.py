@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.states import Run, Running
 from duecourse.messages import RunMessage
 from duecourse.ports import RunStore
 from duecourse.usecases.worker.work_item import start_request_of
-
-CLOCKS_DIFFER_SECONDS = 10
-"""How far a dispatcher's clock may be ahead of a worker's: an occurrence that it counts as missed may be on time
-here."""
 
 NEARBY = 10
 """Records that are read before an occurrence: the one that covers it is the nearest, apart from runs on request."""
@@ -43,6 +40,7 @@ class Coverage:
         starts = message.starts_run and not message.suffix
         if not starts or message.count > 1 or not isinstance(job, Job):
             return None
+        # A dispatcher whose clock is ahead counts an occurrence as missed that is on time here.
         if now <= message.due + job.missed.grace_seconds - CLOCKS_DIFFER_SECONDS:
             return None
         nearby = self.runs.page(message.tenant, message.job_id, limit=NEARBY, before=message.name.local)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState
 from duecourse.domain.jobs.pause import pause
@@ -175,7 +176,8 @@ class SideEffects:
             self.wait_queue.call_next(run, report)
         now = self.clock.now()
         # Only for a job whose schedule may have no future occurrence; its cursor is authoritative.
-        ending = job.scheduled and (job.max_runs is not None or job.following(int(now)) is None)
+        soon = int(now) + CLOCKS_DIFFER_SECONDS
+        ending = job.scheduled and (job.max_runs is not None or job.following(soon) is None)
         if ending and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=now):
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
 
