@@ -83,7 +83,10 @@ class WorkflowPromises(Promises):
         failed = sorted(
             each
             for each, step in steps.items()
-            if each not in may_fail and ending(step) == "failed" and step["reason"] != "upstream_failed"
+            if each not in may_fail
+            and ending(step) == "failed"
+            and step["reason"] != "upstream_failed"
+            and not (step["carried_over"] and step["reason"] == "workflow_over")  # counts as skipped, as a step LEFT
         )
         left = {each for each, step in steps.items() if step["carried_over"] and step["state"] == "LEFT"}
         still = sorted(each for each, step in steps.items() if step["state"] not in FINAL and each not in left)
