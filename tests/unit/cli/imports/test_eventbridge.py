@@ -15,13 +15,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner
-from duecourse.cli.imports.eventbridge import of_schedules, read_schedules
+from duecourse.cli.imports.eventbridge import Place, of_schedules, read_schedules
 from duecourse.cli.main import main
 from tests.unit.cli.served import served
 
 NOW = 1_795_000_000.0
-LAMBDA = "arn:aws:lambda:eu-central-1:123456789012:function:duecourse-target-mail"
+HERE = "eu-central-1:123456789012"
+LAMBDA = f"arn:aws:lambda:{HERE}:function:duecourse-target-mail"
 SCHEDULE: dict[str, Any] = {
+    "Arn": f"arn:aws:scheduler:{HERE}:schedule/default/nightly",
     "Name": "nightly",
     "GroupName": "default",
     "ScheduleExpression": "cron(0 2 * * ? *)",
@@ -30,16 +32,27 @@ SCHEDULE: dict[str, Any] = {
     "FlexibleTimeWindow": {"Mode": "OFF"},
     "Target": {
         "Arn": LAMBDA,
-        "RoleArn": "arn:aws:iam::123456789012:role/service/scheduler",
+        "RoleArn": "arn:aws:iam::123456789012:role/scheduler",
         "Input": '{"at": "<aws.scheduler.scheduled-time>", "raw": "{{x}}"}',
         "RetryPolicy": {"MaximumRetryAttempts": 2, "MaximumEventAgeInSeconds": 3600},
     },
 }
 
 
-def entry(schedule: Any, runner: Runner | None = None) -> Entry:
-    text = json.dumps(schedule)
-    (found,) = read_schedules(text, file="s.json", runner=runner or Runner(), names=Names(), now=NOW)
+TASK: dict[str, Any] = {
+    "Arn": f"arn:aws:ecs:{HERE}:cluster/main",
+    "Input": '{"containerOverrides": [{"name": "app"}]}',
+    "EcsParameters": {
+        "TaskDefinitionArn": f"arn:aws:ecs:{HERE}:task-definition/report:7",
+        "LaunchType": "FARGATE",
+        "NetworkConfiguration": {"awsvpcConfiguration": {"Subnets": ["subnet-1"]}},
+    },
+}
+
+
+def entry(schedule: Any, runner: Runner | None = None, stage: Place | None = None) -> Entry:
+    text, runner, stage = json.dumps(schedule), runner or Runner(), stage or Place()
+    (found,) = read_schedules(text, file="s.json", runner=runner, names=Names(), now=NOW, stage=stage)
     return found
 
 
@@ -68,28 +81,21 @@ def test_a_schedule_is_a_job_with_its_target() -> None:
     ("target", "called"),
     [
         (
-            {"Arn": "arn:aws:sqs:eu-central-1:1:mail.fifo", "SqsParameters": {"MessageGroupId": "g"}},
+            {"Arn": f"arn:aws:sqs:{HERE}:mail.fifo", "SqsParameters": {"MessageGroupId": "g"}},
             {"type": "sqs", "queue": "mail.fifo", "group": "g"},
         ),
-        ({"Arn": "arn:aws:sns:eu-central-1:1:news"}, {"type": "sns", "topic": "news"}),
-        ({"Arn": "arn:aws:states:eu-central-1:1:stateMachine:flow"}, {"type": "stepfunctions", "machine": "flow"}),
-        ({"Arn": f"{LAMBDA}:live"}, {"type": "lambda", "function": "duecourse-target-mail", "mode": "async"}),
+        ({"Arn": f"arn:aws:sns:{HERE}:news"}, {"type": "sns", "topic": "news"}),
+        ({"Arn": f"arn:aws:states:{HERE}:stateMachine:flow"}, {"type": "stepfunctions", "machine": "flow"}),
+        ({"Arn": f"{LAMBDA}:$LATEST"}, {"type": "lambda", "function": "duecourse-target-mail", "mode": "async"}),
         (
             {
-                "Arn": "arn:aws:events:eu-central-1:1:event-bus/bus",
+                "Arn": f"arn:aws:events:{HERE}:event-bus/shop/bus",
                 "EventBridgeParameters": {"Source": "shop", "DetailType": "Due"},
             },
-            {"type": "eventbridge", "bus": "bus", "source": "shop", "detail_type": "Due"},
+            {"type": "eventbridge", "bus": "shop/bus", "source": "shop", "detail_type": "Due"},
         ),
         (
-            {
-                "Arn": "arn:aws:ecs:eu-central-1:1:cluster/main",
-                "Input": '{"containerOverrides": [{"name": "app"}]}',
-                "EcsParameters": {
-                    "TaskDefinitionArn": "arn:aws:ecs:eu-central-1:1:task-definition/report:7",
-                    "NetworkConfiguration": {"awsvpcConfiguration": {"Subnets": ["subnet-1"]}},
-                },
-            },
+            TASK,
             {
                 "type": "ecs",
                 "cluster": "main",
@@ -114,6 +120,90 @@ def test_a_schedule_is_a_job_with_its_target() -> None:
 )
 def test_targets_are_carried_over(target: dict[str, Any], called: dict[str, Any]) -> None:
     assert job(target)["target"] == called
+
+
+CALL = {"Arn": "arn:aws:scheduler:::aws-sdk:ecs:updateService", "Input": "{}"}
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ({"Arn": f"{LAMBDA}:live"}, f"{LAMBDA}:live: a job calls a resource by its name, without alias"),
+        ({"Arn": f"{LAMBDA}:7"}, "without alias, version or path"),
+        ({"Arn": f"arn:aws:states:{HERE}:stateMachine:flow:live"}, "without alias, version or path"),
+        ({"Arn": f"arn:aws:states:{HERE}:activity:flow"}, "a job calls a resource by its name"),
+        ({"Arn": LAMBDA.replace("123456789012", "210987654321")}, "is not where the stage is"),
+        ({"Arn": LAMBDA.replace("eu-central-1", "us-east-1")}, "(account 123456789012, region eu-central-1)"),
+        ({"Arn": f"arn:aws:sqs:us-east-1:{HERE[-12:]}:mail"}, "is not where the stage is"),
+        (CALL | {"RoleArn": "arn:aws:iam::210987654321:role/scheduler"}, "is not where the stage is"),
+        (CALL | {"RoleArn": "arn:aws:iam::123456789012:role/service/scheduler"}, "version or path"),
+        (TASK | {"EcsParameters": TASK["EcsParameters"] | {"TaskCount": 2}}, "must be one task"),
+        (TASK | {"EcsParameters": TASK["EcsParameters"] | {"LaunchType": None}}, "with LaunchType FARGATE"),
+        (
+            TASK
+            | {
+                "EcsParameters": TASK["EcsParameters"]
+                | {"TaskDefinitionArn": "arn:aws:ecs:us-east-1:123456789012:task-definition/report:7"}
+            },
+            "is not where the stage is",
+        ),
+        (TASK | {"Input": '{"containerOverrides": [{"name": "app", "command": ["x"]}]}'}, "override nothing"),
+    ],
+)
+def test_a_target_that_a_job_would_call_in_another_way_is_left_out_or_a_message(
+    target: dict[str, Any], why: str
+) -> None:
+    schedule = SCHEDULE | {"Target": SCHEDULE["Target"] | target}
+    found = entry(schedule)
+    assert found.job is None
+    assert why in found.notes[0]
+    assert "use --queue or --target-url" in found.notes[0]
+
+    sent = entry(schedule, Runner(queue="duecourse-target-calls"))
+    assert sent.job is not None
+    assert sent.job["target"] == {"type": "sqs", "queue": "duecourse-target-calls"}
+    assert sent.notes[0].startswith(f"{target['Arn']} must be called by the consumer of duecourse-target-calls: ")
+
+
+def test_a_stage_elsewhere_is_named_by_options() -> None:
+    there = Place("210987654321", "us-east-1")
+    assert "is not where the stage is" in entry(SCHEDULE, stage=there).notes[0]
+    target = {"Arn": LAMBDA.replace("eu-central-1:123456789012", "us-east-1:210987654321")}
+    assert entry(SCHEDULE | {"Target": target}, stage=there).job is not None
+    call = CALL | {"RoleArn": "arn:aws:iam::210987654321:role/scheduler"}
+    assert "schedule/default/nightly is not where" in entry(SCHEDULE | {"Target": call}, stage=there).notes[0]
+    nowhere = {name: value for name, value in SCHEDULE.items() if name != "Arn"}
+    assert "set --account and --region" in entry(nowhere).notes[0]
+    assert entry(nowhere, stage=Place("123456789012", "eu-central-1")).job is not None
+
+
+def test_an_aws_call_needs_the_role_and_the_region_of_its_schedule() -> None:
+    nowhere = {name: value for name, value in SCHEDULE.items() if name != "Arn"}
+    call = CALL | {"RoleArn": "arn:aws:iam::123456789012:role/scheduler"}
+    here = Place("123456789012", "eu-central-1")
+    assert entry(SCHEDULE | {"Target": call}).job is not None
+    assert "a missing ARN is not where" in entry(nowhere | {"Target": call}, stage=here).notes[0]
+    assert "a missing ARN is not where" in entry(SCHEDULE | {"Target": CALL}).notes[0]
+
+
+def test_schedules_of_two_accounts_have_no_common_stage() -> None:
+    other = json.loads(json.dumps(SCHEDULE).replace("123456789012", "210987654321"))
+    found = of_schedules([SCHEDULE, other], file="schedule", runner=Runner(), names=Names(), now=NOW)
+    assert found[0].job is not None
+    assert found[1].job is None
+
+
+def test_what_a_task_has_besides_is_said_and_the_schedules_name_is_sent() -> None:
+    found = entry(SCHEDULE | {"Target": TASK | {"EcsParameters": TASK["EcsParameters"] | {"Group": "g", "Tags": []}}})
+    assert found.job is not None
+    assert "EcsParameters.Group is not carried over" in found.notes
+    assert not any("Tags" in note for note in found.notes)
+    assert job({"Input": '["<aws.scheduler.schedule-arn>"]'})["payload"] == [SCHEDULE["Arn"]]
+
+
+def test_a_one_time_schedule_has_no_window() -> None:
+    found = job(ScheduleExpression="at(2027-03-01T09:00:00)", EndDate="2027-01-01T00:00:00Z")
+    assert "end" not in found
 
 
 def test_bounds_windows_and_rates_are_carried_over() -> None:
@@ -154,9 +244,15 @@ def test_what_is_otherwise_is_said() -> None:
     [
         ({"State": "DISABLED"}, "is disabled"),
         ({"ScheduleExpression": "at(2020-01-01T00:00:00)"}, "no occurrence in the future"),
+        ({"ScheduleExpression": "at(2027-03-28T02:30:00)"}, "does not exist in Europe/Berlin"),
+        ({"EndDate": "2020-01-01T00:00:00Z"}, "no occurrence in the future"),
+        (
+            {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 61}},
+            "FlexibleTimeWindow has 61 minutes, and the jitter of a job 60 at most",
+        ),
         ({"ScheduleExpression": "cron(bad)"}, "schedule "),
         ({"Target": {"Arn": "arn:aws:kinesis:eu-central-1:1:stream/s"}}, "kinesis is not supported"),
-        ({"Target": {"Arn": "arn:aws:ecs:eu-central-1:1:cluster/main"}}, "Fargate"),
+        ({"Target": {"Arn": f"arn:aws:ecs:{HERE}:cluster/main"}}, "FARGATE"),
     ],
 )
 def test_what_cannot_be_carried_over_says_why(changes: dict[str, Any], why: str) -> None:
@@ -215,13 +311,23 @@ def test_every_schedule_of_the_account_is_read() -> None:
         result = imported(endpoint, "--group", "billing")
 
     assert result.exit_code == 0, result.output
+    assert "2 jobs, 0 not imported" in result.stderr
     assert "job nightly: cron(0 2 * * ? *)" in result.stderr
     assert "job weekly: " in result.stderr
     assert "start: '2030-03-17T17:46:40Z'" in result.stdout
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_import_ends_with_3_where_an_entry_was_left_out(options: tuple[str, ...]) -> None:
+    with served(account) as endpoint:
+        result = imported(endpoint, "--account", "210987654321", *options)
+
+    assert result.exit_code == 3, result.output
+    assert "is not where the stage is" in result.output
+
+
 def test_an_account_that_does_not_answer_is_one_line() -> None:
-    result = imported("http://127.0.0.1:1")
+    result = imported("http://127.0.0.1:1", "--account", "123456789012", "--region", "eu-central-1")
 
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1

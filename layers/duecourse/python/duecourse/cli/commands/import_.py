@@ -15,7 +15,7 @@ from duecourse.cli.commands.options import json_option
 from duecourse.cli.imports.celery import read_beat
 from duecourse.cli.imports.crontab import read_crontab
 from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner, commands_of, counted
-from duecourse.cli.imports.eventbridge import of_schedules, read_schedules
+from duecourse.cli.imports.eventbridge import Place, of_schedules, read_schedules
 from duecourse.cli.imports.kubernetes import read_cronjobs
 from duecourse.cli.output.values import print_json
 from duecourse.cli.shell import written_allowed
@@ -26,6 +26,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 EXAMPLE = """\
 duecourse import crontab my.crontab --queue duecourse-target-cron --timezone Europe/Berlin -o jobs/
 duecourse apply -f jobs/ --dry-run"""
+
+LEFT_OUT = 3
+"""The exit code where an entry became no job."""
 
 SYSTEM_CRONTABS = ("/etc/crontab", "/etc/cron.d/")
 
@@ -64,8 +67,8 @@ def import_() -> None:
     """Import jobs from a crontab or another scheduler.
 
     The documents are written to standard output, or with -o to a folder, in the format of `duecourse apply`. Standard
-    error has a line for each entry, with the parts that cannot be imported and the reason. The command sends no
-    requests to a stage.
+    error has a line for each entry, with the parts that cannot be imported and the reason. The exit code is 3 if an
+    entry was not imported. The command sends no requests to a stage.
     """
 
 
@@ -128,15 +131,22 @@ def celery(file: str, timezone: str | None, app: str | None, **given: Any) -> No
 @import_.command(cls=Command, example="duecourse import eventbridge --group default -o jobs/")
 @click.argument("file", required=False)
 @click.option("--group", metavar="NAME", help="Only schedules of this group. Ignored with FILE.")
+@click.option("--account", default="", metavar="ID", help="The AWS account of the stage. Default: the schedules'.")
+@click.option("--region", default="", metavar="NAME", help="The AWS region of the stage. Default: the schedules'.")
 @_options
-def eventbridge(file: str | None, group: str | None, **given: Any) -> None:
+def eventbridge(file: str | None, group: str | None, account: str, region: str, **given: Any) -> None:
     """Import EventBridge Scheduler schedules from the output of `aws scheduler get-schedule` (JSON). Without FILE, the
     schedules are read from the account.
 
-    Targets are imported. For targets that Duecourse does not support, use --queue or --target-url.
+    Targets in the account and region of the stage are imported. For other targets, and those that Duecourse does not
+    support, such as aliases and versions, use --queue or --target-url.
     """
     wanted = _Wanted.of(given)
-    more: dict[str, Any] = {"runner": wanted.runner(needed=False), "names": wanted.names, "now": time.time()}
+    stage = Place(account, region)
+    if not (account and region):
+        click.echo("the stage is assumed to be where the schedules are; if not, set --account and --region", err=True)
+    runner = wanted.runner(needed=False)
+    more: dict[str, Any] = {"runner": runner, "names": wanted.names, "now": time.time(), "stage": stage}
     if file is not None:
         wanted.done(lambda: read_schedules(read_text(file), file=file, **more))
     else:
@@ -205,19 +215,25 @@ class _Wanted:
             written(jobs, self._folder, "yaml")
         if self._allow is not None:
             self._allow.write_text(written_allowed(commands_of(entries)), encoding="utf-8")
+        made, left = counted(entries)
         if self._as_json:
             print_json({"items": [_item(entry) for entry in entries], "next_cursor": None})
-            return
-        for entry in entries:
-            click.echo(plain(f"{entry.place}  {entry.text}"), err=True)
-            what = "no job" if entry.job is None else f"job {entry.job['id']}: {entry.job['schedule']}"
-            click.echo(plain(f"    {what}"), err=True)
-            for note in entry.notes:
-                click.echo(plain(f"    {note}"), err=True)
-        made, left = counted(entries)
-        click.echo(f"{made} jobs, {left} entries without one", err=True)
-        if self._folder is None:
-            click.echo(text(jobs, "yaml"), nl=False)
+        else:
+            _report(entries)
+            click.echo(f"{made} jobs, {left} not imported", err=True)
+            if self._folder is None:
+                click.echo(text(jobs, "yaml"), nl=False)
+        if left:
+            raise SystemExit(LEFT_OUT)
+
+
+def _report(entries: Sequence[Entry]) -> None:
+    for entry in entries:
+        click.echo(plain(f"{entry.place}  {entry.text}"), err=True)
+        what = "no job" if entry.job is None else f"job {entry.job['id']}: {entry.job['schedule']}"
+        click.echo(plain(f"    {what}"), err=True)
+        for note in entry.notes:
+            click.echo(plain(f"    {note}"), err=True)
 
 
 def _item(entry: Entry) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def _entry(task: _Task, runner: Runner, names: Names, zone: str, app: str | None
         schedule = _schedule(entry.get("schedule"))
     except NotReadableError as error:
         return Entry(task.place, told, None, (str(error),))
-    if fault := schedule_fault(schedule, zone, now):
+    if fault := schedule_fault({"schedule": schedule, "timezone": zone}, now):
         return Entry(task.place, told, None, (fault,))
     options = entry.get("options") or {}
     job_id = names.take(task.name)

@@ -73,7 +73,7 @@ def read_crontab(
         place = f"{file}:{number}"
         if found := _ASSIGNMENT.match(stripped):
             if notes := _assigned(state, found[2], _unquoted(found[3])):
-                entries.append(Entry(place, one_line(stripped), None, notes))
+                entries.append(Entry(place, one_line(stripped), None, notes, setting=True))
             continue
         entries.append(_entry(stripped, place, state, runner, names, system=system, now=now))
     return entries
@@ -119,7 +119,7 @@ def _entry(line: str, place: str, state: _State, runner: Runner, names: Names, *
             None,
             ("random times (~) are not supported; write a time, and use jitter_seconds to spread it",),
         )
-    if fault := schedule_fault(schedule, state.zone, now):
+    if fault := schedule_fault({"schedule": schedule, "timezone": state.zone}, now):
         return Entry(place, told, None, (f"{fault}; its meaning in the crontab may differ",))
     if system and parts[wanted] != "root":
         notes.append(f"ran as {parts[wanted]}; start its worker as that user")

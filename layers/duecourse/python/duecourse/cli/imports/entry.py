@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.parsed_input import read_instant
 
 MAX_ID = 64
 HEARTBEAT_SECONDS = 3_600
@@ -20,12 +21,15 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a file: its place, its text, the job that it becomes (None: none), and what differs."""
+    """One entry of a file: its place, its text, the job that it becomes (None: none), and what differs. `setting`: it
+    only sets something for other entries.
+    """
 
     place: str
     text: str
     job: Document | None = None
     notes: tuple[str, ...] = ()
+    setting: bool = False
 
 
 class NotReadableError(ValueError):
@@ -90,13 +94,22 @@ def commands_of(entries: Iterable[Entry]) -> list[str]:
     return [each.replace("\\{{", "{{").replace("\\}}", "}}") for each in found]
 
 
-def schedule_fault(schedule: str, timezone: str, now: float) -> str | None:
-    """Why this schedule cannot be carried over; None where it can."""
+def schedule_fault(times: Mapping[str, Any], now: float) -> str | None:
+    """Why the times of such a job cannot be carried over; None where they can."""
+    gap, fold = times.get("dst_gap", "next"), times.get("dst_fold", "first")
     try:
-        following = compile_schedule(ScheduleSpec(schedule, timezone, anchor=int(now))).next(int(now))
+        anchor, start, end = (
+            read_instant(name, times[name]) if name in times else None for name in ("anchor", "start", "end")
+        )
+        anchor = int(now) if anchor is None else anchor
+        spec = ScheduleSpec(times["schedule"], times["timezone"], gap, fold, anchor, start, end)
+        if compile_schedule(spec).next(int(now)) is not None:
+            return None
+        if compile_schedule(replace(spec, dst_gap="next")).next(int(now)) is not None:
+            return f"its time does not exist in {spec.timezone}: the clocks go forward; choose another time"
     except ScheduleError as error:
         return f"{error.field} {error.detail}"
-    return "it has no occurrence in the future" if following is None else None
+    return "it has no occurrence in the future"
 
 
 def either_day(schedule: str) -> tuple[str, ...]:
@@ -117,5 +130,5 @@ def one_line(text: str, most: int = 100) -> str:
 
 def counted(entries: Iterable[Entry]) -> tuple[int, int]:
     """How many became jobs, and how many did not."""
-    made = [entry.job is not None for entry in entries]
+    made = [entry.job is not None for entry in entries if not entry.setting]
     return sum(made), len(made) - sum(made)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +19,9 @@ from duecourse.cli.imports.entry import (
     schedule_fault,
 )
 from duecourse.cli.manifests.json_text import read_json
-from duecourse.domain.targets.kinds import TARGETS
+from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
+from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
+from duecourse.domain.targets.kinds import TARGETS, Permission
 
 RETRIES, AGE_SECONDS = 185, 86_400
 """What EventBridge Scheduler does where a schedule does not say."""
@@ -34,6 +36,8 @@ _ATTRIBUTES = {
 _EVENT = "its target receives Input as the payload of Duecourse's event (docs/runs.md)"
 _ALLOWED = "the stage must allow the target (duecourse-target-*, or the names in its settings)"
 _SDK = "parameters have the names of boto3: compare them, and let the role trust Duecourse"
+_REMEDY = "use --queue or --target-url for a program that calls it"
+_CARRIED_OF_ECS = {"TaskDefinitionArn", "TaskCount", "LaunchType", "NetworkConfiguration"}
 
 _Target = tuple[Document, tuple[str, ...]]
 
@@ -42,7 +46,54 @@ class _NotCarriedError(ValueError):
     """Why a target cannot be called."""
 
 
-def read_schedules(text: str, *, file: str, runner: Runner, names: Names, now: float) -> list[Entry]:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Account and region, of the stage and thus of all that its jobs call. Empty: not known."""
+
+    account: str = ""
+    region: str = ""
+
+    def __str__(self) -> str:
+        return f"account {self.account or '?'}, region {self.region or '?'}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Arn:
+    """An ARN in its parts."""
+
+    text: str
+    service: str
+    place: Place
+    resource: str
+
+    @classmethod
+    def of(cls, value: object) -> _Arn:
+        text = str(value or "")
+        _, _, service, region, account, resource = [*text.split(":", 5), *[""] * 6][:6]
+        return cls(text, service, Place(account, region), resource)
+
+    def name(self, shape: str, of: str) -> str:
+        """The name in a resource of this shape (`stateMachine:{name}`), if a job can give it: the list `of` has the
+        form of such names. Raises _NotCarriedError.
+        """
+        before = shape.removesuffix("{name}")
+        name = self.resource.removeprefix(before)
+        if not self.resource.startswith(before) or re.fullmatch(ALLOW_LISTS[of].form, name) is None:
+            raise _NotCarriedError(
+                f"{self.text}: a job calls a resource by its name, without alias, version or path; {_REMEDY}"
+            )
+        return name
+
+    def within(self, stage: Place) -> _Arn:
+        """The same. Raises _NotCarriedError for one that a stage there cannot call."""
+        if self.place != stage:
+            raise _NotCarriedError(f"{self.text or 'a missing ARN'} is not where the stage is ({stage}); {_REMEDY}")
+        return self
+
+
+def read_schedules(
+    text: str, *, file: str, runner: Runner, names: Names, now: float, stage: Place = Place()
+) -> list[Entry]:
     """What becomes of each schedule of a file: one answer of `get-schedule`, a list of them, or one a line.
 
     Raises NotReadableError.
@@ -51,11 +102,13 @@ def read_schedules(text: str, *, file: str, runner: Runner, names: Names, now: f
         values = list(_values(text))
     except ValueError as error:
         raise NotReadableError(f"{file}: {error}") from error
-    return of_schedules(values, file=file, runner=runner, names=names, now=now)
+    return of_schedules(values, file=file, runner=runner, names=names, now=now, stage=stage)
 
 
-def of_schedules(schedules: Iterable[Any], *, file: str, runner: Runner, names: Names, now: float) -> list[Entry]:
-    """What becomes of each schedule."""
+def of_schedules(
+    schedules: Iterable[Any], *, file: str, runner: Runner, names: Names, now: float, stage: Place = Place()
+) -> list[Entry]:
+    """What becomes of each schedule. What is not known of the stage's place is the place of the first schedule."""
     entries = []
     for number, schedule in enumerate(schedules, 1):
         place = f"{file} {number}"
@@ -64,7 +117,9 @@ def of_schedules(schedules: Iterable[Any], *, file: str, runner: Runner, names: 
             name = schedule.get("Name", "?") if isinstance(schedule, Mapping) else "?"
             entries.append(Entry(place, str(name), None, (why,)))
             continue
-        entries.append(_entry(schedule, place, runner, names, now))
+        first = _Arn.of(schedule.get("Arn")).place
+        stage = Place(stage.account or first.account, stage.region or first.region)
+        entries.append(_entry(schedule, place, runner, names, now, stage))
     return entries
 
 
@@ -85,35 +140,46 @@ def _values(text: str) -> Iterator[Any]:
         yield value
 
 
-def _entry(schedule: Mapping[str, Any], place: str, runner: Runner, names: Names, now: float) -> Entry:
+def _entry(schedule: Mapping[str, Any], place: str, runner: Runner, names: Names, now: float, stage: Place) -> Entry:
     name, group = str(schedule.get("Name") or "schedule"), str(schedule.get("GroupName") or "default")
     expression, zone = str(schedule["ScheduleExpression"]), str(schedule.get("ScheduleExpressionTimezone") or "UTC")
     told = one_line(f"{group}/{name} {expression}")
     if schedule.get("State") == "DISABLED":
         return Entry(place, told, None, ("is disabled, but a job would run; import it when it should run",))
-    if fault := schedule_fault(expression, zone, now):
+    times = _times(schedule, expression, zone)
+    window = schedule.get("FlexibleTimeWindow") or {}
+    minutes = int(window.get("MaximumWindowInMinutes") or 0) if window.get("Mode") == "FLEXIBLE" else 0
+    if fault := schedule_fault(times, now):
         return Entry(place, told, None, (fault,))
+    if minutes * 60 > MAX_JITTER_SECONDS:
+        most = MAX_JITTER_SECONDS // 60
+        why = f"FlexibleTimeWindow has {minutes} minutes, and the jitter of a job {most} at most; shorten the window"
+        return Entry(place, told, None, (why,))
     job_id = names.take(name if group == "default" else f"{group}-{name}")
     target = schedule.get("Target") or {}
     try:
-        called, notes = _target(target, job_id, runner)
+        called, notes = _target(target, schedule, job_id, runner, stage)
     except _NotCarriedError as error:
         return Entry(place, told, None, (str(error),))
-    job: Document = {"id": job_id, "name": one_line(str(schedule.get("Description") or name))}
-    job |= {"schedule": expression, "timezone": zone}
-    if not expression.startswith("rate("):
-        job |= {"dst_gap": "skip", "dst_fold": "first"} if zone != "UTC" else {}
-    elif schedule.get("CreationDate") and not schedule.get("StartDate"):
-        job["anchor"] = _instant(schedule["CreationDate"])
-    for theirs, ours in (("StartDate", "start"), ("EndDate", "end")):
-        if schedule.get(theirs):
-            job[ours] = _instant(schedule[theirs])
-    window = schedule.get("FlexibleTimeWindow") or {}
-    if window.get("Mode") == "FLEXIBLE":
-        job["jitter_seconds"] = int(window.get("MaximumWindowInMinutes") or 0) * 60
+    job: Document = {"id": job_id, "name": one_line(str(schedule.get("Description") or name)), **times}
+    if minutes:
+        job["jitter_seconds"] = minutes * 60
     job |= called | {"overlap": "allow", "retry": _retry(target.get("RetryPolicy") or {})}
     notes = (*notes, *_left_out(schedule, target))
     return Entry(place, told, job, notes)
+
+
+def _times(schedule: Mapping[str, Any], expression: str, zone: str) -> Document:
+    """The fields of a job about its times. EventBridge Scheduler ignores the window of a one-time schedule."""
+    found: Document = {"schedule": expression, "timezone": zone}
+    if not expression.startswith("rate("):
+        found |= {"dst_gap": "skip", "dst_fold": "first"} if zone != "UTC" else {}
+    elif schedule.get("CreationDate") and not schedule.get("StartDate"):
+        found["anchor"] = _instant(schedule["CreationDate"])
+    for theirs, ours in (("StartDate", "start"), ("EndDate", "end")):
+        if schedule.get(theirs) and not expression.startswith("at("):
+            found[ours] = _instant(schedule[theirs])
+    return found
 
 
 def _left_out(schedule: Mapping[str, Any], target: Mapping[str, Any]) -> Iterator[str]:
@@ -126,6 +192,9 @@ def _left_out(schedule: Mapping[str, Any], target: Mapping[str, Any]) -> Iterato
         yield "ActionAfterCompletion: Duecourse removes completed jobs automatically"
     if schedule.get("KmsKeyArn"):
         yield "KmsKeyArn: a stage has one key for all its data"
+    for name, value in (target.get("EcsParameters") or {}).items():
+        if value and name not in _CARRIED_OF_ECS:
+            yield f"EcsParameters.{name} is not carried over"
 
 
 def _retry(policy: Mapping[str, Any]) -> Document:
@@ -136,88 +205,104 @@ def _retry(policy: Mapping[str, Any]) -> Document:
     }
 
 
-def _target(target: Mapping[str, Any], job_id: str, runner: Runner) -> _Target:
+def _target(
+    target: Mapping[str, Any], schedule: Mapping[str, Any], job_id: str, runner: Runner, stage: Place
+) -> _Target:
     """The fields that say what is called. Raises _NotCarriedError."""
-    arn = str(target.get("Arn") or "")
-    service, _, resource = ([*arn.split(":", 5), "", "", "", "", ""][2], "", arn.split(":", 5)[-1])
-    payload = _payload(target.get("Input"))
-    if service == "scheduler" and "aws-sdk:" in arn:
-        return _sdk(arn, target, payload)
-    make = _TARGETS.get(service)
-    if make is None and (runner.queue or runner.url):
-        called = runner.document(job_id, {})
-        wanted = f"{arn} has no caller yet; the consumer of {runner.queue or runner.url} must call it"
-        return {**called, "payload": payload}, (wanted, _EVENT)
-    if make is None:
-        raise _NotCarriedError(
-            f"{service or arn} is not supported as a target; use --queue or --target-url for a program that calls it"
-        )
-    return {"target": make(resource, target), "payload": payload}, (_EVENT, _ALLOWED)
+    payload = _payload(target.get("Input"), str(schedule.get("Arn") or ""))
+    try:
+        return _called(target, _Arn.of(schedule.get("Arn")), payload, stage)
+    except _NotCarriedError as error:
+        if not (runner.queue or runner.url):
+            raise
+        wanted = f"{target.get('Arn')} must be called by the consumer of {runner.queue or runner.url}: {error}"
+        return {**runner.document(job_id, {}), "payload": payload}, (wanted, _EVENT)
 
 
-def _payload(given: object) -> Any:
-    """Input as a payload: JSON, or text; braces are no templates, and the context attributes become ours."""
+def _called(target: Mapping[str, Any], schedule: _Arn, payload: Any, stage: Place) -> _Target:
+    """What the stage calls itself. Raises _NotCarriedError."""
+    arn = _Arn.of(target.get("Arn"))
+    is_sdk = arn.service == "scheduler" and "aws-sdk:" in arn.text
+    make = _TARGETS.get(arn.service)
+    if make is None and not is_sdk:
+        raise _NotCarriedError(f"{arn.service or arn.text} is not supported as a target; {_REMEDY}")
+    if not (stage.account and stage.region):
+        raise _NotCarriedError("the stage's account and region are not known; set --account and --region")
+    if is_sdk:
+        return _sdk(arn.text, target, payload, schedule, stage)
+    found = make(arn.within(stage), target, stage) if make is not None else {}
+    return {"target": found, "payload": payload}, (_EVENT, _ALLOWED)
+
+
+def _payload(given: object, arn: str) -> Any:
+    """Input as a payload: JSON, or text; braces are no templates, and the context attributes become ours. `arn`: the
+    schedule's.
+    """
     if given is None:
         return None
     try:
         value = read_json(str(given))
     except ValueError:
         value = str(given)
-    return _attributes(escaped(value))
+    return _attributes(escaped(value), _ATTRIBUTES | ({"<aws.scheduler.schedule-arn>": arn} if arn else {}))
 
 
-def _attributes(value: Any) -> Any:
+def _attributes(value: Any, known: Mapping[str, str]) -> Any:
     match value:
         case str():
-            for theirs, ours in _ATTRIBUTES.items():
+            for theirs, ours in known.items():
                 value = value.replace(theirs, ours)
             return value
         case dict():
-            return {name: _attributes(each) for name, each in value.items()}
+            return {name: _attributes(each, known) for name, each in value.items()}
         case list():
-            return [_attributes(each) for each in value]
+            return [_attributes(each, known) for each in value]
     return value
 
 
-def _sdk(arn: str, target: Mapping[str, Any], parameters: Any) -> _Target:
+def _sdk(arn: str, target: Mapping[str, Any], parameters: Any, schedule: _Arn, stage: Place) -> _Target:
+    """A call that the schedule makes in its own region, by a role."""
     service, _, action = arn.partition("aws-sdk:")[2].partition(":")
-    role = str(target.get("RoleArn") or "").rsplit("/", 1)[-1]
+    role = _Arn.of(target.get("RoleArn"))
+    schedule.within(replace(stage, account=schedule.place.account))
+    role.within(replace(stage, region=""))
     if not isinstance(parameters, dict | None):
         raise _NotCarriedError("Input of an AWS call must be a JSON object")
-    call = {"type": "aws", "service": service, "action": action[:1].upper() + action[1:], "role": role}
+    call = {"type": "aws", "service": service, "action": action[:1].upper() + action[1:]}
+    call["role"] = role.name("role/{name}", "roles")
     return {"target": {**call, "parameters": parameters or {}}}, (_SDK, _ALLOWED)
 
 
-def _last(resource: str) -> str:
-    return re.split(r"[:/]", resource)[-1]
+def _function(arn: _Arn, _target: Mapping[str, Any], _stage: Place) -> Document:
+    latest = replace(arn, resource=arn.resource.removesuffix(":$LATEST"))
+    return {"type": "lambda", "function": latest.name("function:{name}", "functions"), "mode": "async"}
 
 
-def _function(resource: str, _target: Mapping[str, Any]) -> Document:
-    return {"type": "lambda", "function": resource.split(":")[1] if ":" in resource else resource, "mode": "async"}
-
-
-def _queue(resource: str, target: Mapping[str, Any]) -> Document:
+def _queue(arn: _Arn, target: Mapping[str, Any], _stage: Place) -> Document:
     group = (target.get("SqsParameters") or {}).get("MessageGroupId")
-    return {"type": "sqs", "queue": resource, **({"group": group} if group else {})}
+    return {"type": "sqs", "queue": arn.name("{name}", "queues"), **({"group": escaped(group)} if group else {})}
 
 
-def _bus(resource: str, target: Mapping[str, Any]) -> Document:
+def _bus(arn: _Arn, target: Mapping[str, Any], _stage: Place) -> Document:
     event = target.get("EventBridgeParameters") or {}
-    found = {"type": "eventbridge", "bus": _last(resource), "source": event.get("Source")}
+    found = {"type": "eventbridge", "bus": arn.name("event-bus/{name}", "buses"), "source": event.get("Source")}
     return {**found, "detail_type": event.get("DetailType")}
 
 
-def _fargate(resource: str, target: Mapping[str, Any]) -> Document:
+def _fargate(arn: _Arn, target: Mapping[str, Any], stage: Place) -> Document:
     task = target.get("EcsParameters") or {}
     network = (task.get("NetworkConfiguration") or {}).get("awsvpcConfiguration") or {}
-    overrides = _container(target.get("Input"))
-    if task.get("LaunchType", "FARGATE") != "FARGATE" or not network.get("Subnets") or overrides is None:
-        raise _NotCarriedError("an ECS task: it must run on Fargate in subnets, and Input must name its container")
+    container = _container(target.get("Input"))
+    if task.get("LaunchType") != "FARGATE" or not network.get("Subnets") or task.get("TaskCount", 1) != 1:
+        raise _NotCarriedError(f"an ECS target must be one task with LaunchType FARGATE in subnets; {_REMEDY}")
+    if container is None:
+        raise _NotCarriedError(f"Input of an ECS target must name its container and override nothing; {_REMEDY}")
+    definition = _Arn.of(task.get("TaskDefinitionArn")).within(stage)
     return {
         "type": "ecs",
-        "cluster": _last(resource),
-        "task_definition": str(task.get("TaskDefinitionArn") or "").rsplit("/", 1)[-1],
-        "container": overrides,
+        "cluster": arn.name("cluster/{name}", "clusters"),
+        "task_definition": definition.name("task-definition/{name}", "task_definitions"),
+        "container": container,
         "subnets": network["Subnets"],
         "security_groups": network.get("SecurityGroups") or [],
         "public_ip": network.get("AssignPublicIp") == "ENABLED",
@@ -225,21 +310,24 @@ def _fargate(resource: str, target: Mapping[str, Any]) -> Document:
 
 
 def _container(given: object) -> str | None:
-    """The container that Input's overrides name."""
+    """The container that Input names, if it says no more than that."""
     try:
-        name = json.loads(str(given))["containerOverrides"][0]["name"]
-    except (ValueError, LookupError, TypeError):
-        return None
-    return name if isinstance(name, str) else None
+        match read_json(str(given)):
+            case {"containerOverrides": [{"name": str(name), **others}], **more} if not (others or more):
+                return name
+    except ValueError:
+        pass
+    return None
 
 
-def _named(word: str, field: str) -> Callable[[str, Mapping[str, Any]], Document]:
+def _named(word: str, field: str, permission: Permission) -> Callable[[_Arn, Mapping[str, Any], Place], Document]:
     """A target that is the name of a resource and nothing more."""
-    return lambda resource, _: {"type": word, field: _last(resource)}
+    shape = permission.arn.partition(":")[2]
+    return lambda arn, _target, _stage: {"type": word, field: arn.name(shape, permission.of)}
 
 
-_TARGETS: Mapping[str, Callable[[str, Mapping[str, Any]], Document]] = {
-    permission.arn.partition(":")[0]: _named(word, field)
+_TARGETS: Mapping[str, Callable[[_Arn, Mapping[str, Any], Place], Document]] = {
+    permission.arn.partition(":")[0]: _named(word, field, permission)
     for word, kind in TARGETS.items()
     for permission in kind.permissions
     for field, each in kind.fields.items()

@@ -105,7 +105,7 @@ def _fault(schedule: str, zone: str, now: float) -> str | None:
             "day of month and day of week are both restricted, one with a step: Kubernetes runs it on days that match "
             "either, Duecourse on days that match both; write 1-31/n for */n (0-6/n for days of the week)"
         )
-    return schedule_fault(schedule, zone, now)
+    return schedule_fault({"schedule": schedule, "timezone": zone}, now)
 
 
 def _command(name: str, namespace: object, deadline: object) -> str:
