@@ -117,6 +117,49 @@ def test_apply_prunes_jobs_that_its_owner_no_longer_names(run: Run, api: ServedA
     assert run(*owned, "--dry-run").exit_code == 0
 
 
+def test_apply_refuses_to_change_jobs_of_another_owner(run: Run, api: ServedApi, desk: Desk, folder: Path) -> None:
+    assert run("apply", "-f", str(folder), "--owner", "billing", "--yes").exit_code == 0
+    (folder / "list.json").unlink()
+    (folder / "more" / "etl.yml").unlink()
+    before = list(api.written)
+
+    for prune in ((), ("--prune",)):
+        refused = run("apply", "-f", str(folder), "--owner", "reports", "--yes", *prune)
+
+        assert refused.exit_code == 1
+        assert "nightly.yaml:1: nightly belongs to the owner billing (tag managed-by=billing); " in refused.stderr
+        assert "apply it once without --owner, which removes the tag" in refused.stderr
+    assert api.written == before
+
+    assert run("apply", "-f", str(folder / "nightly.yaml"), "--yes").exit_code == 0
+    assert run("apply", "-f", str(folder / "nightly.yaml"), "--owner", "reports", "--yes").exit_code == 0
+    assert desk.api.get("/v1/jobs/nightly").json["tags"] == ["managed-by=reports"]
+
+
+def test_apply_refuses_to_change_workflows_and_steps_of_another_owner(
+    run: Run, api: ServedApi, desk: Desk, folder: Path
+) -> None:
+    file = folder / "more" / "etl.yml"
+    file.write_text(ETL)
+    assert run("apply", "-f", str(file), "--owner", "billing", "--yes").exit_code == 0
+
+    refused = run("apply", "-f", str(file), "--owner", "reports", "--yes")
+
+    assert refused.exit_code == 1
+    assert "etl.yml:1: etl belongs to the owner billing" in refused.stderr
+    assert "etl.yml:4: extract belongs to the owner billing" in refused.stderr
+    assert "etl.yml:5: load belongs to the owner billing" in refused.stderr
+    desk.api.delete("/v1/jobs/etl")
+    refused = run("apply", "-f", str(file), "--owner", "reports", "--yes")
+    assert "etl.yml:1: " not in refused.stderr
+    assert "etl.yml:4: extract belongs to the owner billing" in refused.stderr
+    assert len(api.written) == 1
+    shared = ETL.replace("extract}}}", "extract}, tags: [managed-by=billing]}}")
+    desk.api.delete("/v1/jobs/load")
+    file.write_text(shared)
+    assert "extract belongs to" in run("apply", "-f", str(file), "--owner", "reports", "--yes").stderr
+
+
 def test_a_workflow_may_name_jobs_that_are_created_with_it(run: Run, api: ServedApi, desk: Desk) -> None:
     text = """\
 workflow: flow

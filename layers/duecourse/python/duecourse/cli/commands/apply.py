@@ -69,7 +69,9 @@ class _Apply(Command):
 @click.option(
     "--dry-run", is_flag=True, help="Show the plan only. Exit codes: 0 no difference, 2 a difference, 1 an error."
 )
-@click.option("--owner", metavar="NAME", help="Tag the jobs of the files with managed-by=NAME.")
+@click.option(
+    "--owner", metavar="NAME", help="Tag the jobs of the files with managed-by=NAME; refuse those of another owner."
+)
 @click.option("--prune", is_flag=True, help="Remove jobs that have the owner's tag and are not in the files.")
 @yes_option
 @answer_options
@@ -98,7 +100,7 @@ def apply(
                 "the files contain no document, so --prune would remove all jobs of the owner; check the files"
             )
         with connected(api, sign) as client:
-            steps = plan(client, manifests, owner if prune else None)
+            steps = plan(client, manifests, owner, prune=prune)
             todo = [step for step in steps if step.action is not Action.KEEP]
             print_json(_document(steps)) if as_json else _show(steps)
             if dry_run:

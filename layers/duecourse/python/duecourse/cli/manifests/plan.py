@@ -20,7 +20,7 @@ from duecourse.cli.manifests.difference import (
     differences,
     only,
 )
-from duecourse.cli.manifests.documents import FaultsError, Manifest, owner_tag
+from duecourse.cli.manifests.documents import MANAGED_BY, FaultsError, Manifest, owner_tag
 from duecourse.client import ApiError, Client, NotFoundError, PreconditionError, TooManyRequestsError
 from duecourse.client.bodies import JobRequest, WorkflowRequest
 from duecourse.client.models import Job
@@ -59,16 +59,20 @@ class Step:
         return "workflow" if self.is_workflow else "job"
 
 
-def plan(client: Client, manifests: Sequence[Manifest], prune: str | None = None) -> list[Step]:
-    """The steps, in the order of the files, then what is to be removed: what carries the tag of the owner `prune` and
-    is in no file. Raises FaultsError with all that is wrong.
+def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None, *, prune: bool = False) -> list[Step]:
+    """The steps, in the order of the files, then with `prune` what is to be removed: what carries the tag of the owner
+    and is in no file. Raises FaultsError with all that is wrong, such as jobs of another owner.
     """
     jobs = {each.id: each for each in manifests if not each.is_workflow}
     new: dict[str, Manifest] = {}
 
     def look(manifest: Manifest) -> Step | list[str]:
         try:
-            return _of_workflow(client, manifest, new) if manifest.is_workflow else _of_job(client, manifest)
+            if manifest.is_workflow:
+                return _of_workflow(client, manifest, new, owner)
+            return _of_job(client, manifest, owner)
+        except FaultsError as error:
+            return [*error.faults]
         except ApiError as error:
             return told(manifest, error)
 
@@ -80,7 +84,7 @@ def plan(client: Client, manifests: Sequence[Manifest], prune: str | None = None
     if faults := [line for manifest in manifests for line in _faults(found[manifest.id])]:
         raise FaultsError(faults)
     steps = [step for manifest in manifests if isinstance(step := found[manifest.id], Step)]
-    return steps if prune is None else [*steps, *_removals(client, manifests, prune)]
+    return [*steps, *_removals(client, manifests, owner)] if prune and owner is not None else steps
 
 
 def told(manifest: Manifest, error: ApiError) -> list[str]:
@@ -124,8 +128,20 @@ def _faults(found: Step | list[str]) -> list[str]:
     return [] if isinstance(found, Step) else found
 
 
-def _of_job(client: Client, manifest: Manifest) -> Step:
+def _of_others(place: str, name: str, tags: Iterable[str], owner: str | None) -> list[str]:
+    """What is wrong with a job with these tags that the files of this owner (None: of no owner) would change."""
+    others = [tag for tag in tags if tag.startswith(MANAGED_BY)]
+    if owner is None or not others or owner_tag(owner) in others:
+        return []
+    other = others[0].removeprefix(MANAGED_BY)
+    remedy = f"use --owner {other}, or apply it once without --owner, which removes the tag"
+    return [f"{place}: {name} belongs to the owner {other} (tag {others[0]}); {remedy}"]
+
+
+def _of_job(client: Client, manifest: Manifest, owner: str | None) -> Step:
     before = standing(partial(client.get_job, manifest.id))
+    if before is not None and (faults := _of_others(manifest.place(), manifest.id, before.tags, owner)):
+        raise FaultsError(faults)
     after = patient(partial(_put_job, client, manifest, None if before is None else before.etag, dry_run=True))
     if before is None:
         return Step(Action.CREATE, manifest.id, is_workflow=False, manifest=manifest)
@@ -133,11 +149,17 @@ def _of_job(client: Client, manifest: Manifest) -> Step:
     return _step(manifest, before.etag, tuple(found))
 
 
-def _of_workflow(client: Client, manifest: Manifest, new: Mapping[str, Manifest]) -> Step:
+def _of_workflow(client: Client, manifest: Manifest, new: Mapping[str, Manifest], owner: str | None) -> Step:
     """`new`: jobs that will be there when it is written."""
     before = standing(partial(client.get_workflow, manifest.id))
     etag = None if before is None else before.etag
     after = patient(partial(_put_workflow, client, _with(manifest, new), etag, dry_run=True))
+    faults = [] if before is None else _of_others(manifest.place(), manifest.id, before.tags, owner)
+    for name in after.changed if owner is not None else ():
+        if name in manifest.inline and (job := standing(partial(client.get_job, name))) is not None:
+            faults += _of_others(manifest.place(f"jobs/{name}"), name, job.tags, owner)
+    if faults:
+        raise FaultsError(faults)
     if before is None:
         return Step(Action.CREATE, manifest.id, is_workflow=True, manifest=manifest)
     found = [*differences(only(before.document, WORKFLOW_FIELDS), only(after.document, WORKFLOW_FIELDS))]
