@@ -117,6 +117,121 @@ def test_apply_prunes_jobs_that_its_owner_no_longer_names(run: Run, api: ServedA
     assert run(*owned, "--dry-run").exit_code == 0
 
 
+def test_apply_renames_a_workflow_in_one_plan(run: Run, api: ServedApi, desk: Desk, folder: Path) -> None:
+    file = folder / "more" / "etl.yml"
+    file.write_text(ETL)
+    owned = ("apply", "-f", str(folder), "--owner", "billing")
+    assert run(*owned, "--yes").exit_code == 0
+    file.write_text(ETL.replace("workflow: etl", "workflow: elt").replace("/load", "/store"))
+    before = len(api.written)
+
+    refused = run(*owned, "--yes")
+    assert refused.exit_code == 1
+    assert "jobs/load: is a step of workflow etl; remove it from that workflow first" in refused.stderr
+
+    planned = run(*owned, "--prune", "--dry-run")
+    assert planned.exit_code == 2, planned.output
+    assert "+ workflow elt: 0 3 * * * (UTC), 2 jobs\n    jobs.extract.workflow: etl -> elt\n" in planned.stdout
+    assert "    jobs.load.job.target.url: https://example.com/load -> https://example.com/store\n" in planned.stdout
+    assert "- workflow etl\n" in planned.stdout
+    assert len(api.written) == before
+
+    applied = run(*owned, "--prune", "--yes")
+    assert applied.exit_code == 0, applied.output
+    assert api.written[before:] == ["DELETE /v1/jobs/etl", "PUT /v1/workflows/elt"]
+    load = desk.api.get("/v1/jobs/load").json
+    assert (load["workflow"], load["target"]["url"]) == ("elt", "https://example.com/store")
+    assert run(*owned, "--prune", "--dry-run").exit_code == 0
+
+
+def test_an_interrupted_rename_is_continued(run: Run, api: ServedApi, desk: Desk, folder: Path) -> None:
+    file = folder / "more" / "etl.yml"
+    file.write_text(ETL)
+    owned = ("apply", "-f", str(folder), "--owner", "billing", "--prune", "--yes")
+    assert run(*owned).exit_code == 0
+    file.write_text(ETL.partition("  load:")[0].replace("workflow: etl", "workflow: elt"))
+
+    def taken_meanwhile(method: str, path: str, query: str) -> None:
+        if (method, path, query) == ("PUT", "/v1/workflows/elt", ""):
+            desk.put({"schedule": None, "jobs": {"extract": {}}}, "/v1/workflows/mine")
+
+    api.before_each(taken_meanwhile)
+    failed = run(*owned)
+    assert failed.exit_code == 1
+    assert "workflow elt is not created: " in failed.stderr
+    assert "run the command again to continue" in failed.stderr
+    api.before_each(lambda *_: None)
+    desk.api.delete("/v1/jobs/mine")
+
+    assert run(*owned).exit_code == 0
+    assert desk.api.get("/v1/jobs/extract").json["workflow"] == "elt"
+    assert [job["id"] for job in desk.api.get("/v1/jobs").json["items"]] == ["elt", "extract", "hourly", "nightly"]
+
+
+TWO = """\
+workflow: left
+schedule: '@daily'
+jobs:
+  first: {job: {target: {type: http, url: https://example.com/first}}}
+  moving: {after: [first], job: {target: {type: http, url: https://example.com/moving}}}
+---
+workflow: right
+schedule: '@daily'
+jobs:
+  last: {job: {target: {type: http, url: https://example.com/last}}}
+"""
+MOVING = re.findall("  moving.*\n", TWO)[0]
+
+
+def test_apply_moves_a_job_between_workflows_in_one_plan(run: Run, api: ServedApi, desk: Desk) -> None:
+    assert run("apply", "-f", "-", "--yes", text=TWO).exit_code == 0
+    moved = TWO.replace(MOVING, "").replace("@daily", "@hourly").replace("last: {", "last: {may_fail: true, ")
+    moved += MOVING.replace("first", "last", 1) + MOVING.replace("moving", "extra").replace("after: [first], ", "")
+    before = len(api.written)
+
+    planned = run("apply", "-f", "-", "--dry-run", text=moved)
+    assert planned.exit_code == 2, planned.output
+    assert "~ workflow left\n    schedule: @daily -> @hourly\n    jobs.moving: " in planned.stdout
+    assert (
+        "~ workflow right\n    jobs.moving.workflow: left -> right\n    schedule: @daily -> @hourly\n" in planned.stdout
+    )
+    assert '    jobs.moving: null -> {"after": ["last"], "when"' in planned.stdout
+    assert "    jobs.last.may_fail: false -> true\n" in planned.stdout
+    assert "    jobs.extra.job: null -> new\n" in planned.stdout
+    assert "plan: 0 to create, 2 to change, 0 to remove\n" in planned.stdout
+
+    applied = run("apply", "-f", "-", "--yes", text=moved)
+    assert applied.exit_code == 0, applied.output
+    assert api.written[before:] == ["PUT /v1/workflows/left", "PUT /v1/workflows/right"]
+    assert desk.api.get("/v1/jobs/moving").json["workflow"] == "right"
+    assert run("apply", "-f", "-", "--dry-run", text=moved).exit_code == 0
+
+
+def test_workflows_that_exchange_jobs_need_two_plans(run: Run, api: ServedApi) -> None:
+    text = "workflow: left\njobs: {a: {}}\nschedule:\n---\nworkflow: right\njobs: {b: {}}\nschedule:\n"
+    jobs = "".join(f"---\n{{id: {name}, schedule: null, target: {json.dumps(HTTP_TARGET)}}}\n" for name in "ab")
+    assert run("apply", "-f", "-", "--yes", text=text + jobs).exit_code == 0
+    before = len(api.written)
+
+    swapped = text.replace("a:", "c:").replace("b:", "a:").replace("c:", "b:")
+    refused = run("apply", "-f", "-", "--yes", text=swapped + jobs)
+
+    assert refused.exit_code == 1
+    assert "the workflows left, right exchange jobs; " in refused.stderr
+    assert len(api.written) == before
+
+
+def test_only_the_conflicts_that_the_plan_does_not_resolve_are_faults(run: Run, api: ServedApi, desk: Desk) -> None:
+    desk.api.post({"id": "daily", "schedule": "@daily", "target": HTTP_TARGET})
+    assert run("apply", "-f", "-", "--yes", text=TWO).exit_code == 0
+
+    refused = run("apply", "-f", "-", text=TWO.replace(MOVING, "") + MOVING.replace("first", "last") + "  daily: {}\n")
+
+    assert refused.exit_code == 1
+    assert "-:11: jobs/daily: has its own schedule (@daily); set the schedule to null first" in refused.stderr
+    assert "moving" not in refused.stderr
+
+
 def test_apply_refuses_to_change_jobs_of_another_owner(run: Run, api: ServedApi, desk: Desk, folder: Path) -> None:
     assert run("apply", "-f", str(folder), "--owner", "billing", "--yes").exit_code == 0
     (folder / "list.json").unlink()

@@ -14,7 +14,7 @@ from rich.progress import MofNCompleteColumn, Progress
 
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
-from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, plan, told
+from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, plan, told
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
 from duecourse.client import ApiError, ApiUnreachableError, Client
@@ -89,7 +89,8 @@ def apply(
 
     Files are YAML or JSON with any number of documents. A document is a job in the format of POST /v1/jobs with its id,
     or a workflow with `workflow: NAME` instead of an id. Missing fields have their defaults. If a document is not
-    valid, nothing is written. A job that changed after the plan was made is not written.
+    valid, nothing is written. A job that changed after the plan was made is not written. Jobs can move between
+    workflows in one plan, and with --prune a workflow can be renamed.
     """
     if prune and not owner:
         raise CliError("--prune removes jobs by their owner's tag; set the owner with --owner")
@@ -160,7 +161,7 @@ def _document(steps: Sequence[Step]) -> dict[str, Any]:
 
 
 def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
-    """Write jobs, then workflows, then remove, each side by side; how many failed."""
+    """Do the steps in their turns, those of a turn side by side; how many failed."""
     failed = 0
     console = Console(stderr=True)
     columns = ("[progress.description]{task.description}", MofNCompleteColumn())
@@ -180,7 +181,7 @@ def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
             return None
 
         with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-            for group in _groups(steps):
+            for group in in_turn(steps):
                 for step, fault in zip(group, threads.map(work, group), strict=True):
                     progress.advance(bar)
                     failed += fault is not None
@@ -189,9 +190,3 @@ def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
                     elif not quiet:
                         say(f"{step.kind} {step.id} is {_SAID[step.action]}")
     return failed
-
-
-def _groups(steps: Sequence[Step]) -> list[list[Step]]:
-    """What has to be done before the next: a workflow's jobs are there before it, and until it is removed."""
-    order = ((False, False), (False, True), (True, True), (True, False))
-    return [[step for step in steps if (step.action is Action.REMOVE, step.is_workflow) == each] for each in order]

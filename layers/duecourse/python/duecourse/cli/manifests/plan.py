@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, TypeVar, cast
 
 from duecourse.cli.manifests.difference import (
@@ -21,16 +22,22 @@ from duecourse.cli.manifests.difference import (
     only,
 )
 from duecourse.cli.manifests.documents import MANAGED_BY, FaultsError, Manifest, owner_tag
-from duecourse.client import ApiError, Client, NotFoundError, PreconditionError, TooManyRequestsError
+from duecourse.client import ApiError, Client, ConflictError, NotFoundError, PreconditionError, TooManyRequestsError
 from duecourse.client.bodies import JobRequest, WorkflowRequest
-from duecourse.client.models import Job
+from duecourse.client.models import Job, Workflow
 
 SIDE_BY_SIDE = 8
 """Requests at a time."""
 PATIENCE_TRIES = 20
 """How often a request waits for the tenant's next tokens."""
 
+_CONDITIONS = {"after": [], "when": "all_success", "may_fail": False, "not_before": None, "only": None}
+"""A step that says nothing, as the API shows it."""
+
 T = TypeVar("T")
+
+Gives = Callable[[str, str], bool]
+"""Whether this workflow gives up this job by the plan."""
 
 
 class Action(StrEnum):
@@ -44,7 +51,9 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is done with one job or workflow, which has this ETag (None: it does not exist)."""
+    """What is done with one job or workflow, which has this ETag (None: it does not exist). `takes_from`: the workflows
+    that have to give up jobs first.
+    """
 
     action: Action
     id: str
@@ -52,6 +61,7 @@ class Step:
     manifest: Manifest | None = None
     etag: str | None = None
     differences: tuple[Difference, ...] = ()
+    takes_from: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> str:
@@ -65,11 +75,18 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     """
     jobs = {each.id: each for each in manifests if not each.is_workflow}
     new: dict[str, Manifest] = {}
+    removals = _removals(client, manifests, owner) if prune and owner is not None else []
+    graphs = {each.id: each.body.get("jobs") for each in manifests if each.is_workflow}
+    graphs |= {each.id: {} for each in removals if each.is_workflow}
+
+    def gives(workflow: str, job: str) -> bool:
+        jobs = graphs.get(workflow)
+        return isinstance(jobs, Mapping) and job not in jobs
 
     def look(manifest: Manifest) -> Step | list[str]:
         try:
             if manifest.is_workflow:
-                return _of_workflow(client, manifest, new, owner)
+                return _of_workflow(client, manifest, new, owner, gives)
             return _of_job(client, manifest, owner)
         except FaultsError as error:
             return [*error.faults]
@@ -84,7 +101,32 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     if faults := [line for manifest in manifests for line in _faults(found[manifest.id])]:
         raise FaultsError(faults)
     steps = [step for manifest in manifests if isinstance(step := found[manifest.id], Step)]
-    return [*steps, *_removals(client, manifests, owner)] if prune and owner is not None else steps
+    steps += removals
+    try:
+        in_turn(steps)
+    except CycleError as error:
+        names = ", ".join(sorted(set(error.args[1])))
+        raise FaultsError([f"the workflows {names} exchange jobs; apply one change after the other"]) from error
+    return steps
+
+
+def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
+    """The steps in groups, each of which has to be done before the next: a workflow's jobs are there before it, and
+    until it is removed, and no two workflows have the same job. Raises CycleError.
+    """
+    giving = frozenset[str]().union(*(step.takes_from for step in steps))
+    turns: dict[tuple[bool, bool], list[Step]] = {}
+    for step in steps:
+        late = step.action is Action.REMOVE and step.id not in giving
+        turns.setdefault((late, step.is_workflow), []).append(step)
+    workflows = {step.id: step for step in turns.get((False, True), [])}
+    sorter = TopologicalSorter({name: step.takes_from & workflows.keys() for name, step in workflows.items()})
+    sorter.prepare()
+    groups = [turns.get((False, False), [])]
+    while ready := sorter.get_ready():
+        groups.append([workflows[name] for name in ready])
+        sorter.done(*ready)
+    return [*groups, turns.get((True, True), []), turns.get((True, False), [])]
 
 
 def told(manifest: Manifest, error: ApiError) -> list[str]:
@@ -149,25 +191,71 @@ def _of_job(client: Client, manifest: Manifest, owner: str | None) -> Step:
     return _step(manifest, before.etag, tuple(found))
 
 
-def _of_workflow(client: Client, manifest: Manifest, new: Mapping[str, Manifest], owner: str | None) -> Step:
+def _of_workflow(
+    client: Client, manifest: Manifest, new: Mapping[str, Manifest], owner: str | None, gives: Gives
+) -> Step:
     """`new`: jobs that will be there when it is written."""
-    before = standing(partial(client.get_workflow, manifest.id))
-    etag = None if before is None else before.etag
-    after = patient(partial(_put_workflow, client, _with(manifest, new), etag, dry_run=True))
+    before, moved = standing(partial(client.get_workflow, manifest.id)), dict[str, str]()
+    etag, whole, after = None if before is None else before.etag, _with(manifest, new), None
+    try:
+        after = patient(partial(_put_workflow, client, whole, etag, dry_run=True))
+    except ConflictError as error:
+        moved = _moved(client, manifest, error, gives)
+    changed = [name for name in manifest.inline if after is None or name in after.changed]
     faults = [] if before is None else _of_others(manifest.place(), manifest.id, before.tags, owner)
-    for name in after.changed if owner is not None else ():
-        if name in manifest.inline and (job := standing(partial(client.get_job, name))) is not None:
+    for name in changed if owner is not None else ():
+        if (job := standing(partial(client.get_job, name))) is not None:
             faults += _of_others(manifest.place(f"jobs/{name}"), name, job.tags, owner)
     if faults:
         raise FaultsError(faults)
-    if before is None:
-        return Step(Action.CREATE, manifest.id, is_workflow=True, manifest=manifest)
-    found = [*differences(only(before.document, WORKFLOW_FIELDS), only(after.document, WORKFLOW_FIELDS))]
-    found += [Difference(f"jobs.{name}.job", None, "new") for name in after.created if name in manifest.inline]
-    for name in after.changed:
-        if name != manifest.id:
-            found += _of_step(client, name, manifest.inline.get(name, {}), after.timezone)
-    return _step(manifest, etag, tuple(found))
+    found = [Difference(f"jobs.{name}.workflow", other, manifest.id) for name, other in moved.items()]
+    if before is not None and after is not None:
+        found += differences(only(before.document, WORKFLOW_FIELDS), only(after.document, WORKFLOW_FIELDS))
+        found += [Difference(f"jobs.{name}.job", None, "new") for name in after.created if name in manifest.inline]
+    elif before is not None:
+        found += _besides(client, whole, before)
+    zone = str(manifest.body.get("timezone", "UTC") if after is None else after.timezone)
+    for name in changed:
+        if before is not None or name in moved:
+            found += _of_step(client, name, manifest.inline[name], zone)
+    step = _step(manifest, etag, tuple(found))
+    return replace(step, action=Action.CREATE if before is None else step.action, takes_from=frozenset(moved.values()))
+
+
+def _moved(client: Client, manifest: Manifest, error: ConflictError, gives: Gives) -> dict[str, str]:
+    """The workflows of jobs that are in the way of this one and will be given up. Raises FaultsError for others, and
+    the error if it is another one.
+    """
+    if error.type != "workflow-conflict" or not error.faults:
+        raise error
+    moved, faults = dict[str, str](), []
+    for fault in error.faults:
+        name = fault.where.removeprefix("jobs/")
+        job = standing(partial(client.get_job, name))
+        if job is not None and job.workflow not in (None, manifest.id) and gives(str(job.workflow), name):
+            moved[name] = str(job.workflow)
+        else:
+            faults.append(f"{manifest.place(fault.where)}: {fault}")
+    if faults:
+        raise FaultsError(faults)
+    return moved
+
+
+def _besides(client: Client, manifest: Manifest, before: Workflow) -> list[Difference]:
+    """How a workflow differs that cannot be tried before another one gives up jobs: its fields with its present graph,
+    and its graph as it is written.
+    """
+    present = replace(manifest, body={**manifest.body, "jobs": before.document["jobs"]})
+    try:
+        after = patient(partial(_put_workflow, client, present, before.etag, dry_run=True))
+        found = [*differences(only(before.document, WORKFLOW_FIELDS), only(after.document, WORKFLOW_FIELDS))]
+    except ApiError:
+        found = [Difference("fields", "as they are", "changed")]
+    graph = {
+        name: _CONDITIONS | {key: each for key, each in step.items() if key != "job"}
+        for name, step in manifest.body["jobs"].items()
+    }
+    return [*found, *differences(before.document["jobs"], graph, "jobs.")]
 
 
 def _with(manifest: Manifest, new: Mapping[str, Manifest]) -> Manifest:
@@ -188,7 +276,8 @@ def _of_step(client: Client, name: str, job: Mapping[str, Any], zone: str) -> li
     """How a job of a workflow differs. The difference is known; what the API does not return separately is left out."""
     body = {"overlap": "allow", **job, "schedule": None, "timezone": zone}
     try:
-        before = patient(partial(client.get_job, name))
+        if (before := standing(partial(client.get_job, name))) is None:
+            return [Difference(f"jobs.{name}.job", None, "new")]
         after = patient(partial(client.put_job, name, cast("JobRequest", body), dry_run=True))
     except ApiError:
         return [Difference(f"jobs.{name}.job", "as it is", "changed")]
