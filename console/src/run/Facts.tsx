@@ -7,6 +7,7 @@ import SpaceBetween from "@cloudscape-design/components/space-between";
 import type { ReactNode } from "react";
 import { useStage } from "../app/context";
 import { to } from "../app/routes";
+import { reasonText } from "../job/reasons";
 import { workflowRun } from "../runs/columns";
 import { Time } from "../shared/Instant";
 import { RunStatus } from "../shared/Status";
@@ -26,7 +27,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
         columns={3}
         items={[
           pair("State", <RunStatus state={run.state} />),
-          pair("Reason", run.reason),
+          pair("Reason", run.reason === null ? null : reasonText(run.reason)),
           pair("Job", <Link href={to.job(run.job_id)}>{run.job_id}</Link>),
           pair(
             "Occurrence",

@@ -2,6 +2,7 @@ import Link from "@cloudscape-design/components/link";
 import type { TableProps } from "@cloudscape-design/components/table";
 import type { Schemas } from "../api/client";
 import { to } from "../app/routes";
+import { reasonText } from "../job/reasons";
 import { Time } from "../shared/Instant";
 import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
@@ -49,7 +50,7 @@ export const columns = (zone?: string): Column[] => [
     cell: (run) => (
       <>
         <RunStatus state={run.state} />
-        {run.reason !== null && <div className="text">{run.reason}</div>}
+        {run.reason !== null && <div className="text">{reasonText(run.reason)}</div>}
         {run.count > 1 && <div>{run.count} occurrences</div>}
       </>
     ),

@@ -13,7 +13,7 @@ import { api, fetcher, freshKey, LIVE, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
 import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
-import { reasonText } from "../job/reasons";
+import { reasonText, workflowError } from "../job/reasons";
 import { Time, useNow } from "../shared/Instant";
 import { NotFound } from "../shared/NotFound";
 import { ProblemBox } from "../shared/ProblemBox";
@@ -130,7 +130,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
       </Header>
       <ProblemBox error={error} />
       {run.error !== null && (
-        <Alert type="error" header={run.code ?? "The run failed"}>
+        <Alert type="error" header={workflowError(run.code)}>
           <span className="text">{run.error}</span>
         </Alert>
       )}
@@ -147,7 +147,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
               ),
             },
             { label: "Occurrence", value: <Time at={run.occurrence} zone={workflow?.timezone} /> },
-            { label: "Took", value: took === null ? "-" : duration(took) },
+            { label: "Duration", value: took === null ? "-" : duration(took) },
             { label: "Deadline", value: <Time at={run.deadline} zone={workflow?.timezone} /> },
             { label: "Steps", value: countsText(run.counts) },
             {
