@@ -22,9 +22,10 @@ class NoticeTopics(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         super().__init__(scope, construct_id)
-        self.deaths, self.alarms, self.pages, self.tickets = (
-            sns.Topic(self, name, enforce_ssl=config.refuse_plain_http, **encryption.topic)
-            for name in ("Deaths", "Alarms", "Pages", "Tickets")
+        self.deaths = sns.Topic(self, "Deaths", enforce_ssl=config.refuse_plain_http, **encryption.topic)
+        # Without the stage's key: an alarm must report that the key is disabled. Alarms contain no data of users.
+        self.alarms, self.pages, self.tickets = (
+            sns.Topic(self, name, enforce_ssl=config.refuse_plain_http) for name in ("Alarms", "Pages", "Tickets")
         )
         if config.alarm_email:
             self.alarms.add_subscription(subscriptions.EmailSubscription(config.alarm_email))

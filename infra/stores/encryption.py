@@ -38,7 +38,8 @@ KEY_USES: Mapping[str, frozenset[str]] = {
 """What a caller must be allowed to do with a store's key, by what it does with the store; `dynamodb:` is all of it
 (Amazon DynamoDB Developer Guide, "DynamoDB encryption at rest: How it works": the table's key is decrypted for each
 caller and made at the table's creation only; Amazon SQS and Amazon SNS Developer Guides, "Key management"; Amazon S3
-User Guide, "Using server-side encryption with AWS KMS keys"). EventBridge and CloudWatch use the key in their own name.
+User Guide, "Using server-side encryption with AWS KMS keys"). EventBridge and CloudWatch Logs use the key in their own
+name.
 """
 
 
@@ -82,8 +83,7 @@ class Encryption(Construct):
                 pending_window=Duration.days(30),
                 removal_policy=removal_policy(retain=retain),
             )
-            for statement in _services(Stack.of(self), name):
-                own.add_to_resource_policy(statement)
+            own.add_to_resource_policy(_log_groups(Stack.of(self), name))
             self.key = own
         elif key is not None:
             self.key = kms.Key.from_key_arn(self, "Key", key)
@@ -152,10 +152,9 @@ def _actions(policy: iam.Policy) -> Iterator[str]:
         yield from [actions] if isinstance(actions, str) else actions
 
 
-def _services(stack: Stack, name: str) -> Iterator[iam.PolicyStatement]:
-    """The services that use the key in their own name. A key's policy speaks of no other key by its `*`.
-
-    EventBridge's statement is the bus's to add. docs/security.md has all three for keys that the account made.
+def _log_groups(stack: Stack, name: str) -> iam.PolicyStatement:
+    """Let CloudWatch Logs use the key in its own name. The construct of the bus adds the statement of EventBridge;
+    docs/security.md has both for keys of the account. `*` in a key's policy is that key only.
     """
     groups = stack.format_arn(
         service="logs",
@@ -163,17 +162,10 @@ def _services(stack: Stack, name: str) -> Iterator[iam.PolicyStatement]:
         resource_name=f"{name}-*",
         arn_format=ArnFormat.COLON_RESOURCE_NAME,
     )
-    yield iam.PolicyStatement(
+    return iam.PolicyStatement(
         sid="LogGroups",
         principals=[iam.ServicePrincipal(f"logs.{Aws.REGION}.{Aws.URL_SUFFIX}")],
         actions=["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:Describe*"],
         resources=["*"],
         conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}},
-    )
-    yield iam.PolicyStatement(
-        sid="AlarmsToTopics",
-        principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
-        actions=["kms:Decrypt", "kms:GenerateDataKey"],
-        resources=["*"],
-        conditions={"StringEquals": {"aws:SourceAccount": stack.account}},
     )

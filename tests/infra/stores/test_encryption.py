@@ -54,8 +54,8 @@ KINDS = (
 
 
 def keys(stack: Stack) -> dict[str, Any]:
-    """The key of each store; the bucket of S3's access logs apart, which S3 fills under no key but its own, and the
-    queue of events for which the key could not be used.
+    """The key of each store, without the bucket of S3's access logs, which S3 fills under its own key only, the queue
+    of events for which the key could not be used, and the topics of alarms, which must report a disabled key.
     """
     buckets = stack.resources("AWS::S3::Bucket").values()
     apart = {
@@ -63,6 +63,7 @@ def keys(stack: Stack) -> dict[str, Any]:
         for each in buckets
         if "LoggingConfiguration" in each
     } | failures_of_the_bus(stack)
+    apart |= alarm_topics(stack)
     return {
         name: key_of(kind, store)
         for kind in KINDS
@@ -75,6 +76,12 @@ def failures_of_the_bus(stack: Stack) -> set[str]:
     """The queue that takes what the bus could not work on, where there is one."""
     (bus,) = stack.resources("AWS::Events::EventBus").values()
     return {bus["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0]} if "DeadLetterConfig" in bus else set()
+
+
+def alarm_topics(stack: Stack) -> set[str]:
+    """The topics that alarms are sent to."""
+    alarms = stack.resources("AWS::CloudWatch::Alarm").values()
+    return {action["Ref"] for alarm in alarms for action in alarm.get("AlarmActions", ())}
 
 
 @cache
@@ -104,6 +111,12 @@ def test_stores_lie_under_keys_of_awss_by_default(stage: str) -> None:
 def test_a_key_of_the_accounts_is_used_for_everything_and_none_is_made() -> None:
     assert set(keys(with_their_key()).values()) == {THEIRS}
     assert not with_their_key().resources("AWS::KMS::Key")
+
+
+def test_topics_of_alarms_need_no_key_so_a_disabled_key_is_reported(keyed: Stack) -> None:
+    topics = alarm_topics(keyed)
+    assert len(topics) == 3
+    assert {keyed.resource(topic)["Properties"].get("KmsMasterKeyId") for topic in topics} == {None}
 
 
 def test_a_bucket_does_not_ask_for_its_key_with_each_object(keyed: Stack) -> None:
@@ -156,11 +169,11 @@ def services(stack: Stack) -> dict[str, dict[str, Any]]:
     return {written(each["Principal"]["Service"]).partition(".")[0]: each for each in statements}
 
 
-def test_the_key_is_open_to_the_account_and_to_three_services_that_act_for_the_stack(keyed: Stack) -> None:
+def test_the_key_is_open_to_the_account_and_to_two_services_that_act_for_the_stack(keyed: Stack) -> None:
     (key,) = keyed.resources("AWS::KMS::Key").values()
     others = [each["Principal"] for each in key["KeyPolicy"]["Statement"] if "Service" not in each["Principal"]]
     assert [written(each["AWS"]) for each in others] == ["arn:{Partition}:iam::{AccountId}:root"]
-    assert set(services(keyed)) == {"logs", "cloudwatch", "events"}
+    assert set(services(keyed)) == {"logs", "events"}
     for statement in services(keyed).values():
         assert statement["Condition"], "anybody's resources could use the key by way of the service"
 
