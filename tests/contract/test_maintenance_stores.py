@@ -197,6 +197,7 @@ def test_records_of_a_window_are_those_of_the_schedule_in_their_order(dynamodb_t
         Recorded(N + 20, N + 40, N + 20, Lane.LOW, ran=True),
         Recorded(N + 50, N + 50, N + 50, Lane.LOW, ran=False),
     ]
+    assert store.between("default", made.id, N + 50, N + 50, strongly=True) == []
 
 
 def test_jobs_come_page_by_page_without_their_payloads_and_each_in_one_segment(dynamodb_tables: Tables) -> None:

@@ -50,6 +50,17 @@ def test_a_catch_up_stops_before_a_run_that_has_a_record_and_goes_on_after_it(wo
     assert len(world.caller.runs) == len(set(world.caller.runs))
 
 
+def test_the_rest_of_a_catch_up_can_be_one_occurrence(world: World) -> None:
+    sent_unclaimed(world)
+    world.wheel.hold_back(900)
+    world.until(NOON + 1000, ticking=False)
+    world.dispatch()
+    world.until(NOON + 1150)
+    assert (900, 900, S) in covered(world)
+    assert answered(world) == list(range(60, 1141, 60))
+    assert world.wheel.dead_letters == []
+
+
 def test_a_late_run_that_a_catch_up_stands_for_does_not_run_again(world: World) -> None:
     sent_unclaimed(world)
     late = [held for second in range(120, 901, 60) for held in world.wheel.hold_back(second)]

@@ -123,6 +123,8 @@ def recorded_between(
     client: Any, table: str, tenant: str, job_id: str, low: int, high: int, *, strongly: bool
 ) -> list[Recorded]:
     """See ports.RunStore.between."""
+    if low >= high:  # DynamoDB rejects a BETWEEN whose bounds are in the other order
+        return []
     window = {
         ":partition": job_partition(tenant, job_id),
         ":low": RUN_PREFIX + to_basic(low + 1),
