@@ -1,1 +1,1 @@
-"""The tables: keys, items and conditional writes."""
+"""The DynamoDB tables: keys, items and conditional writes."""

@@ -1,4 +1,4 @@
-"""Conditions of writes: an item is unchanged since it was read, or was written by this request."""
+"""Conditions of writes: an item is unchanged since it was read, or this request wrote it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 
 
 def no_job(now: float) -> dict[str, Any]:
-    """The condition that there is no such job, or that it was removed by `now`; its id may be reserved."""
+    """Return the condition that the job does not exist or was removed by `now`. Its id may be reserved."""
     return {
         "ConditionExpression": "attribute_not_exists(job_id) OR expires_at <= :now",
         "ExpressionAttributeValues": values.pack({":now": now}),
@@ -21,7 +21,7 @@ def no_job(now: float) -> dict[str, Any]:
 
 
 def vacant(by: str | None, now: float) -> dict[str, Any]:
-    """The condition that there is no such job, or that it was removed by `now`, and that no request but `by` has
+    """Return the condition that the job does not exist or was removed by `now`, and that no request except `by` has
     reserved its id.
     """
     free = "attribute_not_exists(job_id) AND (reserved_until <= :now OR reserved_by = :reserved_by)"
@@ -33,7 +33,7 @@ def vacant(by: str | None, now: float) -> dict[str, Any]:
 
 
 def still(gone: Tombstone) -> dict[str, Any]:
-    """The condition that a deletion is still the last one, or has expired."""
+    """Return the condition that a deletion is still the latest one, or that its tombstone has expired."""
     return {
         "ConditionExpression": "attribute_not_exists(PK) OR #deleted_at = :deleted_at",
         "ExpressionAttributeNames": {"#deleted_at": "deleted_at"},
@@ -42,22 +42,22 @@ def still(gone: Tombstone) -> dict[str, Any]:
 
 
 def standing(cursor: Cursor) -> dict[str, Any]:
-    """The condition that the cursor is unchanged since it was read. Its position and generation are sufficient: a claim
-    moves it, a change has a new generation.
+    """Return the condition that the cursor is unchanged since it was read. Its position and generation are sufficient:
+    a claim moves the position, and a change of the job sets a new generation.
     """
     return holds({"generation": cursor.generation, "after": cursor.after})
 
 
 def unchanged(job: Job) -> dict[str, Any]:
-    """The condition that the definition is unchanged since it was read."""
+    """Return the condition that the definition is unchanged since it was read."""
     until = None if job.reserved is None else job.reserved.until
     stand = {"generation": job.generation, "state": job.state, "revision": job.revision, "reserved_until": until}
     return holds(stand)
 
 
 def completion(job: Job, at: float, expires_at: int | None) -> dict[str, Any]:
-    """The update of a job that ends at `at` (UTC seconds), if it is ACTIVE and still of that generation; if it is to be
-    removed at `expires_at`, also of that revision.
+    """Return the update of a job that ends at `at` (UTC seconds). Its condition is that the job is ACTIVE and has the
+    same generation and, if the job is to be removed at `expires_at`, the same revision.
     """
     stand = {":completed": "COMPLETED", ":active": "ACTIVE", ":at": at, ":generation": job.generation, ":one": 1}
     names = ["state", "updated_at", "generation", "revision"]
@@ -75,7 +75,7 @@ def completion(job: Job, at: float, expires_at: int | None) -> dict[str, Any]:
 
 
 def expiry(at: int) -> dict[str, Any]:
-    """The update of an item that is removed with its job."""
+    """Return the update of an item that is removed together with its job."""
     return {
         "UpdateExpression": "SET expires_at = :expires_at",
         "ExpressionAttributeValues": values.pack({":expires_at": at}),
@@ -83,7 +83,7 @@ def expiry(at: int) -> dict[str, Any]:
 
 
 def holds(stand: Mapping[str, object]) -> dict[str, Any]:
-    """The condition that attributes have these values (None: are not there)."""
+    """Return the condition that attributes have these values. None requires that the attribute is absent."""
     conditions = [
         f"#{name} = :{name}" if stand[name] is not None else f"attribute_not_exists(#{name})" for name in stand
     ]
@@ -95,13 +95,13 @@ def holds(stand: Mapping[str, object]) -> dict[str, Any]:
 
 
 def is_creation(standing: JobSnapshot, job: Job) -> bool:
-    """Whether a job was created by the very write that was to create `job`, whatever became of it since."""
+    """Return whether `standing` was created by the same write as `job`, even if it has changed since."""
     born = (job.created_generation, job.created_at)
     return isinstance(standing, Job) and (standing.created_generation, standing.created_at) == born
 
 
 def is_completion(standing: JobSnapshot, job: Job, at: float) -> bool:
-    """Whether `job` was completed at `at`."""
+    """Return whether `job` was completed at `at`."""
     if not isinstance(standing, Job) or standing.state is not JobState.COMPLETED:
         return False
     return (standing.generation, standing.updated_at) == (job.generation, at)

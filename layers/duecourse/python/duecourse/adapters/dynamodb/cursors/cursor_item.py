@@ -1,6 +1,6 @@
-"""The items of the due index: cursors, and the largest shard count that was ever used.
+"""The items of the due index: cursors, and the largest shard count ever used.
 
-The item of a cursor: rewritten at each claim, so it stays far below 1 KB.
+The item of a cursor is rewritten at each claim, so it stays far below 1 KB.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from duecourse.domain.schedules import ScheduleSpec
 
 
 class ShardRecord:
-    """A writer of the due index records its shard count first.
+    """The record of the largest shard count ever used. Each writer of the due index raises it before it writes an
+    entry.
 
-    Functions are updated one after the other, and back again when a deployment fails: a count may be written by before
-    the tick knows it, and taken back before. An entry in a shard that no tick covers is lost, so
-    the record comes first, and it only grows.
+    Functions are updated one after the other, and rolled back when a deployment fails. So a function can write with a
+    new shard count before the tick uses that count, and the deployment can be rolled back before the tick ever does. An
+    entry in a shard that no tick covers is lost. Therefore the record is written first, and it only grows.
     """
 
     def __init__(self, client: Any, table: str) -> None:
@@ -29,16 +30,18 @@ class ShardRecord:
         self._recorded = 0
 
     def covering(self, shards: int) -> int:
-        """`shards`, once the record says that many or more; asked for once in a process. Raises ServiceError."""
+        """Return `shards` after the record covers that many. The record is read once in each process. Raises
+        ServiceError.
+        """
         if shards > self._recorded:
-            # A stale answer can only be too small, and the write finds that out.
+            # A stale read returns a smaller number, which the conditional write detects.
             if self._read(consistent=False) < shards:
                 self._raise_to(shards)
             self._recorded = shards
         return shards
 
     def highest(self, shards: int) -> int:
-        """The largest count ever used, `shards` included (which is recorded). Raises ServiceError."""
+        """Return the largest count ever used, including `shards`, which is recorded. Raises ServiceError."""
         highest = self._read(consistent=True)
         if highest < shards:
             self._raise_to(shards)
@@ -50,7 +53,7 @@ class ShardRecord:
         return 0 if item is None else values.integer(item, "shards")
 
     def _raise_to(self, shards: int) -> None:
-        conditional(  # False: others have recorded as many meanwhile
+        conditional(  # False: another writer has already recorded this count or a larger one
             self._client.update_item,
             TableName=self._table,
             Key=SHARDS_KEY,
@@ -62,7 +65,7 @@ class ShardRecord:
 
 
 def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
-    """The item of a cursor in a stage with `shards` shards, written at `now` (UTC seconds)."""
+    """Return the item of a cursor in a stage with `shards` shards, written at `now` (UTC seconds)."""
     spec = cursor.schedule
     rules: dict[str, object] = {
         "expression": spec.expression,
@@ -104,7 +107,7 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
 
 
 def from_item(item: Item) -> Cursor:
-    """The cursor of an item. Raises KeyError, TypeError or ValueError for one that this version cannot read."""
+    """Return the cursor of an item. Raises KeyError, TypeError or ValueError if this version cannot read the item."""
     tenant, job_id = owner_of(item["PK"]["S"])
     rules = values.parse(values.text(item, "rules"))
     missed = rules.pop("missed")

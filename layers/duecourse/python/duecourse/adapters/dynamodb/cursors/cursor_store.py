@@ -3,7 +3,7 @@
 A claim moves a cursor on the condition that it is unchanged since it was read. `writing` describes the guarantees of
 the statements.
 
-A claim without a response may have succeeded: its cursor is read back, and the claim is WON if the cursor has the
+A claim without a response may have succeeded. Its cursor is read again, and the claim is WON if the cursor has the
 claimed values.
 """
 
@@ -48,7 +48,7 @@ from duecourse.ports import (
 )
 
 READ_BATCH = 100
-"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
+"""Maximum number of keys of one BatchGetItem (Amazon DynamoDB API Reference)."""
 
 _LOST = Claimed(ClaimResult.LOST)
 _CONDITIONS = ("PK", "SK", "due", "generation")
@@ -56,7 +56,7 @@ _CONDITIONS = ("PK", "SK", "due", "generation")
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Makes claims on the cursors in the table `jobs`; records are written into the table `runs`."""
+    """Claims cursors in the table `jobs` and writes the claimed run records into the table `runs`."""
 
     client: Any
     jobs: str
@@ -65,8 +65,9 @@ class Claims:
     executor: Executor
 
     def make(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
-        """Make each; the results in the order of the claims. A cursor named twice is claimed once, the rest is LOST.
-        Those that write a cursor alone go together; each of the others is a transaction.
+        """Make the claims and return their results in the same order. If a cursor occurs twice, only its first claim is
+        made and the others are LOST. Claims that only write a cursor share a request; each claim with run records is a
+        transaction.
         """
         first: dict[tuple[str, str], int] = {}
         for index, wanted in enumerate(claims):
@@ -88,7 +89,7 @@ class Claims:
         return results
 
     def _transact(self, claim: Claim, shards: int, now: float) -> Outcome:
-        """One claim and its records, or nothing."""
+        """Write one claim and its records in a transaction."""
         writes = [_update(self.jobs, claim, shards, now), *(put_new(run, self.runs) for run in claim.records)]
         try:
             failed = transact(self.client, writes, self.clock)
@@ -101,7 +102,7 @@ class Claims:
         return Outcome("ConditionalCheckFailed" if failed else None)
 
     def _read_back(self, claims: Sequence[Claim]) -> dict[str, Item]:
-        """The present cursors of claims, by partition key; without those that cannot be read."""
+        """Read the cursors of claims again. Returns them by partition key, without those that cannot be read."""
         found: dict[str, Item] = {}
         for begin in range(0, len(claims), READ_BATCH):
             some = claims[begin : begin + READ_BATCH]
@@ -109,20 +110,24 @@ class Claims:
             try:
                 answer = self.client.batch_get_item(RequestItems={self.jobs: {"Keys": keys, "ConsistentRead": True}})
             except AwsError:
-                continue  # the claims stay as their outcomes say
+                continue  # these claims keep their outcomes
             found |= {item["PK"]["S"]: item for item in answer["Responses"].get(self.jobs, ())}
         return found
 
 
 def _is_unknown(outcome: Outcome) -> bool:
-    """Whether the outcome does not say if the claim was made: no response, or a failed condition without the item."""
+    """Return whether the outcome leaves it open if the claim was made: there was no response, or the condition failed
+    without returning the item.
+    """
     if outcome.code in CONDITION_FAILED:
         return not outcome.found
     return outcome.claimed().result is ClaimResult.FAILED
 
 
 def _stands(found: Item, claim: Claim) -> bool:
-    """Whether the cursor is as the claim wanted: the claim's response was lost, or an identical claim was made."""
+    """Return whether the cursor has the values of the claim: the claim's response was lost, or an identical claim was
+    made.
+    """
     wanted = {"occurrence": claim.moved.occurrence, "due": claim.moved.due, "generation": claim.cursor.generation}
     return all(
         found.get(name, {}).get("N") == (None if value is None else str(value)) for name, value in wanted.items()
@@ -146,7 +151,9 @@ def _written(claim: Claim, shards: int, now: float) -> Item:
 
 
 def _removed(claim: Claim, written: Item) -> tuple[str, ...]:
-    """An exhausted cursor leaves the index; what was never there need not be removed."""
+    """Return the attributes to remove when a cursor is exhausted and leaves the index. Attributes that were never set
+    are not included.
+    """
     could_stand = ("slot", "due", "occurrence") + (("ending",) if claim.cursor.ending else ())
     return tuple(name for name in could_stand if name not in written)
 
@@ -168,14 +175,16 @@ def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:
 
 @lru_cache
 def _text(table: str, written: tuple[str, ...], removed: tuple[str, ...]) -> str:
-    """A quarantined cursor keeps its due time; a writer that had read it before must not put it back into the index."""
+    """Return the PartiQL text of a claim. A quarantined cursor keeps its due time, so the condition on `error` keeps a
+    writer that read the cursor earlier from putting it back into the index.
+    """
     change = [f'SET "{name}" = ?' for name in written] + [f'REMOVE "{name}"' for name in removed]
     conditions = " AND ".join(f'"{name}" = ?' for name in _CONDITIONS) + ' AND "error" IS MISSING'
     return f'UPDATE "{table}" {" ".join(change)} WHERE {conditions}'
 
 
 def _update(table: str, claim: Claim, shards: int, now: float) -> dict[str, Any]:
-    """The same as a part of a transaction."""
+    """Return the claim as an update within a transaction."""
     cursor, written = claim.cursor, _written(claim, shards, now)
     removed = _removed(claim, written)
     standing = pack({":was_due": cursor.due, ":was_generation": cursor.generation})
@@ -192,19 +201,23 @@ def _update(table: str, claim: Claim, shards: int, now: float) -> dict[str, Any]
 
 
 PAGE = 1000
-"""Cursors read at once: with what is planned for them well under the memory of a small function."""
+"""Cursors read in one page: together with the runs planned for them they need far less memory than a small function
+has.
+"""
 
 
 _logger = logging.getLogger(__name__)
 
 
 class DynamoCursorStore:
-    """ports.CursorStore. With `threads` it has several requests in progress at once, and reads a page ahead."""
+    """Implementation of ports.CursorStore. With `threads` it sends several requests concurrently and reads one page
+    ahead.
+    """
 
     def __init__(
         self, client: Any, table: str, clock: Clock, threads: Threads | None = None, *, runs_table: str = ""
     ) -> None:
-        """`runs_table` is where records go that are claimed along: a dispatcher's alone needs it."""
+        """`runs_table` is the table for the run records of claims. Only the dispatcher needs it."""
         self._client = client
         self._table = table
         self._clock = clock
@@ -214,7 +227,7 @@ class DynamoCursorStore:
         self._claims = Claims(client, table, runs_table, clock, self._executor)
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
-        """While a page is worked on, the next one is on its way."""
+        """Yield the due entries page by page. The next page is fetched while the caller processes the current one."""
         answer = self._page(slot, until, None)
         while True:
             start = answer.get("LastEvaluatedKey")
@@ -247,7 +260,7 @@ class DynamoCursorStore:
         )
 
     def claim(self, wanted: Sequence[Claim], shards: int) -> list[Claimed]:
-        covered = self._record.covering(shards)  # before there is an entry in a shard that no tick knows
+        covered = self._record.covering(shards)  # before an entry is written into a shard that the tick does not know
         return self._claims.make(wanted, covered)
 
     def clear(self, done: Sequence[Timer]) -> list[Claimed]:
@@ -271,9 +284,9 @@ class DynamoCursorStore:
                 {"error": error[:400]} | stand,
             )
         except AwsError as problem:
-            # It stays in the index and is met again by the next round; the present round continues.
+            # The cursor stays in the index, and the next round tries again. The present round continues.
             facts = {"action": "cursor_not_quarantined", "cursor": where, "error": str(problem)}
-            _logger.error("cursor_not_quarantined", extra=facts)  # noqa: TRY400 - the table's word is all there is to say
+            _logger.error("cursor_not_quarantined", extra=facts)  # noqa: TRY400 - the error text is sufficient
             return False
 
     def watermark(self, shard: int) -> str | None:

@@ -13,14 +13,14 @@ TICK_KEY = key("TICK", "LAST")
 
 
 class DynamoTickMark:
-    """ports.TickMark."""
+    """Implementation of ports.TickMark."""
 
     def __init__(self, client: Any, table: str) -> None:
         self._client = client
         self._table = table
 
     def mark(self, at: float) -> None:
-        # An update, which the tick may do anyway; ticks that overtake each other differ by seconds at most.
+        # The tick has the permission for updates. Concurrent ticks differ by a few seconds at most.
         self._client.update_item(
             TableName=self._table,
             Key=TICK_KEY,

@@ -1,4 +1,4 @@
-"""Timers in the jobs table: messages with a delay beyond the maximum of SQS, found by the due index."""
+"""Timers in the jobs table: messages with a delay beyond the maximum of SQS. The due index finds them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from duecourse.messages import read_run_message
 from duecourse.ports import Claimed, ClaimResult, Clock, Executor, Timer
 
 KEPT_SECONDS = 7 * DAY_SECONDS
-"""How long the timer of a run on request is kept after its message was sent: some passes of index repair."""
+"""How long the timer of a run on request is kept after its message was sent. Index repair passes several times in this
+period.
+"""
 
 
 class DynamoTimers:
-    """ports.Timers."""
+    """Implementation of ports.Timers."""
 
     def __init__(self, client: Any, table: str, *, shards: int) -> None:
         self._client = client
@@ -56,7 +58,7 @@ class DynamoTimers:
 
 
 def to_item(timer: Timer, shards: int) -> Item:
-    """The item of a timer in a stage with `shards` shards."""
+    """Return the item of a timer in a stage with `shards` shards."""
     message = timer.message
     slot = slot_of(timer.due, shard_of(message.tenant, message.job_id, shards))
     stand = {"slot": slot, "due": timer.due, "message": message.to_json()}
@@ -64,17 +66,19 @@ def to_item(timer: Timer, shards: int) -> Item:
 
 
 def from_item(item: Item) -> Timer:
-    """The timer of an item. Raises KeyError or MessageError (a ValueError)."""
+    """Return the timer of an item. Raises KeyError or MessageError (a ValueError)."""
     return Timer(read_run_message(values.text(item, "message")), values.integer(item, "due"))
 
 
 def is_timer(item: Item) -> bool:
-    """Whether an entry of the due index is a timer."""
+    """Return whether an entry of the due index is a timer."""
     return bool(item["SK"]["S"].startswith(TIMER_PREFIX))
 
 
 def clear(client: Any, table: str, timers: Sequence[Timer], clock: Clock, executor: Executor) -> list[Claimed]:
-    """Remove each separately, or only from the index; LOST if it was set again or is already removed."""
+    """Remove each timer, or only its index entry if it is the timer of a run on request. The result is LOST if the
+    timer was set again or is already removed.
+    """
     first: dict[tuple[str, str, str], int] = {}
     for index, timer in enumerate(timers):
         first.setdefault((timer.message.tenant, timer.message.job_id, timer.key), index)

@@ -1,6 +1,7 @@
-"""The records of who changed a job, in the runs table: `CHANGES#…/CHANGE#<milliseconds>#<key>`, written once and
-removed by TTL. Index repair and the audit scan the jobs table, which must not grow with the history of its jobs. An
-earlier release kept the records there, in the partition of the job: they are read until they expire.
+"""Change records of jobs in the runs table: `CHANGES#…/CHANGE#<milliseconds>#<key>`, written once and removed by TTL.
+
+Index repair and the audit scan the jobs table, so that table must not grow with the history of its jobs. An earlier
+release stored change records in the job's partition of the jobs table. They are read until they expire.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from duecourse.ports import ChangePage
 
 
 def put(record: ChangeRecord, table: str) -> dict[str, Any]:
-    """The write of a record, as a part of a transaction. The same record twice is one item."""
+    """Return the write of a change record as part of a transaction. Writing the same record twice creates one item."""
     return {"Put": {"TableName": table, "Item": to_item(record)}}
 
 
 def put_all(client: Any, table: str, records: Sequence[ChangeRecord]) -> None:
-    """Write the records. The same request repeated writes the same items."""
+    """Write the change records. A repeated request writes the same items."""
     batch_put(client, table, [to_item(record) for record in records])
 
 
 def page(
     client: Any, table: str, jobs_table: str, tenant: str, job_id: str, limit: int, before: str | None
 ) -> ChangePage:
-    """See ports.JobStore.history."""
+    """Return a page of change records. See ports.JobStore.history."""
     places = (table, changes_partition(tenant, job_id)), (jobs_table, job_partition(tenant, job_id))
     found = {
         _place(item): item for place, partition in places for item in _newest(client, place, partition, limit, before)
@@ -39,21 +40,21 @@ def page(
 
 
 def _newest(client: Any, table: str, partition: str, limit: int, before: str | None) -> Iterator[Item]:
-    """The newest records of a partition, one more than `limit`."""
+    """Return the newest records of a partition, one more than `limit`."""
     return read_items(
         client,
         TableName=table,
         KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
         ExpressionAttributeValues=values.pack({":partition": partition, ":prefix": CHANGE_PREFIX}),
         ScanIndexForward=False,
-        ConsistentRead=True,  # who has just changed a job looks for that
+        ConsistentRead=True,  # a caller that has just changed a job expects to see the change
         limit=limit + 1,
         start=None if before is None else key(partition, CHANGE_PREFIX + before),
     )
 
 
 def to_item(record: ChangeRecord) -> Item:
-    """The item of a record."""
+    """Return the item of a change record."""
     sort = f"{CHANGE_PREFIX}{int(record.at * 1000):013}#{record.key}"
     return key(changes_partition(record.tenant, record.job_id), sort) | values.pack(
         {
@@ -69,7 +70,7 @@ def to_item(record: ChangeRecord) -> Item:
 
 
 def from_item(item: Item) -> ChangeRecord:
-    """The record of an item."""
+    """Return the change record of an item."""
     tenant, job_id = owner_of(item["PK"]["S"])
     return ChangeRecord(
         tenant=tenant,

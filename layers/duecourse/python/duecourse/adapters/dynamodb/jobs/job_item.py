@@ -1,10 +1,10 @@
-"""The item of a job, its markers, and idempotency keys.
+"""The item of a job, its tag markers, and idempotency keys.
 
-Small items beside jobs: markers, one a job and tag, so that the jobs of a tag are found without reading the others,
-and the keys by which callers name their requests.
+A marker is a small item for each job and tag. It lets the jobs with a tag be found without reading the others.
+Idempotency keys are small items as well.
 
-The item of a job: what conditions look at are attributes of their own, the rest is one document without the fields that
-have their default.
+In the item of a job, the values that conditions compare are separate attributes. The rest is one JSON document that
+omits fields with default values.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from duecourse.ports import UsedKey
 
 
 def tags_added(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, Any]]:
-    """The writes that mark a job with the tags; the markers are removed with the job."""
+    """Return the writes that add the tag markers of a job. The markers expire together with the job."""
     expiry = values.pack({"expires_at": job.expires_at})
     return [
         {"Put": {"TableName": table, "Item": marker_key(job.tenant, tag, job.id) | expiry}} for tag in sorted(set(tags))
@@ -42,30 +42,32 @@ def tags_added(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, An
 
 
 def tags_removed(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, Any]]:
-    """The writes that unmark it."""
+    """Return the writes that remove tag markers of a job."""
     return [{"Delete": {"TableName": table, "Key": marker_key(job.tenant, tag, job.id)}} for tag in sorted(set(tags))]
 
 
 def tags_changed(job: Job, now: Job, table: str) -> list[dict[str, Any]]:
-    """The writes that turn the markers of `job` into those of `now`."""
+    """Return the writes that replace the tag markers of `job` by those of `now`."""
     gone = tuple(tag for tag in job.tags if tag not in now.tags)
     fresh = tuple(tag for tag in now.tags if tag not in job.tags or now.expires_at != job.expires_at)
     return [*tags_removed(job, gone, table), *tags_added(now, fresh, table)]
 
 
 def marked_job(item: Item) -> str:
-    """The id of the job of a marker."""
+    """Return the id of the job of a marker."""
     sort: str = item["SK"]["S"]
     return sort.removeprefix(MARKER_PREFIX)
 
 
 def used_key_of(tenant: str, digest: str) -> Item:
-    """`TENANT#acme/KEY#<sha256>`."""
+    """Return the key of an idempotency key's item: `TENANT#acme/KEY#<sha256>`."""
     return tenant_key(tenant, f"{KEY_PREFIX}{digest}")
 
 
 def use_key(tenant: str, used: UsedKey, now: float, table: str) -> dict[str, Any]:
-    """The write that uses a key up, unless it is used already. TTL removes items up to days late, so time is asked."""
+    """Return the write that stores an idempotency key unless it is already in use. TTL removes items up to days late,
+    so the condition compares the expiry time.
+    """
     stand = {"request": used.request, "job_id": used.job_id, "expires_at": used.expires_at}
     return {
         "Put": {
@@ -79,7 +81,7 @@ def use_key(tenant: str, used: UsedKey, now: float, table: str) -> dict[str, Any
 
 
 def used_key_from(item: Item, now: float) -> UsedKey | None:
-    """The key of an item, unless it is kept no more."""
+    """Return the idempotency key of an item, or None if it has expired."""
     expires_at = values.integer(item, "expires_at")
     if expires_at <= int(now):
         return None
@@ -88,11 +90,11 @@ def used_key_from(item: Item, now: float) -> UsedKey | None:
 
 
 INLINE_PAYLOAD_BYTES = 4096
-"""A larger payload is a separate item, so that lists of jobs do not read it."""
+"""A larger payload is stored in a separate item, so that lists of jobs do not read it."""
 
 
 GONE_SECONDS = 86_400
-"""How long a deletion is remembered: far longer than a lane holds a message back, and then some backlog."""
+"""How long a tombstone is kept in seconds: far longer than the longest delay of a message in a lane plus a backlog."""
 
 _DEFINITION = tuple(field.name for field in fields(JobDefinition) if field.name not in ("payload", "target"))
 
@@ -102,12 +104,12 @@ class JobMissingError(ValueError):
 
 
 PAYLOAD_READS = 3
-"""How often a job is read again if its payload was replaced during the read."""
+"""How many times a job is read again if its payload was replaced during the read."""
 
 
 def to_item(job: Job) -> tuple[Item, str | None]:
-    """The job's item, and the payload's JSON when that belongs into an item of its own. Fields that have their default
-    are left out: a typical item is about 550 bytes.
+    """Return the item of a job, and the JSON of its payload if the payload needs a separate item. Fields with default
+    values are omitted: a typical item has about 550 bytes.
     """
     payload = values.document(job.payload)
     inline = len(payload.encode()) <= INLINE_PAYLOAD_BYTES
@@ -142,49 +144,53 @@ def to_item(job: Job) -> tuple[Item, str | None]:
 
 
 def reserved_fields(reserved: Reservation | None) -> dict[str, object]:
-    """The attributes of a reservation; an item with no others reserves the id of a job that does not exist."""
+    """Return the attributes of a reservation. An item with only these attributes reserves the id of a job that does not
+    exist.
+    """
     if reserved is None:
         return {"reserved_by": None, "reserved_until": None}
     return {"reserved_by": reserved.by, "reserved_until": reserved.until}
 
 
 def payload_item(job: Job, payload: str) -> Item:
-    """The item of a payload that is too large for its job's."""
+    """Return the item of a payload that is too large for the job's item."""
     fields = {"payload": payload, "hash": hash_of(payload), "expires_at": job.expires_at}
     return job_key(job.tenant, job.id, PAYLOAD) | values.pack(fields)
 
 
 def is_removed(item: Item, now: float) -> bool:
-    """Whether the item is as if it was removed, although the table has not removed it yet."""
+    """Return whether the item has expired, although TTL has not removed it yet."""
     return "expires_at" in item and int(item["expires_at"]["N"]) <= now
 
 
 def gone_item(job: Job, deleted_at: float) -> Item:
-    """The note of a deletion."""
+    """Return the item of a tombstone."""
     note = {"deleted_at": deleted_at, "generation": job.generation, "expires_at": int(deleted_at) + GONE_SECONDS}
     return job_key(job.tenant, job.id, GONE) | values.pack(note)
 
 
 def has_own_payload(item: Item) -> bool:
-    """Whether the payload must be read from its own item."""
+    """Return whether the payload is stored in a separate item."""
     return "payload" not in item
 
 
 def belongs(payload: Item | None, item: Item) -> bool:
-    """Whether a payload's item is the one that a job's was written with: an edit may come between two reads."""
+    """Return whether a payload item belongs to this version of the job's item. A change between the two reads makes
+    them differ.
+    """
     return payload is not None and values.text(payload, "hash") == values.text(item, "payload_hash")
 
 
 def hash_of(payload: str) -> str:
-    """The identity of a payload."""
+    """Return the hash that identifies a payload."""
     return blake2b(payload.encode(), digest_size=16).hexdigest()
 
 
 def from_item(item: Item, payload: str | None = None) -> Job:
-    """The job of an item; `payload` is the JSON of its own payload item where it has one.
+    """Return the job of an item. `payload` is the JSON of the separate payload item if there is one.
 
-    Raises JobMissingError for one that only reserves an id; KeyError or ValueError for an item that this version cannot
-    read.
+    Raises JobMissingError if the item only reserves an id. Raises KeyError or ValueError if this version cannot read
+    the item.
     """
     if "job_id" not in item:
         raise JobMissingError
@@ -224,7 +230,9 @@ def from_item(item: Item, payload: str | None = None) -> Job:
 
 
 def read_job(item: Item, get: Callable[[Item], Item | None]) -> Job:
-    """The job; `get` reads an item by its key. Raises JobMissingError, and KeyError or ValueError for a bad item."""
+    """Return the job of an item. `get` reads an item by its key. Raises JobMissingError, or KeyError or ValueError for
+    an invalid item.
+    """
     for _ in range(PAYLOAD_READS):
         if "job_id" not in item:
             raise JobMissingError

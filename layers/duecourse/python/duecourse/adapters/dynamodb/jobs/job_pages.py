@@ -1,4 +1,4 @@
-"""Pages of a tenant's jobs: by the tenant index, or by a tag's markers. Never a scan."""
+"""Pages of a tenant's jobs, read by the tenant index or by the markers of a tag, never by a scan."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from duecourse.domain.jobs.job import Job, JobState
 from duecourse.ports import Clock, CursorPage, IdPage, JobCursor, JobFilter, JobPage
 
 LOOKED_AT = 1000
-"""Jobs that are looked at for a page of some of them, more than a page may have: a query of them reads 1 MB at most,
-some 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
+"""Jobs that are read for one page if the page is filtered. This is more than a page may contain: one query reads at
+most 1 MB, about 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
 """
 
 TAGGED = 400
-"""The same for the jobs with a tag, which are read by their keys."""
+"""Jobs with a tag that are read for one page if the page is filtered. They are read by key."""
 
 T = TypeVar("T")
 logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
 class JobPages:
-    """Reads pages (ports.JobStore.page)."""
+    """Reads pages of jobs (ports.JobStore.page)."""
 
     def __init__(self, client: Any, table: str, clock: Clock) -> None:
         self._client = client
@@ -37,7 +37,7 @@ class JobPages:
         self._clock = clock
 
     def of_tenant(self, tenant: str, where: JobFilter, limit: int, after: str | None, budget: Budget) -> JobPage:
-        """Those of the tenant index."""
+        """Return a page of jobs from the tenant index."""
         last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
         size = LOOKED_AT if where.sifts else limit
         items, more = self._query(
@@ -46,16 +46,16 @@ class JobPages:
         return self._page(items, None if more is None else more["job_id"]["S"], where, limit, budget)
 
     def of_tag(self, tenant: str, where: JobFilter, limit: int, after: str | None, budget: Budget) -> JobPage:
-        """Those of the markers of a tag."""
+        """Return a page of the jobs that have a tag, found by its markers."""
         size = max(limit, TAGGED) if where.sifts else limit
         ids, following = self._marked(tenant, where.tag or "", where.prefix, size, after)
         items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
         present = self._present(items)
-        found = {item["job_id"]["S"]: item for item in present if "job_id" in item}  # others reserve an id
+        found = {item["job_id"]["S"]: item for item in present if "job_id" in item}  # others only reserve an id
         return self._page([found[job_id] for job_id in ids if job_id in found], following, where, limit, budget)
 
     def ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
-        """See ports.JobStore.page_ids."""
+        """Return a page of job ids. See ports.JobStore.page_ids."""
         if tag is not None:
             return IdPage(*self._marked(tenant, tag, "", limit, after))
         last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
@@ -66,14 +66,14 @@ class JobPages:
     def _marked(
         self, tenant: str, tag: str, prefix: str, limit: int, after: str | None
     ) -> tuple[list[str], str | None]:
-        """The ids of jobs with a tag, and the last one where there are more."""
+        """Return the ids of jobs with a tag, and the last of these ids if there are more."""
         partition = tag_partition(tenant, tag)
         last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
         markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", limit, last)
         return [marked_job(marker) for marker in markers], None if more is None else marked_job(more)
 
     def cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
-        """See ports.JobStore.page_cursors."""
+        """Return a page of cursors. See ports.JobStore.page_cursors."""
         last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
         read = ("job_id", "state", "expires_at")
         items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
@@ -86,12 +86,12 @@ class JobPages:
         return CursorPage(tuple(entries), None if more is None else more["job_id"]["S"])
 
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
-        """See ports.JobStore.tagged."""
+        """Return the ids of the jobs that have the tag. See ports.JobStore.tagged."""
         keys = (marker_key(tenant, tag, job_id) for job_id in set(job_ids))
         return {marked_job(marker) for marker in self._present(batch_get(self._client, self._table, keys))}
 
     def _present(self, items: list[Item]) -> list[Item]:
-        """Those of jobs that were not removed."""
+        """Return the items that have not expired."""
         now = self._clock.now()
         return [item for item in items if not is_removed(item, now)]
 
@@ -108,9 +108,10 @@ class JobPages:
         state: JobState | None = None,
         **where: str,
     ) -> tuple[list[Item], Item | None]:
-        """A page of items without the removed ones, of which all is read or these attributes, and the key of the last
-        one looked at, where there is more. With `state` those alone that are in it: `limit` is of all that are looked
-        at.
+        """Return a page of items without expired ones, and the key of the last evaluated item if there are more.
+
+        `read` limits the attributes that are returned. `state` limits the items to jobs in that state. `limit` counts
+        the evaluated items, as DynamoDB does.
         """
         condition, names, stand = "#hash = :hash", {"#hash": hash_name}, {":hash": {"S": value}}
         if prefix:
@@ -136,8 +137,8 @@ class JobPages:
         return self._present(answer["Items"]), answer.get("LastEvaluatedKey")
 
     def _page(self, items: list[Item], following: str | None, where: JobFilter, limit: int, budget: Budget) -> JobPage:
-        """Of the items those that pass, `limit` at most, and no further one once the budget is full. Only their
-        payloads and cursors are read.
+        """Return a page of those items that pass the filter: at most `limit`, and fewer if the budget is used up.
+        Payloads and cursors are read only for these.
         """
         if where.sifts:
             items = [item for item in items if (job := readable(from_item, item)) is not None and where.passes(job)]
@@ -160,7 +161,7 @@ class JobPages:
         return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), following)
 
     def _cursors(self, jobs: Iterable[tuple[str, str]]) -> dict[str, Cursor]:
-        """The cursors of jobs (tenant and id), as far as they can be read."""
+        """Return the cursors of jobs (tenant and id) that this version can read."""
         found: dict[str, Cursor] = {}
         keys = (job_key(tenant, job_id, CURSOR) for tenant, job_id in jobs)
         for item in batch_get(self._client, self._table, keys):
@@ -171,13 +172,15 @@ class JobPages:
 
 
 def readable(read: Callable[[Item], T], item: Item) -> T | None:
-    """What an item says, or None, logged, for one that this version cannot read: it must not take a page with it."""
+    """Return the value that `read` makes of an item, or None if this version cannot read the item. The error is logged,
+    so that one item does not fail the whole page.
+    """
     try:
         return read(item)
     except JobMissingError:
         return None
     except (KeyError, TypeError, ValueError) as problem:
-        logger.error(  # noqa: TRY400 - the item's key and the fault are all there is to say
+        logger.error(  # noqa: TRY400 - the key of the item and the error have all the information
             "item_unreadable",
             extra={"action": "item_unreadable", "PK": item["PK"]["S"], "SK": item["SK"]["S"], "error": repr(problem)},
         )

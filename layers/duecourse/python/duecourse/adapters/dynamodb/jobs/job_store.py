@@ -1,6 +1,6 @@
 """Jobs in the jobs table, and transactions on one job.
 
-Transactions on one job: all is written or nothing, and what has no response is read back.
+A transaction writes everything or nothing. A transaction without a response is checked by reading the job again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from duecourse.ports import (
 
 
 class JobWriting:
-    """Writes on one job; `snapshot` reads it by tenant and id."""
+    """Writes on one job. `snapshot` reads the job by tenant and id."""
 
     def __init__(self, client: Any, clock: Clock, count: JobCount, snapshot: Callable[[str, str], JobSnapshot]) -> None:
         self._client = client
@@ -69,7 +69,9 @@ class JobWriting:
         self._snapshot = snapshot
 
     def written(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
-        """Whether all was written, else nothing is. `made` knows the job after these writes."""
+        """Execute the writes as a transaction and return whether it succeeded. `made` returns whether a job has the
+        state after these writes.
+        """
         try:
             return not transact(self._client, writes, self._clock)
         except StoreBusyError:
@@ -78,11 +80,11 @@ class JobWriting:
             return self.read_back(job, made, error)
 
     def given_back(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
-        """The same, and the job's place of the quota is given back. Raises StoreBusyError."""
+        """Execute the writes like `written`, and return the job's place in the quota. Raises StoreBusyError."""
         writes = [*writes, self._count.put(job.tenant, part_of(job))]
         try:
             failed = transact(self._client, writes, self._clock)
-            if failed == [len(writes) - 1]:  # make room for it
+            if failed == [len(writes) - 1]:  # the stock of free places is full: move a portion back to the quota
                 self._count.emptied(job.tenant, part_of(job))
                 failed = transact(self._client, writes, self._clock)
         except AwsError as error:
@@ -90,8 +92,8 @@ class JobWriting:
         return not failed
 
     def read_back(self, job: Job, made: Callable[[JobSnapshot], bool], error: Exception) -> bool:
-        """True if the job is as `made` knows it: a write without a response was made. Raises `error` otherwise:
-        the result is unknown then.
+        """Return True if `made` accepts the stored job, which means that the write without a response succeeded.
+        Otherwise the result is unknown and `error` is raised.
         """
         try:
             standing = self._snapshot(job.tenant, job.id)
@@ -110,10 +112,10 @@ def _tombstone(gone: Item) -> Tombstone:
 
 
 class DynamoJobStore:
-    """ports.JobStore."""
+    """Implementation of ports.JobStore."""
 
     def __init__(self, client: Any, table: str, *, shards: int, clock: Clock, runs_table: str = "") -> None:
-        """`runs_table` is where records go that are written with a change of a job: of the change, and of runs."""
+        """`runs_table` is the table for the change records and run records that are written with a change of a job."""
         self._client = client
         self._table = table
         self._shards = shards
@@ -136,7 +138,7 @@ class DynamoJobStore:
                 failed = transact(self._client, writes, self._clock)
             except AwsError as error:
                 return self._writing.read_back(job, lambda standing: conditions.is_creation(standing, job), error)
-            # The key before the rest: a repeated request gets its response, whatever the quota is now.
+            # The key is checked first: a repeated request gets its response whatever the quota is now.
             if key is not None and used in failed:
                 raise KeyUsedError
             if after is not None and failed == [len(writes) - 1]:
@@ -162,7 +164,7 @@ class DynamoJobStore:
             ]
             try:
                 failed = transact(self._client, writes, self._clock)
-            except AwsError as error:  # all is written or nothing: each of the jobs has a result
+            except AwsError as error:  # the transaction wrote everything or nothing: all jobs have the same result
                 self._writing.read_back(first, lambda standing: conditions.is_creation(standing, first), error)
                 return {}
             if not failed:
@@ -178,8 +180,8 @@ class DynamoJobStore:
         raise StoreBusyError(f"the count of {first.tenant}'s jobs")
 
     def _created(self, creation: Creation) -> list[tuple[dict[str, Any], Refusal | None]]:
-        """The writes of a new job, without its place of the quota and its seat, the definition first; and what it means
-        if the condition of a write fails.
+        """Return the writes of a new job without its quota place and seat, each with the reason for the rejection if
+        its condition fails. The definition is first.
         """
         job, terms = creation.job, creation.terms
         item, payload = job_item.to_item(job)
@@ -282,7 +284,7 @@ class DynamoJobStore:
         return self._writing.written(job, writes, lambda standing: standing == changed)
 
     def _counted_again(self, job: Job, changed: Job, writes: list[dict[str, Any]], quota: int | None) -> bool:
-        """Write a change by which the job takes a place of the quota again."""
+        """Write a change after which the job counts against the quota again."""
         part: int | None = part_of(job)
         for _ in range(TRIES):
             if part is None:
@@ -322,7 +324,7 @@ class DynamoJobStore:
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
         where = job_key(tenant, job_id, JOB)
         if job is None:
-            expires_at = int(reservation.until) + GONE_SECONDS  # nothing else removes it after a crash
+            expires_at = int(reservation.until) + GONE_SECONDS  # after a crash only TTL removes it
             return conditional(
                 self._client.put_item,
                 TableName=self._table,
@@ -353,7 +355,7 @@ class DynamoJobStore:
             ):
                 absent = "attribute_not_exists(job_id) AND reserved_until = :until"
                 conditional(self._client.delete_item, **where, **mine, ConditionExpression=absent)
-        except AwsError as problem:  # it ends by itself, and the request has its response
+        except AwsError as problem:  # the reservation expires, and the request has its response
             logger.warning(
                 "reservation_left",
                 extra={"action": "reservation_left", "tenant": tenant, "job_id": job_id, "error": repr(problem)},
