@@ -1,4 +1,4 @@
-"""The archive, in S3: compressed lines of JSON."""
+"""The archive in S3: compressed JSON lines."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from duecourse.domain.maintenance.archive import Sheet
 
 
 class S3Archive:
-    """ports.archive.Archive. One bucket; equal sheets are equal byte for byte."""
+    """Implementation of ports.archive.Archive with one bucket. Equal sheets produce equal bytes."""
 
     def __init__(self, client: Any, bucket: str) -> None:
         self._client = client
         self._bucket = bucket
 
     def put(self, sheet: Sheet) -> None:
-        """No content encoding is named: readers that know it would unpack objects that Athena identifies
-        by the key's ending.
+        """Store a sheet. Content-Encoding is not set: readers that respect it would decompress the object, but Athena
+        expects the format of the key's extension.
         """
         lines = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in sheet.rows)
         body = gzip.compress(lines, mtime=0)

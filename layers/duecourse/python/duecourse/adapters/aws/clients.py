@@ -1,10 +1,9 @@
 """Clients of AWS services, created once at first use, with timeouts that fit a Lambda function.
 
-Our own transport (transport.py) makes the frequent requests to DynamoDB and SQS. boto3 makes all others and is imported
-at the first of them.
+The transport of this package (transport.py) sends the frequent requests to DynamoDB and SQS. boto3 sends all others and
+is imported at the first of them.
 
-
-The endpoint is the endpoint of AWS. For a local stack, boto3 reads it from `AWS_ENDPOINT_URL`.
+The endpoints are those of AWS. For a local stack, boto3 reads the endpoint from `AWS_ENDPOINT_URL`.
 """
 
 from __future__ import annotations
@@ -36,17 +35,20 @@ _CONNECT_SECONDS = 2
 _READ_SECONDS = 5
 _ATTEMPTS = 4
 _SHORT = (1, 3, 3)
-"""The same for a function with a waiting caller: 12 s at most (with the pauses between the attempts), of its 29."""
-_CONNECTIONS = 32  # ten runs of a batch side by side, each with a few requests
+"""The connect timeout, read timeout and attempts for a function with a waiting caller: at most 12 s, including the
+pauses between attempts, of the 29 s that the function has.
+"""
+_CONNECTIONS = 32  # ten runs of a batch concurrently, each with a few requests
 _CALLING_CLIENTS = 16
 _FRESH_SECONDS = 10
-"""For so long a client for calls is used, and its connections with it. While an environment is frozen, the other side
-may end a connection without its being heard ("Lambda purges idle connections over time": AWS Lambda Developer Guide,
-Best practices); the next request on it fails, and costs a run its attempt. Our own requests are simply repeated.
+"""How long a client for calls and its connections are used. While an environment is frozen, the other side may close a
+connection without notice ("Lambda purges idle connections over time": AWS Lambda Developer Guide, Best practices). The
+next request on that connection fails and costs the run an attempt. Requests to the infrastructure of the stage are
+retried instead.
 """
 _USER_AGENT = f"duecourse/{VERSION}"
 _CA_BUNDLES = ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
-"""Where the environment names certificate authorities for AWS; the first counts."""
+"""Environment variables that name certificate authorities for AWS. The first that is set is used."""
 
 _SUFFIXES = {
     "cn": "amazonaws.com.cn",
@@ -58,7 +60,7 @@ _PROXIES = ("all_proxy", "http_proxy", "https_proxy")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Temporary credentials of a role. `expires_at` is UTC seconds."""
+    """Temporary credentials of a role. `expires_at` is in UTC seconds."""
 
     access_key_id: str
     secret_access_key: str = field(repr=False)
@@ -68,7 +70,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """Where a service is, and in whose name it is asked."""
+    """The endpoint of a service, its region and the credentials for requests."""
 
     url: str
     region: str
@@ -76,7 +78,7 @@ class _Access:
 
     @classmethod
     def from_environment(cls, service: str, endpoint_url: str | None) -> _Access | None:
-        """As Lambda's environment variables say; None if these do not say it all."""
+        """Return the access that Lambda's environment variables describe, or None if they are incomplete."""
         keys = transport.Credentials(
             os.environ.get("AWS_ACCESS_KEY_ID", ""),
             os.environ.get("AWS_SECRET_ACCESS_KEY", ""),
@@ -95,8 +97,8 @@ class _Access:
 
 
 class Client:
-    """The client of a service of our own infrastructure: boto3's methods, by our own transport where it can make the
-    request, and with our own errors (ports.AwsError). Safe to share between threads.
+    """The client of a service of the stage's infrastructure. It has the methods of boto3's client, uses the transport
+    of this package for requests that it supports, and raises ports.AwsError. Safe to share between threads.
     """
 
     def __init__(
@@ -105,7 +107,9 @@ class Client:
         boto3_client: Callable[[], Any],
         direct: Callable[[Callable[[], Any]], transport.Transport | None],
     ) -> None:
-        """`boto3_client` makes boto3's, and `direct` our own transport, from boto3's client where it needs that."""
+        """`boto3_client` creates the client of boto3. `direct` creates the transport of this package; it gets a
+        function that returns boto3's client, in case it needs that.
+        """
         self._operations = transport.OPERATIONS.get(service, {})
         self._make = boto3_client
         self._make_direct = direct
@@ -114,7 +118,7 @@ class Client:
 
     @property
     def boto3(self) -> Any:
-        """boto3's own client."""
+        """The client of boto3."""
         return self._once("boto3", self._make)
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
@@ -125,7 +129,7 @@ class Client:
         return self._made[name]
 
     def close(self) -> None:
-        """End its idle connections."""
+        """Close idle connections."""
         direct: transport.Transport | None = self._made.get("direct")
         if direct is not None:
             direct.connections.close()
@@ -133,7 +137,7 @@ class Client:
             self.boto3.close()
 
     def __getattr__(self, name: str) -> Any:
-        """A method of the client, such as `send_message`."""
+        """Return a method of the client, such as `send_message`."""
         operation = self._operations.get(name)
         found = self._by_boto3(name) if operation is None else partial(self._ask, name, operation)
         setattr(self, name, found)
@@ -141,7 +145,7 @@ class Client:
 
     def _ask(self, name: str, operation: str, **asked: Any) -> Any:
         direct: transport.Transport | None = self._once("direct", lambda: self._make_direct(lambda: self.boto3))
-        if operation == "TransactWriteItems":  # a further attempt is known by it
+        if operation == "TransactWriteItems":  # DynamoDB recognizes a retry by this token
             asked.setdefault("ClientRequestToken", token_hex(16))
         if direct is not None:
             try:
@@ -173,7 +177,7 @@ def _with_our_errors(method: Callable[..., Any], *words: Any, **asked: Any) -> A
 
 
 class AwsClients:
-    """One factory for all clients of a process. Safe to share between threads, as the clients are."""
+    """One factory for all clients of a process. Safe to share between threads, as are its clients."""
 
     def __init__(
         self,
@@ -184,9 +188,9 @@ class AwsClients:
         now: Callable[[], float] = time.time,
         dial: transport.Dial | None = None,
     ) -> None:
-        """All five are for tests; without the first two, credentials and region come from the environment. So many
-        `read_seconds` our own infrastructure may be silent. `now` is in UTC seconds: a clock that never stops
-        while an environment is frozen. `dial` connects our own transport.
+        """All five arguments are for tests. Without the first two, credentials and region are read from the
+        environment. `read_seconds` is the read timeout for the infrastructure of the stage. `now` returns UTC seconds
+        from a clock that continues while an environment is frozen. `dial` connects the transport of this package.
         """
         self._session = session
         self._given = session is not None
@@ -196,11 +200,12 @@ class AwsClients:
         self._dial = dial
         self._clients: dict[tuple[str, bool, bool], Client] = {}
         self._calling: OrderedDict[tuple[str, int, Credentials | None], tuple[float, Any]] = OrderedDict()
-        self._lock = Lock()  # a session must not make two clients at once
+        self._lock = Lock()  # a session must not create two clients at the same time
 
     def get(self, service: str, *, short_timeouts: bool = False, once: bool = False) -> Client:
-        """The client of our own infrastructure: short timeouts, a few attempts with backoff (throttling included);
-        `short_timeouts` ones are shorter, and fewer. `once`: a single attempt, for requests that must not be repeated.
+        """Return the client for a service of the stage's infrastructure. It has short timeouts and a few attempts with
+        backoff, which includes throttling. `short_timeouts` has shorter timeouts and fewer attempts. `once` makes a
+        single attempt, for requests that must not be repeated.
         """
         connect, read, attempts = _SHORT if short_timeouts else (_CONNECT_SECONDS, self._read_seconds, _ATTEMPTS)
         attempts = 1 if once else attempts
@@ -224,7 +229,9 @@ class AwsClients:
     def _transport(
         self, service: str, connect: int, read: int, attempts: int, boto3_client: Callable[[], Any]
     ) -> transport.Transport | None:
-        """None where boto3 is to make all requests: without credentials, behind a proxy, below a path."""
+        """Return the transport for a service. Returns None if boto3 must send all requests: there are no credentials, a
+        proxy is configured, or the endpoint has a path.
+        """
         access = None if self._given else _Access.from_environment(service, self._endpoint_url)
         if access is None:
             meta = boto3_client().meta
@@ -250,20 +257,20 @@ class AwsClients:
         )
 
     def calling(self, service: str, seconds: int, credentials: Credentials | None = None) -> Any:
-        """A client for calls to targets: waits `seconds` for the response and never sends a request twice, because
-        attempts are ours to count. With `credentials` it acts in their name and checks its requests' parameters, which
-        are then a job's own. Raises BotoCoreError for a service that is unknown here.
+        """Return a client for calls to targets. It waits `seconds` for the response and never repeats a request,
+        because each request counts as an attempt of a run. With `credentials` it uses these, and validates the
+        parameters of its requests, which then come from a job. Raises BotoCoreError for an unknown service.
 
-        botocore's timeout belongs to the client, so there is one client per whole number of seconds. The first of a
-        service reads its model (0.1 s), each further one costs 2 to 5 ms; the last sixteen used are kept, none for more
-        than ten seconds. The timeout is a bound for the whole call as long as the service answers at once when it
-        answers, as Lambda does.
+        botocore's timeout belongs to the client, so there is one client for each whole number of seconds. The first
+        client of a service reads its model (0.1 s), and each further client costs 2 to 5 ms. The last sixteen clients
+        are kept, each for at most ten seconds. The timeout bounds the whole call if the service sends its response in
+        one piece, as Lambda does.
         """
         key = (service, seconds, credentials)
         with self._lock:
             made, client = self._calling.pop(key, (0.0, None))
             if client is None or not 0 <= self._now() - made < _FRESH_SECONDS:
-                # An old one is not closed: another thread may still be waiting for its response.
+                # An old client is not closed: another thread may still be waiting for its response.
                 made = self._now()
                 client = self._make(service, min(_CONNECT_SECONDS, seconds), seconds, 1, credentials)
             self._calling[key] = made, client
@@ -278,7 +285,7 @@ class AwsClients:
         from botocore.config import Config
 
         if self._session is None:
-            # boto3 itself reads AWS_DEFAULT_REGION only; Lambda sets both, people often just AWS_REGION.
+            # boto3 only reads AWS_DEFAULT_REGION. Lambda sets both variables, but users often set only AWS_REGION.
             self._session = boto3.Session(region_name=os.environ.get("AWS_REGION"))
         config = Config(
             connect_timeout=connect,
@@ -286,9 +293,10 @@ class AwsClients:
             retries={"mode": "standard", "total_max_attempts": attempts},
             tcp_keepalive=True,
             max_pool_connections=_CONNECTIONS,
-            # A fifth of the client's CPU per request; our own types come before it, except where a job says it all.
+            # Validation takes a fifth of the client's CPU per request. The types of this package replace it, except if
+            # the parameters come from a job.
             parameter_validation=credentials is not None,
-            # Built once: botocore would build its own text again for each request, a tenth of its cost.
+            # A constant: botocore would build the text again for each request, at a tenth of the request's cost.
             user_agent=_USER_AGENT,
         )
         if service == "s3":
@@ -303,8 +311,9 @@ class AwsClients:
         return self._session.client(service, config=config, endpoint_url=self._endpoint_url, **keys)
 
     def _s3_config(self) -> Config:
-        """Links must work as they are signed. On AWS: the bucket's own regional host, since botocore would sign for the
-        global one, which redirects (and the signature is void then). On a local stack: its one host for all buckets.
+        """Return the configuration of S3, in which presigned links must work as signed. On AWS the bucket's regional
+        host is used: botocore would sign for the global host, which redirects and so invalidates the signature. A local
+        stack has one host for all buckets.
         """
         from botocore.config import Config
 
@@ -321,7 +330,7 @@ def _trust() -> ssl.SSLContext:
 
 
 def _proxied(scheme: str, authority: str) -> bool:
-    """Whether the environment names a proxy for such requests."""
+    """Return whether the environment configures a proxy for such requests."""
     if not any(name.lower() in _PROXIES for name in os.environ):
         return False
     from urllib.request import getproxies, proxy_bypass
@@ -332,10 +341,10 @@ def _proxied(scheme: str, authority: str) -> bool:
 
 @cache
 def clients() -> AwsClients:
-    """The factory of this process."""
+    """Return the factory of this process."""
     return AwsClients()
 
 
 def client(service: str, *, short_timeouts: bool = False, once: bool = False) -> Client:
-    """The client of this process for a part of our own infrastructure; see `AwsClients.get`."""
+    """Return the client of this process for a service of the stage's infrastructure. See `AwsClients.get`."""
     return clients().get(service, short_timeouts=short_timeouts, once=once)

@@ -1,4 +1,4 @@
-"""CloudWatch's metrics and alarms, for the API's stage pages."""
+"""CloudWatch metrics and alarms for the stage pages of the API."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ from duecourse.ports import AwsError, Clock, CloudWatchUnavailableError
 _logger = logging.getLogger(__name__)
 
 METRICS_FRESH_SECONDS = 60
-"""For how long a response, or that there was none, is used again. Each metric that is asked for costs $0.01 per 1,000
-(Amazon CloudWatch pricing, "GetMetricData"), and none gets more than a value a minute.
+"""How long a response or an error is reused. Each requested metric costs $0.01 per 1,000 (Amazon CloudWatch pricing,
+"GetMetricData"), and no metric gets more than one value a minute.
 """
 
 
 class CloudWatchMetrics:
-    """ports.StageMetrics: the stage's own metrics, and those that SQS keeps of its lanes, in one request."""
+    """Implementation of ports.StageMetrics: reads the metrics of the stage and the SQS metrics of its lanes in one
+    request.
+    """
 
     def __init__(
         self, client: Any, stage: str, clock: Clock, queue_urls: Mapping[Lane, str], bulk_urls: Mapping[Lane, str]
     ) -> None:
-        """A lane's messages are in its own queue and in its bulk queue."""
+        """The messages of a lane are in its queue (`queue_urls`) and in its bulk queue (`bulk_urls`)."""
         self._client = client
         self._queue_urls = {lane.value: (url, bulk_urls[lane]) for lane, url in queue_urls.items()}
         self._asked = metrics.stage_metrics(stage, (url for urls in self._queue_urls.values() for url in urls))
@@ -66,13 +68,15 @@ def _not_read(error: str) -> CloudWatchUnavailableError:
 
 
 ALARMS_FRESH_SECONDS = 15
-"""For how long a response, or that there was none, is used again. An account may ask nine times a second (Amazon
-CloudWatch User Guide, "CloudWatch service quotas"), and an alarm is judged once a minute.
+"""How long a response or an error is reused. An account may send nine requests a second (Amazon CloudWatch User Guide,
+"CloudWatch service quotas"), and an alarm is evaluated once a minute.
 """
 
 
 class CloudWatchAlarms:
-    """ports.StageAlarms: those in the stage's folder of names, `Duecourse/prod/ticks-missing`."""
+    """Implementation of ports.StageAlarms: the alarms whose names have the prefix of the stage, such as
+    `Duecourse/prod/ticks-missing`.
+    """
 
     def __init__(self, client: Any, stage: str, clock: Clock) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""Outbound events, by EventBridge."""
+"""Outbound events over EventBridge."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from duecourse.limits import EVENTS_SOURCE
 from duecourse.ports import AwsError, OutboundEvent
 
 _ENTRIES = 10
-"""PutEvents takes so many at most."""
+"""Maximum number of entries of one PutEvents request."""
 
 _logger = logging.getLogger(__name__)
 
 
 class EventBridgeBus:
-    """Puts outbound events on the stage's bus, with source `duecourse`."""
+    """Puts outbound events on the bus of the stage, with source `duecourse`."""
 
     def __init__(self, client: Any, bus_name: str) -> None:
         self._client = client
         self._bus_name = bus_name
 
     def publish(self, events: Sequence[OutboundEvent]) -> int:
-        """Publish, ten a request; how many were not accepted. Why is in the log."""
+        """Publish events in requests of ten. Returns the number of events that were not accepted; the log has the
+        reasons.
+        """
         rest = iter(events)
         refused = 0
         while page := list(islice(rest, _ENTRIES)):

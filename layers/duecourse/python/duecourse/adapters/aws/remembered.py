@@ -1,4 +1,4 @@
-"""A response that is used again for some seconds."""
+"""A cache for responses that are reused for some seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class TtlCache(Generic[Value]):
-    """A response or an error of CloudWatch, which is reused for some seconds."""
+    """Caches a response or an error of CloudWatch for some seconds."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
@@ -19,7 +19,9 @@ class TtlCache(Generic[Value]):
         self._known: tuple[float, Value | CloudWatchUnavailableError] | None = None
 
     def get(self, read: Callable[[float], Value | CloudWatchUnavailableError]) -> Value:
-        """What is known, or what `read` finds at the present (UTC seconds). Raises CloudWatchUnavailableError."""
+        """Return the cached response, or call `read` with the present time (UTC seconds). Raises
+        CloudWatchUnavailableError.
+        """
         now = self._clock.now()
         if self._known is None or not 0 <= now - self._known[0] < self._seconds:
             self._known = now, read(now)

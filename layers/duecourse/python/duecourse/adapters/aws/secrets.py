@@ -1,4 +1,4 @@
-"""Secrets of tenants, in SSM's Parameter Store or in Secrets Manager. Each tenant has a path of its own."""
+"""Secrets of tenants in SSM Parameter Store or in Secrets Manager. Each tenant has a separate path."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any
 from duecourse.ports import AwsError, Clock, SecretsUnavailableError, SecretUnknownError, ServiceError
 
 KNOWN_SECONDS = 60
-"""How long a secret is believed: a rotated one is used within a minute."""
+"""How long a secret is cached, in seconds. A rotated secret is used within a minute."""
 
 UNKNOWN_SECONDS = 5
-"""How long it is believed that there is none."""
+"""How long the absence of a secret is cached, in seconds."""
 
 _KEPT = 256
 
@@ -32,8 +32,8 @@ class _Secret:
 
 
 class SecretMemory:
-    """Remembers answers, but no failures. Safe to share between threads: who asks for what is being fetched waits for
-    that very response, so a batch of ten runs makes one request.
+    """Caches secrets, but no errors. Safe to share between threads: concurrent callers for the same secret wait for one
+    request, so a batch of ten runs sends one request.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -43,9 +43,9 @@ class SecretMemory:
         self._lock = Lock()
 
     def get(self, path: str, fetch: Callable[[str], str | None]) -> str | None:
-        """The secret at that path, or None where there is none; `fetch(path)` is asked when that is not known.
+        """Return the secret at a path, or None if there is none. Calls `fetch(path)` if the secret is not cached.
 
-        Raises what `fetch` raises.
+        Raises the exceptions of `fetch`.
         """
         with self._lock:
             known = self._known.get(path)
@@ -63,7 +63,7 @@ class SecretMemory:
     def _fetch(self, path: str, fetch: Callable[[str], str | None], answer: Future[str | None]) -> None:
         try:
             value = fetch(path)
-        except BaseException as problem:  # noqa: BLE001 - raised by everybody who waits for the response
+        except BaseException as problem:  # noqa: BLE001 - raised in all threads that wait for the response
             with self._lock:
                 del self._asked[path]
             answer.set_exception(problem)
@@ -79,7 +79,7 @@ class SecretMemory:
 
 
 class SsmSecrets:
-    """One parameter a secret: `/duecourse/<stage>/secrets/<tenant>/<name>`, a SecureString as a rule."""
+    """Reads each secret from a parameter `/duecourse/<stage>/secrets/<tenant>/<name>`, usually a SecureString."""
 
     def __init__(self, client: Any, stage: str, clock: Clock) -> None:
         self._client = client
@@ -87,7 +87,7 @@ class SsmSecrets:
         self._memory = SecretMemory(clock)
 
     def get(self, tenant: str, name: str) -> str:
-        """The secret, at most a minute old. Raises SecretUnknownError, SecretsUnavailableError."""
+        """Return the secret, which is at most a minute old. Raises SecretUnknownError or SecretsUnavailableError."""
         return _known(
             name, self._memory.get(f"/duecourse/{self._stage}/secrets/{tenant}/{_checked(name)}", self._fetch)
         )
@@ -99,7 +99,7 @@ class SsmSecrets:
 
 
 class SecretsManagerSecrets:
-    """One secret a secret: `duecourse/<stage>/<tenant>/<name>`, its current version, as text."""
+    """Reads each secret from the current version of `duecourse/<stage>/<tenant>/<name>` in Secrets Manager, as text."""
 
     def __init__(self, client: Any, stage: str, clock: Clock) -> None:
         self._client = client
@@ -107,11 +107,12 @@ class SecretsManagerSecrets:
         self._memory = SecretMemory(clock)
 
     def get(self, tenant: str, name: str) -> str:
-        """The secret, at most a minute old. Raises SecretUnknownError, SecretsUnavailableError."""
+        """Return the secret, which is at most a minute old. Raises SecretUnknownError or SecretsUnavailableError."""
         return _known(name, self._memory.get(f"duecourse/{self._stage}/{tenant}/{_checked(name)}", self._fetch))
 
     def _fetch(self, path: str) -> str | None:
-        # InvalidRequestException: it is about to be deleted. Without text it is binary and fits no header.
+        # InvalidRequestException: the secret is scheduled for deletion. A secret without text is binary and fits no
+        # header.
         unknown = frozenset({"ResourceNotFoundException", "InvalidRequestException"})
         answer = _asked(path, unknown, lambda: self._client.get_secret_value(SecretId=path))
         return None if answer is None else answer.get("SecretString")
@@ -131,8 +132,8 @@ def _known(name: str, secret: str | None) -> str:
 
 
 def _asked(path: str, unknown: frozenset[str], request: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-    """The store's response, or None where it says one of these codes. Raises SecretsUnavailableError for all others:
-    throttling passes, and permissions or keys may be put right while a run is still being tried.
+    """Return the response of the secret store, or None for the codes in `unknown`. Raises SecretsUnavailableError for
+    all other errors: throttling ends, and permissions or keys may be corrected while a run still has attempts.
     """
     try:
         return request()

@@ -1,4 +1,4 @@
-"""Notices to people, by SNS, and what a subject may be."""
+"""Notifications over SNS, and their subjects."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from duecourse.domain.instants import to_iso
 from duecourse.ports import FailureNotification
 
 SUBJECT_CHARACTERS = 99
-"""The most that SNS takes: "no line breaks or control characters, and less than 100 characters long" (Amazon SNS API
-Reference, Publish)."""
+"""Maximum length of a subject: "no line breaks or control characters, and less than 100 characters long" (Amazon SNS
+API Reference, Publish).
+"""
 
 
 def subject(text: str) -> str:
-    """The text on one line, cut to what SNS takes; the message says what the subject cannot."""
+    """Return the text on one line, cut to the length that SNS accepts."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line if len(line) <= SUBJECT_CHARACTERS else f"{line[: SUBJECT_CHARACTERS - 3]}..."
 
 
 class SnsNotifier:
-    """Publishes to the topic of deaths. Tenant, job and owner are message attributes too, by which subscriptions can
-    filter.
+    """Publishes dead runs to the notification topic. Tenant, job and owner are also message attributes, which
+    subscriptions can filter by.
 
-    A notice may come more than once (its response was lost, its sender died; and SNS delivers at least once). All of
-    one death have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`; a redriven run that dies again has
-    another.
+    A notification may arrive more than once: its response was lost, its sender stopped, or SNS delivered it twice. All
+    notifications of one dead run have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`. A redriven run that
+    dies again has another.
     """
 
     def __init__(self, client: Any, topic_arn: str) -> None:
@@ -34,7 +35,7 @@ class SnsNotifier:
         self._topic_arn = topic_arn
 
     def death(self, death: FailureNotification) -> None:
-        """Publish; raises AwsError when it was not accepted."""
+        """Publish a dead run. Raises AwsError if the notification was not accepted."""
         run = death.run
         notice = {
             "tenant": run.tenant,
@@ -63,7 +64,7 @@ class SnsNotifier:
 
 
 def _subject(run_id: str) -> str:
-    """A long run id loses its end, the message has all of it."""
+    """Return the subject of a notification. A long run id is cut; the message has all of it."""
     room = SUBJECT_CHARACTERS - len("Duecourse: run  is dead")
     shown = run_id if len(run_id) <= room else f"{run_id[: room - 3]}..."
     return f"Duecourse: run {shown} is dead"

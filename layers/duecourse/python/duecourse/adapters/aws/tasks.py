@@ -1,4 +1,4 @@
-"""Named targets of the stage, in SSM's Parameter Store."""
+"""Named targets of the stage in SSM Parameter Store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _logger = logging.getLogger(__name__)
 
 
 class TaskError(ValueError):
-    """A parameter that does not hold a task."""
+    """A parameter does not contain a valid task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class _Read:
 
 
 class SsmTasks:
-    """One parameter a task: `/duecourse/<stage>/tasks/<name>`. Safe to share between threads.
+    """Reads each task from a parameter `/duecourse/<stage>/tasks/<name>`. Safe to share between threads.
 
-    A task is believed for a minute, that there is none for five seconds.
+    A task is cached for a minute, and its absence for five seconds.
     """
 
     def __init__(self, client: Any, stage: str, clock: Clock) -> None:
@@ -48,12 +48,13 @@ class SsmTasks:
         self._lock = Lock()
 
     def get(self, name: str) -> RegisteredTask | None:
-        """The task; None where none is registered under that name, or none that can be read (the log says why).
+        """Return a task, or None if no task has that name or its parameter is invalid (the log has the error).
 
-        Where SSM does not respond, what was known last; raises TasksUnavailableError where that is nothing.
+        If SSM does not respond, an expired task from the cache is returned. Raises TasksUnavailableError if the cache
+        has none.
         """
         if _NAME.fullmatch(name) is None:
-            return None  # and no way into other parameters
+            return None  # such a name could refer to other parameters
         now = self._clock.now()
         with self._lock:
             known = self._read.get(name)
@@ -92,7 +93,7 @@ class SsmTasks:
 
 
 def task_of(text: str) -> RegisteredTask:
-    """The task of a parameter's text, `{"target": {…}, "defaults": {…}}`. Raises TaskError."""
+    """Return the task of a parameter's text, `{"target": {…}, "defaults": {…}}`. Raises TaskError."""
     try:
         document = orjson.loads(text)
         target = target_of(document["target"])

@@ -7,26 +7,29 @@ import re
 from typing import Any
 
 TRACE_VARIABLE = "_X_AMZN_TRACE_ID"
-"""Where Lambda puts the header of each invocation (AWS Lambda Developer Guide, "Defined runtime environment
-variables")."""
+"""The environment variable with the trace header of each invocation (AWS Lambda Developer Guide, "Defined runtime
+environment variables").
+"""
 
 HEADER = "X-Amzn-Trace-Id"
 RECORDED = "Sampled=1"
-"""What a trace header says of a trace that is recorded (AWS X-Ray Developer Guide, "Tracing header")."""
+"""The part of a trace header that marks a recorded trace (AWS X-Ray Developer Guide, "Tracing header")."""
 
 _LINEAGE = "Lineage="
 _IDS = re.compile("Root=1-([0-9a-f]{8})-([0-9a-f]{24});Parent=([0-9a-f]{16})")
 
 
 def trace_header() -> str | None:
-    """The value of the header `X-Amzn-Trace-Id` for what this invocation sends and calls; None outside of Lambda."""
+    """Return the value of the header `X-Amzn-Trace-Id` for messages and calls of this invocation. Returns None outside
+    Lambda.
+    """
     return os.environ.get(TRACE_VARIABLE) or None
 
 
 def trace_headers(header: str | None) -> dict[str, str]:
-    """The headers of a call that belongs to a recorded trace: that of X-Ray, and the same as `traceparent` (W3C Trace
-    Context, "Traceparent Header"), whose trace id has the digits of X-Ray's. None for a trace that is not recorded: the
-    receiver would not record its own.
+    """Return the headers of a call that belongs to a recorded trace: the header of X-Ray, and the same as `traceparent`
+    (W3C Trace Context, "Traceparent Header"), whose trace id has the digits of the X-Ray trace id. A trace that is not
+    recorded has no headers, since the receiver would not record its own trace.
     """
     found = None if header is None or RECORDED not in header else _IDS.match(header)
     if header is None or found is None:
@@ -35,12 +38,12 @@ def trace_headers(header: str | None) -> dict[str, str]:
 
 
 def for_messages(header: str | None) -> str | None:
-    """What messages bear of a trace: one that is recorded, and no lineage.
+    """Return the trace header for messages: only that of a recorded trace, and without the lineage.
 
-    A trace that is not recorded would keep their receivers from recording theirs. By the lineage Lambda counts how
-    often a function was invoked in one chain, and ends the chain after some sixteen times (AWS Lambda Developer Guide,
-    "Use Lambda recursive loop detection"). The attempts and waits of a run are such a chain, of the worker and of the
-    function that it calls; they have bounds of their own.
+    The header of an unrecorded trace would prevent the receivers from recording their traces. From the lineage Lambda
+    counts how many times a function was invoked in one chain, and it ends the chain after about sixteen invocations
+    (AWS Lambda Developer Guide, "Use Lambda recursive loop detection"). The attempts and waits of a run are such a
+    chain of the worker and the function that it calls, and have separate limits.
     """
     if header is None or RECORDED not in header:
         return None
@@ -48,8 +51,8 @@ def for_messages(header: str | None) -> str | None:
 
 
 def drop_trace_lineage(client: Any, service: str) -> None:
-    """Let the client's requests to SQS bear what messages may: SQS hands the header of a request on with them, and
-    botocore adds the invocation's before it makes one.
+    """Remove the lineage from the client's requests to SQS, which passes the trace header of a request on with its
+    messages. botocore adds the header of the invocation before it creates a request.
     """
     if service == "sqs":
         client.meta.events.register("request-created.sqs", _drop_lineage)

@@ -1,9 +1,9 @@
 """Frequent requests to DynamoDB and SQS: signed, sent over persistent connections, and retried, without boto3.
 
-What boto3 does for a small request (build by the service's model, sign by a general algorithm, send by two libraries,
-parse by the model) takes six times the CPU of this, and its import more than the rest of a cold start
-(docs/decisions/009-aws-clients.md). Only plain responses are read here: HTTP/1.1 with a length, a JSON document, an
-error code. Any other one raises UnusualError, and the caller makes the request by boto3.
+For a small request boto3 takes six times the CPU of this module: it builds the request from the service's model, signs
+with a general algorithm, sends through two libraries and parses by the model. Its import takes longer than the rest of
+a cold start (docs/decisions/009-aws-clients.md). This module reads only plain responses: HTTP/1.1 with a length, a JSON
+document, an error code. Any other response raises UnusualError, and the caller sends the request with boto3.
 
 Retries follow the standard mode of AWS's SDKs (AWS SDKs and Tools Reference Guide, "Retry behavior"). The signature is
 Version 4 of a POST to a service's root (AWS General Reference, "Create a signed AWS API request").
@@ -53,21 +53,21 @@ OPERATIONS: Mapping[str, Mapping[str, str]] = {
         "send_message_batch": "SendMessageBatch",
     },
 }
-"""By boto3's names of their methods, the operations whose requests and responses are JSON as our adapters use them: no
-blobs, no timestamps.
+"""The supported operations by the names of their boto3 methods. Their requests and responses are JSON as the adapters
+use them, without blobs and timestamps.
 """
 
 _TARGETS = {"dynamodb": "DynamoDB_20120810", "sqs": "AmazonSQS"}
 _QUERY_MODE = {"sqs": (("x-amzn-query-mode", "true"),)}
-"""SQS then names errors as its older protocol did."""
+"""With this header SQS uses the error codes of its older protocol."""
 
 _CHUNK = 65_536
 _MOST_HEAD = 65_536
 _MOST_BODY = 64 * 1024 * 1024
-"""More than DynamoDB's largest response (16 MB)."""
+"""Larger than DynamoDB's largest response (16 MB)."""
 
 _STATUSES = frozenset({500, 502, 503, 504})
-"""HTTP statuses after which a request is made again."""
+"""HTTP statuses after which a request is retried."""
 
 _SIGNING = frozenset(
     {
@@ -83,7 +83,7 @@ _SIGNING = frozenset(
         "UnrecognizedClientException",
     }
 )
-"""Errors that concern the signature, the credentials or the clock: boto3 signs again."""
+"""Errors that concern the signature, the credentials or the clock. boto3 signs the request again."""
 
 _QUOTA = 500
 _RETRY_COST = 5
@@ -92,7 +92,9 @@ _LONGEST_PAUSE_SECONDS = 20
 
 
 class UnusualError(Exception):
-    """A response that is not plain. A status from 400 to 499 says that nothing was changed; else that is unknown."""
+    """A response that this module does not read. With `refused` (a status from 400 to 499) the request changed nothing;
+    otherwise its effect is unknown.
+    """
 
     def __init__(self, what: str, *, refused: bool = False) -> None:
         super().__init__(what)
@@ -104,7 +106,7 @@ class StaleError(ConnectionError):
 
 
 class Credentials(NamedTuple):
-    """With these names botocore's credentials can be used here too."""
+    """Credentials with the attribute names of botocore, so that botocore's credentials can also be used."""
 
     access_key: str
     secret_key: str
@@ -113,7 +115,7 @@ class Credentials(NamedTuple):
 
 @dataclass(slots=True)
 class Signer:
-    """Requests of one service in one region to one host. Thread-safe: at worst a key is derived twice."""
+    """Signs requests for one service in one region and one host. Thread-safe: at worst a key is derived twice."""
 
     service: str
     region: str
@@ -121,7 +123,7 @@ class Signer:
     _key: tuple[tuple[str, str], bytes] = field(default=(("", ""), b""), repr=False)
 
     def request(self, operation: str, body: bytes, credentials: Any, at: float) -> bytes:
-        """The signed HTTP request of an operation at an instant (UTC seconds)."""
+        """Return the signed HTTP request of an operation at an instant (UTC seconds)."""
         instant = strftime("%Y%m%dT%H%M%SZ", gmtime(at))
         day = instant[:8]
         headers = [("content-type", "application/x-amz-json-1.0"), ("host", self.host), ("x-amz-date", instant)]
@@ -153,7 +155,7 @@ class Signer:
 
 
 class Response(NamedTuple):
-    """An HTTP response; the names of its headers are in lower case."""
+    """An HTTP response. The names of its headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -161,13 +163,13 @@ class Response(NamedTuple):
 
 
 Dial = Callable[[tuple[str, int], float], Any]
-"""A connected socket; the second argument is a timeout in seconds."""
+"""A function that returns a connected socket. The second argument is a timeout in seconds."""
 
 
 @dataclass(slots=True)
 class Connections:
-    """Connections to one host, kept open while they are idle. Safe to share between threads: one thread
-    uses a connection at a time.
+    """Connections to one host, kept open while they are idle. Safe to share between threads: a connection is used by
+    one thread at a time.
     """
 
     host: str
@@ -176,33 +178,34 @@ class Connections:
     read_seconds: float
     most: int
     trust: Callable[[], ssl.SSLContext] | None = None
-    """For https."""
+    """The TLS context, for https."""
     dial: Dial | None = None
     _idle: list[Any] = field(default_factory=list, repr=False)
 
     def exchange(self, request: bytes, *, again: bool) -> Response:
-        """The response to a request. `again`: if a kept connection fails before the first byte of a response, the
-        request is made once more, on a new connection. Raises OSError (StaleError, TimeoutError) and UnusualError.
+        """Send a request and return the response. With `again`, the request is sent once more on a new connection if a
+        kept connection fails before the first byte of a response. Raises OSError (StaleError, TimeoutError) or
+        UnusualError.
         """
         sock = self._kept()
         if sock is not None:
             try:
                 return self._exchange(sock, request, used=True)
             except StaleError:
-                self.close()  # the others have ended too
+                self.close()  # the other idle connections have probably ended too
                 if not again:
                     raise
         return self._exchange(self._connected(), request, used=False)
 
     def close(self) -> None:
-        """End the idle ones."""
+        """Close idle connections."""
         while self._idle:
             self._idle.pop().close()
 
     __del__ = close
 
     def _kept(self) -> Any | None:
-        """The connection that was used last. One with something to read has ended."""
+        """Return the idle connection that was used last. A connection with something to read has ended."""
         while self._idle:
             try:
                 sock = self._idle.pop()
@@ -252,7 +255,7 @@ class Connections:
 
 
 def _read(sock: Any, received: bytes) -> tuple[Response, bool]:
-    """The response that begins with what was received, and whether another one can follow it."""
+    """Return the response that starts with `received`, and whether the connection can be reused."""
     while (end := received.find(b"\r\n\r\n")) < 0:
         if len(received) > _MOST_HEAD:
             raise UnusualError("the head of the response does not end")
@@ -287,7 +290,7 @@ def _more(received: Any) -> Any:
 
 @dataclass(slots=True)
 class Transport:
-    """Requests to one service. Safe to share between threads."""
+    """Sends requests to one service. Safe to share between threads."""
 
     signer: Signer
     credentials: Callable[[], Any]
@@ -300,8 +303,8 @@ class Transport:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def ask(self, operation: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The document of a successful response. Raises ServiceError and, where no complete response came,
-        NoAnswerError; UnusualError where boto3 is to make the request.
+        """Send a request and return the document of its successful response. Raises ServiceError, NoAnswerError if no
+        complete response was received, or UnusualError if boto3 must send the request.
         """
         body, spent = orjson.dumps(asked), 0
         for attempt in range(1, self.attempts + 1):
@@ -332,7 +335,7 @@ class Transport:
         raise AssertionError("unreachable")
 
     def _taken(self, cost: int) -> bool:
-        """Take a retry from what all requests may have; False if too many fail."""
+        """Take the cost of a retry from the quota that all requests share. Returns False if too many requests fail."""
         with self._lock:
             if cost > self._quota:
                 return False
@@ -346,7 +349,9 @@ class Transport:
 
 
 def _document(answer: Response) -> dict[str, Any]:
-    """What a successful response says. Raises ServiceError, UnusualError, and OSError where it arrived damaged."""
+    """Return the document of a successful response. Raises ServiceError, UnusualError, or OSError if the response was
+    damaged.
+    """
     checksum = answer.headers.get("x-amz-crc32")
     if checksum is not None and checksum != str(crc32(answer.body)):
         raise ConnectionError("the response does not have its checksum")
@@ -366,8 +371,8 @@ def _document(answer: Response) -> dict[str, Any]:
 
 
 def _code(headers: Mapping[str, str], said: Mapping[str, Any]) -> str | None:
-    """The code of an error: `QueueDoesNotExist` of `com.amazonaws.sqs#QueueDoesNotExist`, or its older name, where SQS
-    sends one.
+    """Return the code of an error, such as `QueueDoesNotExist` for `com.amazonaws.sqs#QueueDoesNotExist`. If SQS sends
+    an older code, that is returned.
     """
     older, _, fault = headers.get("x-amzn-query-error", "").partition(";")
     if older and fault:

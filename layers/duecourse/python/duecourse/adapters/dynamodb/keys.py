@@ -7,7 +7,7 @@ from typing import Any
 from duecourse.domain.ids import RunName
 
 Item = dict[str, Any]
-"""A low-level item: attribute name -> {"S": …} and the like."""
+"""A low-level item: a map from attribute names to values such as {"S": …}."""
 
 JOB = "JOB"
 CURSOR = "CURSOR"
@@ -29,12 +29,14 @@ MARKER_PREFIX = "JOB#"
 
 
 def job_partition(tenant: str, job_id: str) -> str:
-    """`JOB#default#nightly`; neither part can contain a `#` (see `domain.ids`)."""
+    """Return the partition key of a job, such as `JOB#default#nightly`. Neither part can contain a `#` (see
+    `domain.ids`).
+    """
     return f"JOB#{tenant}#{job_id}"
 
 
 def owner_of(partition: str) -> tuple[str, str]:
-    """Tenant and job id of the key of a job's partition, or of its changes. Raises ValueError for another key."""
+    """Return tenant and job id of the partition key of a job or of its changes. Raises ValueError for another key."""
     kind, tenant, job_id = partition.split("#")
     if kind not in ("JOB", "CHANGES"):
         raise ValueError(f"{partition!r} is not a partition of a job")
@@ -42,46 +44,47 @@ def owner_of(partition: str) -> tuple[str, str]:
 
 
 def changes_partition(tenant: str, job_id: str) -> str:
-    """`CHANGES#default#nightly`, in the runs table."""
+    """Return the partition key of a job's change records in the runs table, such as `CHANGES#default#nightly`."""
     return f"CHANGES#{tenant}#{job_id}"
 
 
 def key(partition: str, sort: str) -> Item:
-    """A primary key."""
+    """Return a primary key."""
     return {"PK": {"S": partition}, "SK": {"S": sort}}
 
 
 def job_key(tenant: str, job_id: str, sort: str) -> Item:
-    """The key of one of a job's items."""
+    """Return the key of an item of a job."""
     return key(job_partition(tenant, job_id), sort)
 
 
 def tenant_key(tenant: str, sort: str) -> Item:
-    """The key of one of a tenant's own items: `TENANT#acme/LIMITS`."""
+    """Return the key of an item of a tenant, such as `TENANT#acme/LIMITS`."""
     return key(f"TENANT#{tenant}", sort)
 
 
 def tag_partition(tenant: str, tag: str) -> str:
-    """`TAG#acme#billing`; a tag cannot contain a `#` either."""
+    """Return the partition key of a tag's markers, such as `TAG#acme#billing`. A tag cannot contain a `#`."""
     return f"TAG#{tenant}#{tag}"
 
 
 def marker_key(tenant: str, tag: str, job_id: str) -> Item:
-    """The key of the item that says that a job has a tag."""
+    """Return the key of the marker of a job's tag."""
     return key(tag_partition(tenant, tag), f"{MARKER_PREFIX}{job_id}")
 
 
 def ends_key(tenant: str, run: RunName, part: int) -> Item:
-    """The key of a part of the ends of a workflow's run: a partition of its own, since a partition takes a thousand
-    writes a second (Amazon DynamoDB Developer Guide, "Best practices for designing and using partition keys").
+    """Return the key of one part of the step outcomes of a workflow's run. Each part has a separate partition, since a
+    partition takes a thousand writes a second (Amazon DynamoDB Developer Guide, "Best practices for designing and using
+    partition keys").
     """
     return key(f"ENDS#{tenant}#{run.job_id}#{run.local}#{part}", ENDS)
 
 
 def shard_key(shard: int) -> Item:
-    """`SHARD#7/WATERMARK`."""
+    """Return the key of a shard's watermark, such as `SHARD#7/WATERMARK`."""
     return key(f"SHARD#{shard}", WATERMARK)
 
 
 SHARDS_KEY = key("SHARDS", "HIGHEST")
-"""Where the largest shard count ever used is kept."""
+"""The key of the record of the largest shard count ever used."""

@@ -1,4 +1,4 @@
-"""Between Python values and low-level attribute values. Absent is absent: None is never stored."""
+"""Conversion between Python values and low-level attribute values. None is never stored: the attribute is absent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from duecourse.adapters.dynamodb.keys import Item
 
 
 def number(value: float) -> dict[str, str]:
-    """A number; a float keeps milliseconds at least (repr is exact)."""
+    """Return a number attribute. A float keeps at least milliseconds (repr is exact)."""
     return {"N": repr(value)}
 
 
 def pack(values: Mapping[str, object]) -> Item:
-    """Attributes of the given values: str, int, float, bool; None is omitted."""
+    """Return the attributes of values of the types str, int, float and bool. None is omitted."""
     item: Item = {}
     for name, value in values.items():
         match value:
@@ -35,46 +35,46 @@ def pack(values: Mapping[str, object]) -> Item:
 
 
 def text(item: Item, name: str) -> str:
-    """A required string. Raises KeyError."""
+    """Return a required string. Raises KeyError."""
     value: str = item[name]["S"]
     return value
 
 
 def optional_text(item: Item, name: str) -> str | None:
-    """A string, or None when absent."""
+    """Return a string, or None if it is absent."""
     return item[name]["S"] if name in item else None
 
 
 def integer(item: Item, name: str) -> int:
-    """A required whole number. Raises KeyError, ValueError."""
+    """Return a required integer. Raises KeyError or ValueError."""
     return int(item[name]["N"])
 
 
 def optional_integer(item: Item, name: str) -> int | None:
-    """A whole number, or None when absent."""
+    """Return an integer, or None if it is absent."""
     return int(item[name]["N"]) if name in item else None
 
 
 def optional_float(item: Item, name: str) -> float | None:
-    """A number, or None when absent."""
+    """Return a number, or None if it is absent."""
     return float(item[name]["N"]) if name in item else None
 
 
 def flag(item: Item, name: str) -> bool:
-    """Whether something is so: False is absent."""
+    """Return a flag. An absent attribute is False."""
     return name in item
 
 
 def document(value: Any) -> str:
-    """JSON text of plain values, dataclasses and enums."""
+    """Return the JSON text of plain values, dataclasses and enums."""
     return orjson.dumps(value).decode()
 
 
 def ascii_document(value: Any) -> str:
-    """JSON text in ASCII."""
+    """Return the JSON text of a value in ASCII."""
     return json.dumps(value, separators=(",", ":"))
 
 
 def parse(text: str) -> Any:
-    """The inverse of :func:`document`."""
+    """Return the value of a JSON text: the inverse of `document`."""
     return orjson.loads(text)

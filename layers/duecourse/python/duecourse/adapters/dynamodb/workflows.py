@@ -1,4 +1,4 @@
-"""Graphs in the jobs table, ends of steps in the runs table."""
+"""Workflow graphs in the jobs table, and outcomes of steps in the runs table."""
 
 from __future__ import annotations
 
@@ -26,20 +26,22 @@ from duecourse.domain.workflows.graph import PART_STEPS, Graph, StepOutcome, Ste
 from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, ServiceError, WorkflowRead
 
 REMEMBERED = 64
-"""Graphs that a worker keeps in its memory; one of 1,000 steps takes about a megabyte."""
+"""The number of graphs that a worker keeps in memory. A graph of 1,000 steps takes about a megabyte."""
 
 TRANSACTION = 100
-"""Writes of one transaction, at most (Amazon DynamoDB API Reference, TransactWriteItems)."""
+"""Maximum number of writes in a transaction (Amazon DynamoDB API Reference, TransactWriteItems)."""
 
 HASH_CHARACTERS = 24
-"""96 bits: a collision within one workflow is improbable."""
+"""24 hexadecimal characters have 96 bits: a collision within one workflow is improbable."""
 
 
 class DynamoWorkflows:
-    """ports.WorkflowStore: `JOB#<tenant>#<workflow>/GRAPH#<hash>` (compressed JSON) in the jobs table, and
-    `ENDS#<tenant>#<workflow>#<instant><suffix>#<part>/ENDS` in the runs table, an attribute for each step that has
-    ended: its number, with the round and rank of its end (`domain.workflows.graph.entry`); `again` once an end was
-    withdrawn in this run.
+    """Implementation of ports.WorkflowStore.
+
+    A graph is the item `JOB#<tenant>#<workflow>/GRAPH#<hash>` (compressed JSON) in the jobs table. The outcomes of
+    steps are the items `ENDS#<tenant>#<workflow>#<instant><suffix>#<part>/ENDS` in the runs table. Such an item has an
+    attribute for each step that has ended: the name is the number of the step, the value has the round and rank of its
+    end (`domain.workflows.graph.entry`). The attribute `again` is set after an end was withdrawn in this run.
     """
 
     def __init__(
@@ -62,10 +64,10 @@ class DynamoWorkflows:
         return from_document(Graph, orjson.loads(gzip.decompress(b64decode(values.text(item, "graph")))))
 
     def put_graph(self, tenant: str, workflow: str, graph: Graph, *, expires_at: int | None = None) -> WorkflowRef:
-        """One that was to expire is kept again."""
+        """Store a graph and return its reference. Without `expires_at`, the expiry of an existing graph is removed."""
         text = orjson.dumps(to_document(graph), option=orjson.OPT_SORT_KEYS)
         ref = WorkflowRef(workflow, sha256(text).hexdigest()[:HASH_CHARACTERS])
-        packed = b64encode(gzip.compress(text, mtime=0)).decode()  # as text: what makes JSON fast here takes no bytes
+        packed = b64encode(gzip.compress(text, mtime=0)).decode()  # text: the fast JSON encoder accepts no bytes
         item = values.pack({"expires_at": expires_at, "graph": packed})
         key = job_key(tenant, workflow, GRAPH_PREFIX + ref.graph)
         self._client.put_item(TableName=self._jobs_table, Item=key | item)
@@ -86,7 +88,7 @@ class DynamoWorkflows:
         found: dict[str, Job] = {}
         for item in batch_get(self._client, self._jobs_table, keys, consistent=True):
             if "job_id" not in item or is_removed(item, self._clock.now()):
-                continue  # reserved, or removed
+                continue  # the item only reserves the id, or the job was removed
             job = from_item(item)
             found[job.id] = replace(job, payload=UNREAD) if has_own_payload(item) else job
         return found
@@ -100,7 +102,7 @@ class DynamoWorkflows:
         self._claimed_by(jobs, None, at, [self._own_job(jobs[0].tenant, workflow, standing)])
 
     def _own_job(self, tenant: str, workflow: str, standing: Job | None) -> dict[str, Any]:
-        """The check that a workflow's own job is as it was read."""
+        """Return the condition check that the workflow's own job is unchanged since it was read."""
         condition = conditions.no_job(self._clock.now()) if standing is None else conditions.unchanged(standing)
         key = job_key(tenant, workflow, JOB)
         return {"ConditionCheck": {"TableName": self._jobs_table, "Key": key, **condition}}
@@ -108,15 +110,17 @@ class DynamoWorkflows:
     def _claimed_by(
         self, jobs: Sequence[Job], workflow: str | None, at: float, checks: list[dict[str, Any]]
     ) -> list[str]:
-        """As many jobs a transaction as there may be, side by side; those that were not written."""
+        """Claim jobs in transactions of the maximum size, which are sent concurrently. Returns the ids of jobs that
+        were not written.
+        """
         size = TRANSACTION - len(checks)
         batches = [jobs[begin : begin + size] for begin in range(0, len(jobs), size)]
         refused = self._executor.map(lambda batch: self._claimed(batch, workflow, at, checks), batches)
         return [job_id for batch in refused for job_id in batch]
 
     def _claimed(self, jobs: Sequence[Job], workflow: str | None, at: float, checks: list[dict[str, Any]]) -> list[str]:
-        """Those of a transaction that have changed; the others are written then, without these. All of them
-        where a check fails.
+        """Claim jobs in one transaction and return the ids of jobs that have changed. In that case the others are
+        written in a second transaction. If a check fails, no job is written and all ids are returned.
         """
         writes = [self._claim_of(job, workflow, at) for job in jobs]
         failed = set(transact(self._client, [*writes, *checks], self._clock))
@@ -148,7 +152,9 @@ class DynamoWorkflows:
     def record_end(
         self, tenant: str, run: RunName, number: int, end: StepOutcome, *, in_round: int = 0, expires_at: int
     ) -> StepOutcomes:
-        """Answers may be lost: the same end twice changes nothing."""
+        """Record the end of a step and return the known outcomes. The call is idempotent, so it can be repeated after a
+        lost response.
+        """
         part = number // PART_STEPS
         item = self._noted(ends_key(tenant, run, part), number, entry(end, in_round), expires_at)
         return self.read(tenant, run, [part], with_run=False).ends if item is None else _ends([item])
@@ -174,7 +180,9 @@ class DynamoWorkflows:
         )
 
     def _noted(self, key: Item, number: int, value: int, expires_at: int) -> Item | None:
-        """The item after the entry was written, or as it is where it has a higher one; None if it was not returned."""
+        """Write an entry unless the item has a higher one, and return the item. Returns None if DynamoDB did not return
+        it.
+        """
         try:
             return self._client.update_item(  # type: ignore[no-any-return]
                 TableName=self._runs_table,

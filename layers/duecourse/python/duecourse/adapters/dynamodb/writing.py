@@ -1,12 +1,11 @@
-"""Requests to DynamoDB: reads, statements, transactions, and its errors.
+"""Requests to DynamoDB: reads, statements, transactions, and their errors.
 
-Reads: an item, many by key, the items of a query.
+Reads return one item, several items by key, or the items of a query. Writes are single conditional writes, statements
+and puts in requests of 25, or transactions.
 
-Many writes: statements and puts, 25 a request, and transactions.
-
-Amazon DynamoDB API Reference, BatchExecuteStatement: at most 25 statements; the same key twice is rejected; the client
-retries the request, never a single statement. Conditional PartiQL is right on DynamoDB, DynamoDB Local and MiniStack,
-and wrong on moto.
+Amazon DynamoDB API Reference, BatchExecuteStatement: at most 25 statements; two statements with the same key are
+rejected; the client retries the request, never a single statement. DynamoDB, DynamoDB Local and MiniStack execute
+conditional PartiQL correctly, moto does not.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from duecourse.adapters.dynamodb.keys import Item
 from duecourse.ports import THROTTLED, AwsError, Claimed, ClaimResult, Clock, Executor, ServiceError, StoreBusyError
 
 RETRYABLE = THROTTLED | {"TransactionConflict", "InternalServerError"}
-"""Codes of single statements and cancelled transactions after which the same write may be tried again.
+"""Codes of single statements and cancelled transactions after which the same write can be retried.
 
 Amazon DynamoDB API Reference, BatchStatementError and TransactionCanceledException.
 """
 
 
 def condition_failed(error: AwsError) -> bool:
-    """Whether a write was rejected for its condition alone."""
+    """Return whether a write was rejected because its condition failed."""
     return isinstance(error, ServiceError) and error.code == "ConditionalCheckFailedException"
 
 
 def conditional(write: Callable[..., Any], **request: Any) -> bool:
-    """Make a write; whether its condition held."""
+    """Execute a write and return whether its condition held."""
     try:
         write(**request)
     except ServiceError as error:
@@ -43,29 +42,29 @@ def conditional(write: Callable[..., Any], **request: Any) -> bool:
 
 
 def found(error: AwsError) -> Item | None:
-    """The item as it is, where the write asked for it (ReturnValuesOnConditionCheckFailure)."""
+    """Return the stored item of a failed condition if the write requested it (ReturnValuesOnConditionCheckFailure)."""
     return error.answer.get("Item") or None if isinstance(error, ServiceError) else None
 
 
 def cancellation_codes(error: ServiceError) -> list[str] | None:
-    """The code of each part of a cancelled transaction, in order; None when it is another error."""
+    """Return the code of each part of a cancelled transaction, in order. Returns None for any other error."""
     if error.code != "TransactionCanceledException":
         return None
     return [reason.get("Code", "None") for reason in error.answer.get("CancellationReasons", [])]
 
 
 READ_BATCH = 100
-"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
+"""Maximum number of keys of one BatchGetItem (Amazon DynamoDB API Reference)."""
 
 
 def read_item(client: Any, table: str, key: Item) -> Item | None:
-    """The item of a key, strongly consistent."""
+    """Return the item of a key with a strongly consistent read."""
     item: Item | None = client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
     return item
 
 
 def read_items(client: Any, *, start: Item | None = None, limit: int | None = None, **query: Any) -> Iterator[Item]:
-    """The items of a query behind the key `start`, `limit` at most; pages are read on demand."""
+    """Yield at most `limit` items of a query, starting after the key `start`. Pages are read on demand."""
     while limit is None or limit > 0:
         answer = client.query(
             **query,
@@ -80,10 +79,10 @@ def read_items(client: Any, *, start: Item | None = None, limit: int | None = No
 
 
 def batch_get(client: Any, table: str, keys: Iterable[Item], *, consistent: bool = False) -> list[Item]:
-    """What is there of the keys, in any order.
+    """Return the items that exist among the keys, in any order.
 
-    What DynamoDB puts off of a batch is read one by one: the client repeats single reads, later each time, and raises
-    ServiceError after some tries; of a batch it repeats nothing.
+    Keys that DynamoDB leaves unprocessed are read one by one: the client retries single reads with backoff and raises
+    ServiceError after some attempts, but it retries no part of a batch.
     """
     wanted, found = list(keys), []
     how = {"ConsistentRead": True} if consistent else {}
@@ -99,8 +98,9 @@ def batch_get(client: Any, table: str, keys: Iterable[Item], *, consistent: bool
 WRITE_BATCH = 25
 TRIES = 3
 FIRST_WAIT_SECONDS = 0.1
-"""The pause before the second attempt; it doubles before each further one. A caller with more time repeats the call
-after that."""
+"""The pause before the second attempt. It doubles before each further attempt. After the last attempt, callers with
+more time repeat the call.
+"""
 
 CONDITION_FAILED = frozenset({"ConditionalCheckFailed", "ConditionalCheckFailedException"})
 
@@ -112,8 +112,8 @@ Statement = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a statement: `code` is None when it was executed. `found` is the item as it is, where a failed
-    condition was to show. `throttled`: how often it was throttled.
+    """The outcome of a statement. `code` is None if it was executed. `found` is the stored item if a condition failed
+    and the statement requested the item. `throttled` counts how many times it was throttled.
     """
 
     code: str | None = None
@@ -122,7 +122,7 @@ class Outcome:
     throttled: int = 0
 
     def claimed(self) -> Claimed:
-        """In the words of the ports; LOST for a condition that failed."""
+        """Return the outcome as a result of the ports: LOST if a condition failed."""
         if self.code is None:
             return Claimed(ClaimResult.WON, throttled=self.throttled)
         if self.code in CONDITION_FAILED:
@@ -137,8 +137,8 @@ class Outcome:
 
 
 def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor: Executor) -> list[Outcome]:
-    """Execute each, of which no two may write the same item; the outcomes in their order. Never raises for what
-    DynamoDB answers, or where it does not respond.
+    """Execute statements and return their outcomes in the same order. No two statements may write the same item. Never
+    raises: errors and missing responses are outcomes.
     """
     batches = [statements[begin : begin + WRITE_BATCH] for begin in range(0, len(statements), WRITE_BATCH)]
     done = executor.map(lambda batch: _batch(client, batch, clock), batches)
@@ -146,7 +146,7 @@ def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor
 
 
 def _batch(client: Any, statements: Sequence[Statement], clock: Clock) -> list[Outcome]:
-    """One request; those of its statements that were throttled again by themselves, a little later each time."""
+    """Execute statements in one request, and retry those that were throttled in further requests with backoff."""
     outcomes = [Outcome()] * len(statements)
     open_ = list(range(len(statements)))
     puts_off = 0
@@ -167,7 +167,7 @@ def _request(client: Any, statements: Sequence[Statement], throttled: int) -> li
     except ServiceError as problem:
         code, message = problem.code, problem.message
         if code in NEVER and len(statements) > 1:
-            # One of them spoils it for all: each by itself, once.
+            # One invalid statement fails the whole request: execute each of them separately, once.
             return [outcome for one in statements for outcome in _request(client, [one], throttled)]
         return [Outcome(code, message, None, throttled + (code in THROTTLED))] * len(statements)
     except AwsError as problem:
@@ -183,27 +183,28 @@ def _outcome(error: dict[str, Any] | None, throttled: int) -> Outcome:
 
 
 def batch_put(client: Any, table: str, items: Sequence[Item]) -> None:
-    """Write them, 25 a request."""
+    """Write items in requests of 25."""
     for begin in range(0, len(items), WRITE_BATCH):
         requests = [{"PutRequest": {"Item": item}} for item in items[begin : begin + WRITE_BATCH]]
         answer = client.batch_write_item(RequestItems={table: requests})
         for left in answer.get("UnprocessedItems", {}).get(table, ()):
-            # Throttled: the client repeats single writes by itself, backing off; batches it does not.
+            # Throttled: the client retries single writes with backoff, but no part of a batch.
             client.put_item(TableName=table, Item=left["PutRequest"]["Item"])
 
 
 TRANSACTION_TRIES = 8
-"""A transaction that collides (with a claim, or with another of its tenant's) is tried this often, a little later each
-time: up to 2.8 s in all.
+"""The maximum number of attempts of a transaction that collides with a claim or with another transaction of its tenant.
+The pause grows with each attempt, up to 2.8 s in total.
 """
 
 STEP_SECONDS = 0.1
 
 
 def transact(client: Any, writes: list[dict[str, Any]], clock: Clock) -> list[int]:
-    """Write all or nothing. Empty: written; otherwise the indices of the writes whose conditions failed.
+    """Execute the writes in one transaction. Returns an empty list if all were written, and otherwise the indices of
+    the writes whose conditions failed.
 
-    Raises StoreBusyError when it collided at every try.
+    Raises StoreBusyError if the transaction collided in every attempt.
     """
     for attempt in range(1, TRANSACTION_TRIES + 1):
         try:
@@ -225,5 +226,5 @@ def transact(client: Any, writes: list[dict[str, Any]], clock: Clock) -> list[in
 
 
 def _spread(writes: list[dict[str, Any]], attempt: int) -> float:
-    """A number in [0, 1) that others' transactions do not share: those that collided must not meet again."""
+    """Return a number in [0, 1) that differs between transactions, so that those that collided do not collide again."""
     return crc32(repr((writes[0], attempt)).encode()) / 2**32

@@ -1,13 +1,12 @@
 """A tenant's token bucket, quota and seats in the jobs table.
 
-A tenant's token bucket, and how many jobs it has: counted with each creation and deletion so that its quota holds.
+The number of a tenant's jobs is counted with each creation and deletion, so that its quota holds. `TENANT#…/LIMITS`
+counts the places of the quota that are taken: by jobs, and by the sub-counters `LIMITS#00` to `LIMITS#15`, each of
+which holds a stock of `free` places. A creation takes a place from one sub-counter, and a deletion returns one to it.
+Only an empty or full stock moves a portion from or to `LIMITS`. So concurrent creations seldom write the same item, and
+`LIMITS` never exceeds the quota.
 
-`TENANT#…/LIMITS` counts the places of the quota that are taken: by jobs, and by sub-counters that hold some `free`
-ones in stock, `LIMITS#00` to `LIMITS#15`. A creation takes a place from one of them, a deletion puts one there; only
-a stock that is empty or full moves a portion from or to `LIMITS`. So creations side by side seldom write the same
-item, and `LIMITS` is never above the quota.
-
-Who has a seat in a lane: one small item for each tenant and lane.
+The seats of a tenant in a lane are one small item.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from duecourse.ports import BucketConflict, Clock, NoAnswerError, ServiceError
 
 PARTS = 16
 PORTION = 20
-"""Places that are moved at once, at most; a stock holds at most twice as many."""
+"""The maximum number of places that are moved in one write. A stock holds at most twice as many."""
 
 SPREAD = 160
-"""A portion is no more than this part of the quota, so that what creations put in stock is a tenth of it at most."""
+"""A portion is at most this fraction of the quota (1/160), so that all stocks together hold at most a tenth of it."""
 
 TRIES = 5
 
@@ -40,22 +39,24 @@ RATE = "RATE"
 DELAYED_PREFIX = "DELAYED#"
 
 KEPT_SECONDS = 86_400
-"""For how long an untouched bucket is kept: by then it is full again, and a full one need not be written down."""
+"""How long an unused bucket is kept in seconds. By then it is full again, and a full bucket needs no item."""
 
 
 def part_of(job: Job) -> int:
-    """The sub-counter that a job is counted by, unless its stock is empty."""
+    """Return the sub-counter of a job. Another one is used if its stock is empty."""
     return crc32(job.id.encode()) % PARTS
 
 
 def total(client: Any, table: str, tenant: str) -> int:
-    """The tenant's jobs. Strongly consistent, though parts of it may be read before and after a creation."""
+    """Return the number of the tenant's jobs. The read is strongly consistent, but some of its items may be read before
+    and others after a concurrent creation.
+    """
     taken, free = _read(client, table, tenant)
     return max(taken - sum(free.values()), 0)
 
 
 class JobCount:
-    """The writes of the counters, as parts of transactions on jobs."""
+    """The writes of the quota counters, as parts of transactions on jobs."""
 
     def __init__(self, client: Any, table: str, clock: Clock) -> None:
         self._client = client
@@ -63,11 +64,13 @@ class JobCount:
         self._clock = clock
 
     def take(self, tenant: str, part: int) -> dict[str, Any]:
-        """Take a place, rejected where the stock is empty."""
+        """Return the write that takes a place. It is rejected if the stock is empty."""
         return self._add(tenant, _sort(part), "free", -1, "#free > :bound", 0)
 
     def take_many(self, tenant: str, counter: str, places: int, quota: int | None) -> dict[str, Any]:
-        """Take several places: of the quota itself (LIMITS), or of the stock of another counter."""
+        """Return the write that takes several places, either from the quota itself (LIMITS) or from the stock of a
+        sub-counter.
+        """
         if counter != LIMITS:
             return self._add(tenant, counter, "free", -places, "#free >= :bound", places)
         if quota is None:
@@ -76,7 +79,9 @@ class JobCount:
         return self._add(tenant, counter, "jobs", places, within, quota - places)
 
     def room(self, tenant: str, places: int, quota: int | None) -> tuple[str, int]:
-        """The counter from which `take_many` can take so many places, or else most, and how many."""
+        """Return the counter from which `take_many` can take that many places, with the number of its free places. If
+        no counter has enough, return the one with the most free places.
+        """
         taken, free = _read(self._client, self._table, tenant)
         left = places if quota is None else max(quota - taken, 0)
         if left >= places:
@@ -85,12 +90,12 @@ class JobCount:
         return max(counters, key=lambda each: each[1])
 
     def put(self, tenant: str, part: int) -> dict[str, Any]:
-        """Put a place back, rejected where the stock is full."""
+        """Return the write that returns a place. It is rejected if the stock is full."""
         return self._add(tenant, _sort(part), "free", 1, "attribute_not_exists(#free) OR #free < :bound", 2 * PORTION)
 
     def stocked(self, tenant: str, part: int, quota: int | None) -> int | None:
-        """A sub-counter with a place to take: `part` with a portion of what is left of the quota, or another one that
-        has places. None: the quota is used up. Raises StoreBusyError.
+        """Return a sub-counter with a free place: `part` after a portion of the remaining quota was moved to it, or
+        another one that has places. Returns None if the quota is used up. Raises StoreBusyError.
         """
         for _ in range(TRIES):
             taken, free = _read(self._client, self._table, tenant)
@@ -104,12 +109,12 @@ class JobCount:
         return part
 
     def emptied(self, tenant: str, part: int) -> None:
-        """Give a portion of a full stock back. Raises StoreBusyError."""
+        """Move a portion of a full stock back to the quota. Raises StoreBusyError."""
         self._move(tenant, part, -PORTION, None, "#free >= :bound", PORTION)
 
     def _move(self, tenant: str, part: int, places: int, room: int | None, stands: str, bound: int) -> None:
-        """From the quota to a stock, or back; nothing where others were faster. Whether it was done, where no response
-        came, is seen when the stock is looked at again.
+        """Move places from the quota to a stock, or back. Nothing is written if the condition fails because of a
+        concurrent move. If there is no response, the next read of the stock shows the result.
         """
         within = None if room is None else "attribute_not_exists(#jobs) OR #jobs <= :bound"
         writes = [
@@ -137,7 +142,7 @@ def _sort(part: int) -> str:
 
 
 def _read(client: Any, table: str, tenant: str) -> tuple[int, dict[int, int]]:
-    """The places that are taken, and the free ones of each sub-counter."""
+    """Return the number of places taken, and the free places of each sub-counter."""
     answer = client.query(
         TableName=table,
         KeyConditionExpression="PK = :partition AND begins_with(SK, :limits)",
@@ -151,7 +156,7 @@ def _read(client: Any, table: str, tenant: str) -> tuple[int, dict[int, int]]:
 
 
 class DynamoTenantLimits:
-    """ports.TenantLimits."""
+    """Implementation of ports.TenantLimits."""
 
     def __init__(self, client: Any, table: str) -> None:
         self._client = client
@@ -216,12 +221,12 @@ SEATS_PREFIX = "SEATS#"
 
 
 def taken(seats: Seats | None, table: str) -> list[dict[str, Any]]:
-    """What the transaction that writes a job also writes where the job takes a seat."""
+    """Return the writes that a transaction on a job also contains if the job takes a seat."""
     return [] if seats is None else [{"Put": _put(seats, table)}]
 
 
 class DynamoSeats:
-    """ports.SeatStore."""
+    """Implementation of ports.SeatStore."""
 
     def __init__(self, client: Any, table: str) -> None:
         self._client = client
@@ -238,13 +243,13 @@ class DynamoSeats:
         keys = [job_key(seats.tenant, each, sort) for each in seats.holders for sort in (JOB, GONE)]
         items = batch_get(self._client, self._table, keys, consistent=True)
         found: dict[str, JobSnapshot] = dict.fromkeys(seats.holders)
-        for item in sorted(items, key=lambda item: item["SK"]["S"]):  # GONE, then JOB: that one was created since
+        for item in sorted(items, key=lambda item: item["SK"]["S"]):  # GONE, then JOB: created after it
             job_id = owner_of(item["PK"]["S"])[1]
             if item["SK"]["S"] == GONE:
                 found[job_id] = Tombstone(float(item["deleted_at"]["N"]))
             elif (job := readable(job_item.from_item, item)) is not None:
                 found[job_id] = job
-            elif "job_id" in item:  # without one it reserves the id
+            elif "job_id" in item:  # otherwise the item only reserves the id
                 found.pop(job_id, None)
         return found
 
@@ -257,7 +262,7 @@ def _key(tenant: str, lane: Lane) -> Item:
 
 
 def _put(seats: Seats, table: str) -> dict[str, Any]:
-    """The write of seats over those that were read."""
+    """Return the write that replaces the seats that were read."""
     stand = {"looked_at": seats.looked_at, "version": seats.version + 1}
     holders = {"holders": {"SS": list(seats.holders)}} if seats.holders else {}
     return {

@@ -23,7 +23,7 @@ FINDINGS = "AUDIT#FINDINGS"
 OPEN = "AUDIT#OPEN"
 
 KEPT_SECONDS = 30 * DAY_SECONDS
-"""How long findings and turns are kept."""
+"""How long findings and turns are kept, in seconds."""
 
 _WITHOUT_PAYLOAD = (
     "PK", "SK", "tenant", "job_id", "state", "generation", "created_generation", "created_at", "updated_at",
@@ -32,7 +32,9 @@ _WITHOUT_PAYLOAD = (
 
 
 class DynamoAuditStore:
-    """ports.AuditStore. `limit` items are scanned at once, a megabyte (DynamoDB's own measure) unless it is given."""
+    """Implementation of ports.AuditStore. One scan request evaluates `limit` items, or one megabyte (the maximum of
+    DynamoDB) if `limit` is None.
+    """
 
     def __init__(self, client: Any, table: str, *, limit: int | None = None) -> None:
         self._client = client
@@ -85,7 +87,7 @@ class DynamoAuditStore:
         return sorted((each for each in read if each is not None), key=lambda each: each.ranges[0].first)
 
     def undecided(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], *, now: float) -> bool:
-        while True:  # until there is no write between the two
+        while True:  # until no other write happens between the read and the write
             item = read_item(self._client, self._table, _open_key(tenant, job_id))
             standing = None if item is None else _undecided(item)
             before = Undecided(tenant, job_id, (), version=0) if standing is None else standing
@@ -140,7 +142,7 @@ def _open_key(tenant: str, job_id: str) -> Item:
 
 
 def _standing(before: Undecided) -> dict[str, Any]:
-    """The condition that the item is unchanged since it was read; version 0 means that there is no item."""
+    """Return the condition that the item is unchanged since it was read. Version 0 means that there is no item."""
     return ABSENT if before.version == 0 else holds({"version": before.version})
 
 

@@ -1,4 +1,4 @@
-"""The access of index repair to the jobs table: cursors, timers, states of jobs, and the progress of a pass."""
+"""Index repair's access to the jobs table: cursors, timers, states of jobs, and the progress of a pass."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ _READ = (
     "PK", "SK", "slot", "due", "occurrence", "after", "remaining", "generation", "rules", "lane", "precision",
     "tzdata", "error", "last", "state", "updated_at", "expires_at",
 )  # fmt: skip
-"""A cursor's attributes, and a job's state and last change. What is left out is read and paid for all the same."""
+"""The attributes of a cursor, and the state and last change of a job. The omitted attributes are charged as well."""
 
 
 class DynamoRepairStore:
-    """ports.RepairStore. `limit` items are read at once, a megabyte (DynamoDB's own measure) unless it is given."""
+    """Implementation of ports.RepairStore. One scan request evaluates `limit` items, or one megabyte (the maximum of
+    DynamoDB) if `limit` is None.
+    """
 
     def __init__(self, client: Any, table: str, *, limit: int | None = None) -> None:
         self._client = client
@@ -94,7 +96,7 @@ class DynamoRepairStore:
 
 
 def _state(item: Item) -> JobState | None:
-    """None for one that this version does not know."""
+    """Return the state of a job, or None if this version does not know the state."""
     stored = values.optional_text(item, "state")
     return JobState(stored) if stored is not None and stored in set(JobState) else None
 

@@ -1,4 +1,4 @@
-"""A page of the jobs table, and how far a scan of it is."""
+"""Scans of the jobs table: one page, and the stored position of a scan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from duecourse.domain.maintenance.index import Position
 def scan_page(
     client: Any, table: str, start: str | None, *, read: Sequence[str], where: str, stand: Mapping[str, str], **how: Any
 ) -> tuple[list[Item], str | None]:
-    """Items of which `where` is true, with the attributes to `read`, and where to go on (None: that was all)."""
+    """Return one page of the items that satisfy `where`, with the attributes in `read`, and the position of the next
+    page (None: there is none).
+    """
     answer = client.scan(
         TableName=table,
         FilterExpression=where,
@@ -29,7 +31,9 @@ def scan_page(
 
 
 def save_position(client: Any, table: str, key: Item, position: Position, attributes: Mapping[str, object]) -> bool:
-    """Write a position, and what else is to be known of it, over the version before; False where that is not there."""
+    """Write a position and further attributes over its previous version. Returns False if the stored item has another
+    version.
+    """
     stand = {"start": position.start, "counts": values.document(dict(position.counts)), "version": position.version}
     return conditional(
         client.put_item,
@@ -42,7 +46,7 @@ def save_position(client: Any, table: str, key: Item, position: Position, attrib
 
 
 def position_of(item: Item) -> dict[str, Any]:
-    """The fields of a Position but `done`."""
+    """Return the fields of a Position, without `done`."""
     return {
         "start": values.optional_text(item, "start"),
         "counts": values.parse(values.text(item, "counts")),

@@ -1,1 +1,1 @@
-"""Items of runs."""
+"""The items of runs."""

@@ -14,7 +14,7 @@ PREFIX = "INPUT#"
 
 
 class DynamoInputs:
-    """ports.Inputs: `JOB#…/INPUT#.m…`. One item a request, whatever the number of its runs."""
+    """Implementation of ports.Inputs: one item `JOB#…/INPUT#.m…` for each request, however many runs it has."""
 
     def __init__(self, client: Any, table: str) -> None:
         self._client = client
@@ -30,10 +30,10 @@ class DynamoInputs:
             )
         except AwsError as error:
             item = found(error)
-            # A missing item has just expired.
+            # No item was returned or found: it has just expired.
             standing = self.get(tenant, job_id, wanted.suffix) if item is None else from_item(item)
             if standing == wanted:
-                return None  # a response was lost
+                return None  # the response of this request's own write was lost
             if not condition_failed(error):
                 raise
             return standing
@@ -56,7 +56,9 @@ class DynamoInputs:
 
 
 def to_item(tenant: str, job_id: str, wanted: Input) -> Item:
-    """The item of a request. Payload and range are JSON, so that a payload of null is not one that is missing."""
+    """Return the item of a request. Payload and range are stored as JSON, so that a null payload differs from an absent
+    one.
+    """
     asked = wanted.backfill
     return job_key(tenant, job_id, PREFIX + wanted.suffix) | values.pack(
         {
@@ -75,7 +77,7 @@ def to_item(tenant: str, job_id: str, wanted: Input) -> Item:
 
 
 def from_item(item: Item) -> Input:
-    """The request of an item. Raises KeyError or ValueError for one that this version cannot read."""
+    """Return the request of an item. Raises KeyError or ValueError if this version cannot read the item."""
     payload = values.optional_text(item, "payload")
     asked = values.optional_text(item, "backfill")
     return Input(
@@ -95,5 +97,5 @@ def from_item(item: Item) -> Input:
 
 
 def _backfill(asked: dict[str, Any]) -> Backfill:
-    """Fields of later versions are passed over."""
+    """Return the backfill of a stored document. Fields of later versions are ignored."""
     return Backfill(asked["since"], asked["until"], asked["pace_seconds"], asked["newest_first"])

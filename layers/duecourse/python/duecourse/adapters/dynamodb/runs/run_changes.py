@@ -16,11 +16,11 @@ TRIMMED = "TrimmedDataAccessException"
 GONE = "ResourceNotFoundException"
 
 EMPTY_PAGES = 100
-"""The number of empty pages after which reading stops: an open shard returns empty pages without end."""
+"""The number of empty pages after which reading stops. An open shard returns empty pages indefinitely."""
 
 
 class DynamoRunChanges:
-    """ports.archive.RunChanges. `client` is that of `dynamodbstreams`."""
+    """Implementation of ports.archive.RunChanges. `client` is the client of `dynamodbstreams`."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -29,7 +29,7 @@ class DynamoRunChanges:
         return tuple(_change(record) for record in records)
 
     def again(self, failed: Mapping[str, Any]) -> Stretch:
-        """What has left the stream is passed over: the rest is still of use."""
+        """Read failed records again. Records that have left the stream are skipped, and the others are returned."""
         first, last = failed["startSequenceNumber"], failed["endSequenceNumber"]
         shard = {"StreamArn": failed["streamArn"], "ShardId": failed["shardId"]}
         try:
@@ -47,7 +47,7 @@ class DynamoRunChanges:
         return self._through(answer["ShardIterator"], last, whole=False)
 
     def _through(self, iterator: str | None, last: str, *, whole: bool) -> Stretch:
-        """Everything up to the number `last`, which ends it; without having met that one it is not whole."""
+        """Read all records up to the sequence number `last`. The result is not whole if `last` was not found."""
         found: list[RunChange] = []
         empty = 0
         while iterator is not None and empty < EMPTY_PAGES:
@@ -64,7 +64,9 @@ class DynamoRunChanges:
 
 
 def _change(record: Mapping[str, Any]) -> RunChange:
-    """The service that did it is named in small letters by Lambda's events, in capitals by the stream itself."""
+    """Return the change of a stream record. Lambda's events name the service that made the change `principalId`; the
+    stream itself names it `PrincipalId`.
+    """
     change, kind = record["dynamodb"], record["eventName"]
     identity = record.get("userIdentity") or {}
     is_run = change["Keys"]["SK"].get("S", "").startswith(RUN_PREFIX)
@@ -77,7 +79,9 @@ def _change(record: Mapping[str, Any]) -> RunChange:
 
 
 def _content(image: Item | None, keys: Item) -> Run | Unreadable:
-    """One run's fault must not keep the others from the archive, nor itself."""
+    """Return the run of a removed item. A run that cannot be read is returned as Unreadable, so that it reaches the
+    archive too and does not block the others.
+    """
     try:
         return from_item(image or {})
     except (KeyError, TypeError, ValueError, AttributeError) as problem:

@@ -1,13 +1,11 @@
-"""The item of a run with its earlier attempts, and of the overlap lock.
+"""The items of a run and of the overlap lock.
 
-The earlier attempts are an attribute of the run's item: JSON, as short as the item has room for.
+Default values are omitted: a record without a result has about half a KB.
 
-A write is charged by whole KB, so the list takes only what is left of the last one: it never makes a record cost
-more. An attempt is `[number, start, duration, outcome, code, error]`: the start in ms after the run was due, the
-duration in ms (null: unknown), the outcome's place in OUTCOMES. A code or an error is 0 where it is that of the
-attempt behind it, of the record itself for the last one.
-
-The item of a run, and of the overlap lock. Defaults are left out: a record without a result is about half a KB.
+The earlier attempts of a run are a JSON attribute of its item. A write is charged by whole KB, so the list takes only
+the rest of the last KB: it never makes a record cost more. An attempt is `[number, start, duration, outcome, code,
+error]`. The start is in ms after the run was due, the duration is in ms (null: unknown), and the outcome is an index
+into OUTCOMES. A code or an error is 0 if it equals that of the next attempt, or of the record for the last attempt.
 """
 
 from __future__ import annotations
@@ -41,30 +39,32 @@ from duecourse.domain.runs.states import (
 EARLIER = "earlier"
 
 KB = 1024
-"""A unit of writing (Amazon DynamoDB Developer Guide, "DynamoDB read and write operations")."""
+"""The unit by which writes are charged, in bytes (Amazon DynamoDB Developer Guide, "DynamoDB read and write
+operations").
+"""
 
 MARGIN = 64
-"""Bytes by which an item may be larger than it is computed, since DynamoDB's sizes of numbers are approximate, and by
-which heartbeats may make it grow.
+"""Reserve in bytes for an item that is larger than computed: DynamoDB documents the size of numbers only approximately,
+and heartbeats may make the item grow.
 """
 
 OUTCOMES = (AttemptOutcome.FAILED, AttemptOutcome.LOST, AttemptOutcome.CANCELLED, AttemptOutcome.SUCCEEDED)
 
 WIDTHS = (MAX_ERROR, 100, 50, 0)
-"""To how many characters errors are cut, as far as there is no room."""
+"""The lengths in characters to which errors are cut, tried in this order until the list fits."""
 
 _SAME = 0
 
 
 def with_earlier(item: Item, run: Run) -> Item:
-    """The item of a run with as much of its earlier attempts as it has room for."""
+    """Return the item of a run with as many of its earlier attempts as fit."""
     room = -_bytes(item) % KB - len(EARLIER) - MARGIN
     text = _fitting(run.earlier, run, room)
     return item if text is None else item | {EARLIER: {"S": text}}
 
 
 def read_earlier(item: Item, due: int, error: str | None, code: str | None) -> tuple[Attempt, ...]:
-    """The earlier attempts of an item. Raises KeyError or ValueError for a list that this version cannot read."""
+    """Return the earlier attempts of an item. Raises KeyError or ValueError if this version cannot read the list."""
     listed = values.optional_text(item, EARLIER)
     found: list[Attempt] = []
     behind = (error and error[:MAX_ERROR], code)
@@ -77,13 +77,17 @@ def read_earlier(item: Item, due: int, error: str | None, code: str | None) -> t
 
 
 def _fitting(attempts: Sequence[Attempt], run: Run, room: int) -> str | None:
-    """The list's text: where there is no room errors are cut, then the oldest attempts are left out."""
+    """Return the text of the list. If it does not fit, errors are cut first, and then the oldest attempts are omitted.
+    Returns None if nothing fits.
+    """
     tries = [(attempts, width) for width in WIDTHS] + [(attempts[begin:], 0) for begin in range(1, len(attempts))]
     return next((text for part, width in tries if len(text := _text(part, run, width)) <= room), None)
 
 
 def _text(attempts: Sequence[Attempt], run: Run, width: int) -> str:
-    """Of ASCII alone, so that its characters are its bytes; errors have `width` characters at most."""
+    """Return the list of attempts in ASCII, so that its length in characters is its length in bytes. Errors have at
+    most `width` characters.
+    """
     rows: list[list[Any]] = []
     behind = (run.error and run.error[:MAX_ERROR], run.code)
     for each in reversed(attempts):
@@ -99,8 +103,8 @@ def _text(attempts: Sequence[Attempt], run: Run, width: int) -> str:
 
 
 def _bytes(item: Item) -> int:
-    """Names and texts count by their UTF-8 bytes, numbers about a byte for two digits and one more (Amazon DynamoDB
-    Developer Guide, "DynamoDB Item sizes and formats").
+    """Return the size of an item. Names and texts count by their UTF-8 bytes, numbers about one byte for two digits and
+    one more (Amazon DynamoDB Developer Guide, "DynamoDB Item sizes and formats").
     """
     return sum(len(name) + _value_bytes(value) for name, value in item.items())
 
@@ -117,7 +121,7 @@ def _value_bytes(value: dict[str, Any]) -> int:
 
 
 STATE_PARTITIONS = 8
-"""Over how many partitions of the index a tenant's runs in one state are spread."""
+"""The number of index partitions over which a tenant's runs in one state are spread."""
 
 
 _READ: Mapping[str, Callable[[Item, str], Any]] = MappingProxyType(
@@ -140,14 +144,16 @@ _READ: Mapping[str, Callable[[Item, str], Any]] = MappingProxyType(
         **dict.fromkeys(("notified", "caught_up"), values.flag),
     }
 )
-"""Attributes that are named like the fields of a record, or of its deadlines; each with what reads it."""
+"""The attributes that have the same names as the fields of a record or of its deadlines, each with the function that
+reads it.
+"""
 
 _FIELDS = {state: [field for field in fields(each) if field.name in _READ] for state, each in STATES.items()}
 _DEADLINES = [field.name for field in fields(Deadlines)]
 
 
 def to_item(run: Run) -> Item:
-    """The item of a run. Only one in an unsuccessful state is in the index `dead`."""
+    """Return the item of a run. Only a run in an unsuccessful state is in the index `dead`."""
     indexed, identity = run.state in UNSUCCESSFUL, run.identity
     deadlines = run.deadlines if isinstance(run, Alive) else None
     result = run.result if isinstance(run, Succeeded) else None
@@ -178,22 +184,22 @@ def to_item(run: Run) -> Item:
 
 
 def put_new(run: Run, table: str) -> Item:
-    """The part of a transaction that writes a record where there is none."""
+    """Return the part of a transaction that writes a record if none exists."""
     return {"Put": {"TableName": table, "Item": to_item(run), "ConditionExpression": "attribute_not_exists(PK)"}}
 
 
 def state_key(tenant: str, state: RunState, job_id: str) -> str:
-    """The partition of the index `dead` of a job's runs in a state: tenant, state and a small hash of the job."""
+    """Return the partition key of a job's runs in a state in the index `dead`: tenant, state and a hash of the job."""
     return partition_key(tenant, state, crc32(job_id.encode()) % STATE_PARTITIONS)
 
 
 def partition_key(tenant: str, state: RunState, number: int) -> str:
-    """`acme#RETRYING#3`."""
+    """Return the key of one partition of the index `dead`, such as `acme#RETRYING#3`."""
     return f"{tenant}#{state}#{number}"
 
 
 def from_item(item: Item) -> Run:
-    """The run of an item. Raises KeyError or ValueError for one that this version cannot read."""
+    """Return the run of an item. Raises KeyError or ValueError if this version cannot read the item."""
     tenant, job_id = owner_of(item["PK"]["S"])
     name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
     state, due = RunState(values.text(item, "state")), values.integer(item, "due")
@@ -234,14 +240,14 @@ def from_item(item: Item) -> Run:
 
 
 def lock_item(tenant: str, job_id: str, lock: Lock) -> Item:
-    """The item of an overlap lock."""
+    """Return the item of an overlap lock."""
     return job_key(tenant, job_id, ACTIVE) | values.pack(
         {"holder": lock.holder, "until": lock.until, "rank": lock.rank, "called_until": lock.called_until}
     )
 
 
 def lock_from_item(item: Item) -> Lock:
-    """The lock of its item."""
+    """Return the lock of an item."""
     return Lock(
         values.text(item, "holder"),
         float(item["until"]["N"]),

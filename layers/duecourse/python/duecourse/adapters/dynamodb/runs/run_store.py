@@ -1,9 +1,10 @@
 """Runs in the runs table, and their index by state.
 
-The index `dead`: a tenant's runs in each unsuccessful state by the time they came into it, spread over a few
-partitions. Its name and its attributes (`dead_key`, `died_at`) are of when it held dead runs alone.
+The index `dead` has a tenant's runs in each unsuccessful state, ordered by the time at which they entered it and spread
+over a few partitions. Its name and its attributes (`dead_key`, `died_at`) are from a release in which it held only dead
+runs.
 
-Records of a job's own occurrences in a window: of each only its occurrences.
+Reads of a job's own occurrences in a window return only the occurrences of each record.
 """
 
 from __future__ import annotations
@@ -31,12 +32,16 @@ from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, Servic
 INDEX = "dead"
 
 MIN_PAGE = 25
-"""Entries read of a partition at once, at least: a query costs about as much as reading so many."""
+"""The minimum number of entries read from a partition in one query, which costs about as much as reading this many
+entries.
+"""
 
 
 class StateIndex:
-    """Reads the index. Entries of the same instant are ordered by partition and then as DynamoDB keeps them,
-    which it does not promise to be by name: so a mark becomes a key to start from, never a comparison of names.
+    """Reads the index by state.
+
+    Entries of the same instant are ordered by partition and then in DynamoDB's order, which is not guaranteed to be by
+    name. So a mark is converted to a start key, and names are never compared.
     """
 
     def __init__(self, client: Any, table: str, executor: Executor) -> None:
@@ -47,11 +52,11 @@ class StateIndex:
     def newest(
         self, tenant: str, states: Iterable[RunState], *, limit: int, before: StateMark | None, job_id: str | None
     ) -> list[Run]:
-        """Those that came into their state last first, after the mark; a mark without a run means before everything of
-        its instant.
+        """Return the runs that entered their state last, newest first, starting after the mark. A mark without a run
+        precedes all entries of its instant.
 
-        Of each partition little more is read than is used; of one job's, the entries of its neighbours too. The first
-        pages of the partitions are read concurrently.
+        From each partition little more is read than is returned. With `job_id` the entries of other jobs in the same
+        partition are also read. The first pages of the partitions are read concurrently.
         """
         if job_id is not None:
             keys = sorted(run_item.state_key(tenant, state, job_id) for state in states)
@@ -65,7 +70,7 @@ class StateIndex:
     def _partition(
         self, tenant: str, key: str, page: int | None, before: StateMark | None, job_id: str | None
     ) -> Iterator[Item]:
-        """The entries of a partition; pages after the first are read on demand."""
+        """Return the entries of a partition. Pages after the first are read on demand."""
         condition, given, start = _after(before, tenant, key)
         request: dict[str, Any] = {
             "TableName": self._table,
@@ -84,7 +89,7 @@ class StateIndex:
 
 
 def _pages(query: Callable[..., Any], answer: Any) -> Iterator[Item]:
-    """The items of a query, from its first response on."""
+    """Yield the items of a query, starting with its first response."""
     yield from answer["Items"]
     while (start := answer.get("LastEvaluatedKey")) is not None:
         answer = query(ExclusiveStartKey=start)
@@ -92,7 +97,7 @@ def _pages(query: Callable[..., Any], answer: Any) -> Iterator[Item]:
 
 
 def _after(before: StateMark | None, tenant: str, key: str) -> tuple[str, Item, Item | None]:
-    """Key condition, its values, and the key to start from, for what comes after the mark in this partition."""
+    """Return the key condition, its values and the start key for the entries of this partition that follow the mark."""
     given: Item = {":key": {"S": key}}
     if before is None:
         return "dead_key = :key", given, None
@@ -104,7 +109,7 @@ def _after(before: StateMark | None, tenant: str, key: str) -> tuple[str, Item, 
         if marked == key:
             start = job_key(tenant, name.job_id, RUN_PREFIX + name.local)
             return "dead_key = :key", given, start | {"dead_key": {"S": key}, "died_at": at}
-    # Of one instant, earlier partitions come before the marked run and later ones after it.
+    # Within one instant, earlier partitions precede the marked run and later ones follow it.
     given[":at"] = at
     return f"dead_key = :key AND died_at {'<=' if marked and key > marked else '<'} :at", given, None
 
@@ -114,7 +119,7 @@ def _newest_first(item: Item) -> float:
 
 
 _AFTER_SUFFIXES = "~"
-"""Sorts behind every suffix of a run's name."""
+"""Sorts after every suffix of a run's name."""
 
 _READ = ("SK", "through", "due", "lane", "attempt", "caught_up")
 
@@ -122,7 +127,7 @@ _READ = ("SK", "through", "due", "lane", "attempt", "caught_up")
 def recorded_between(
     client: Any, table: str, tenant: str, job_id: str, low: int, high: int, *, strongly: bool
 ) -> list[Recorded]:
-    """See ports.RunStore.between."""
+    """Return the records of a job's occurrences in a window. See ports.RunStore.between."""
     if low >= high:  # DynamoDB rejects a BETWEEN whose bounds are in the other order
         return []
     window = {
@@ -143,7 +148,7 @@ def recorded_between(
 
 
 def _recorded(job_id: str, item: Item) -> Recorded | None:
-    """None for a run on request, which has no occurrence of the schedule."""
+    """Return the occurrences of a record. Returns None for a run on request, which has no occurrence."""
     name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
     if name.suffix:
         return None
@@ -159,11 +164,11 @@ def _recorded(job_id: str, item: Item) -> Recorded | None:
 
 
 _UP_TO_RANK = "#holder = :mine AND #rank <= :rank"
-"""The lock is this holder's, acquired by no later start."""
+"""The condition that this holder has the lock and did not acquire it with a later start."""
 
 
 class DynamoRunStore:
-    """ports.RunStore. An `executor` reads partitions of the index by state concurrently."""
+    """Implementation of ports.RunStore. The `executor` reads partitions of the index by state concurrently."""
 
     def __init__(self, client: Any, table: str, executor: Executor | None = None) -> None:
         self._client = client
@@ -178,8 +183,8 @@ class DynamoRunStore:
         condition = ABSENT
         if previous is not None:
             stand = {"state": previous.state, "attempt": previous.attempt, "fencing_token": previous.fencing_token}
-            # A heartbeat changes nothing else: a decision made before it must be made again, or it would end a run that
-            # is active, or take back what the heartbeat said.
+            # A heartbeat changes only these two values. A decision that preceded it must be made again: otherwise it
+            # would end an active run or overwrite the heartbeat.
             deadlines = previous.deadlines if isinstance(previous, Alive) else None
             until = None if deadlines is None else deadlines.heartbeat_until
             beat = {"heartbeat_until": until, "heartbeat_at": previous.heartbeat_at}
@@ -197,8 +202,8 @@ class DynamoRunStore:
         return None
 
     def _standing(self, run: Run, previous: Run | None, error: AwsError) -> Run | None:
-        """The record as it is after a write that failed. Where it is not known whether the write was made it is read;
-        `error` is raised where nothing was written.
+        """Return the record after a failed write. If the result of the write is unknown, the record is read. Raises
+        `error` if nothing was written.
         """
         if condition_failed(error):
             return self._conflict(error).found
@@ -218,7 +223,7 @@ class DynamoRunStore:
             KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
             ExpressionAttributeValues={":partition": {"S": partition}, ":prefix": {"S": RUN_PREFIX}},
             ScanIndexForward=False,
-            ConsistentRead=True,  # who asks whether all runs have ended has just written the end of one
+            ConsistentRead=True,  # a caller that checks whether all runs have ended has just written the end of one
             limit=limit,
             start=None if before is None else job_key(tenant, job_id, RUN_PREFIX + before),
         )
@@ -228,12 +233,12 @@ class DynamoRunStore:
         return recorded_between(self._client, self._table, tenant, job_id, low, high, strongly=strongly)
 
     def has_items(self, tenant: str, job_id: str) -> bool:
-        """The overlap lock does not count: a killed worker may have left it, and it never expires.
-        What has expired and is not removed yet counts.
+        """Return whether a job has items in the runs table. The overlap lock does not count: a killed worker may have
+        left it, and it never expires. Expired items that are not removed yet count.
         """
         answer = self._client.query(
             TableName=self._table,
-            KeyConditionExpression="PK = :job AND SK > :lock",  # which sorts before all the others
+            KeyConditionExpression="PK = :job AND SK > :lock",  # the lock sorts before all other items
             ExpressionAttributeValues=values.pack({":job": job_partition(tenant, job_id), ":lock": ACTIVE}),
             ConsistentRead=True,
             ProjectionExpression="SK",
@@ -304,7 +309,7 @@ class DynamoRunStore:
             if not condition_failed(error):
                 raise
             item = found(error) or read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
-            # Released between the rejection and the read: say it was free until now, and the caller asks again.
+            # Released between the rejection and the read: return an expired lock, so that the caller tries again.
             return Lock("", 0.0) if item is None else run_item.lock_from_item(item)
         return None
 
@@ -334,7 +339,9 @@ class DynamoRunStore:
         return True
 
     def _conflict(self, error: AwsError) -> Conflict:
-        """The record that was in the way of a write. Raises the error where that failed for another reason."""
+        """Return the record that made the condition of a write fail. Raises `error` if the write failed for another
+        reason.
+        """
         if not condition_failed(error):
             raise error
         item = found(error)

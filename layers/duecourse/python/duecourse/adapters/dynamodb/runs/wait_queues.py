@@ -13,11 +13,13 @@ from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 
 HELD = 100
-"""Held messages that are read at once, the newest first where there are more."""
+"""The number of held messages in one read. If there are more, the newest are read."""
 
 
 class DynamoWaitQueues:
-    """ports.WaitQueues. Items are sorted by their places, and carry the message that starts their run (under 1 KB)."""
+    """Implementation of ports.WaitQueues. Items are sorted by their position, and contain the message that starts the
+    run (under 1 KB).
+    """
 
     def __init__(self, client: Any, table: str) -> None:
         self._client = client
@@ -33,7 +35,9 @@ class DynamoWaitQueues:
         return [read_run_message(values.text(item, "message")) for item in found["Items"]]
 
     def let_go(self, message: RunMessage) -> None:
-        """Emptied rather than deleted: the API may update items of this table, and delete none."""
+        """Remove the message of the item instead of the item: the API may update items of this table but not delete
+        them.
+        """
         key = _held_key(message)
         self._client.update_item(TableName=self._table, Key=key, UpdateExpression="REMOVE message")
 
@@ -100,5 +104,7 @@ def _held_key(message: RunMessage) -> Item:
 
 
 def sort_key(place: QueuePosition) -> str:
-    """`QUEUE#01795262460#20261121T120100Z`: sorts as places do."""
+    """Return the sort key of a position, such as `QUEUE#01795262460#20261121T120100Z`. It sorts in the order of
+    positions.
+    """
     return f"{QUEUE_PREFIX}{place.due:011d}#{place.local}"
