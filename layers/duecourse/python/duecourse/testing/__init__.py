@@ -1,4 +1,4 @@
-"""A scheduler for an application's tests: the domain code, use cases and API of production, on a settable clock.
+"""A scheduler for the tests of an application: the domain code, use cases and API of production, on a settable clock.
 
     from duecourse.testing import Scheduler
 
@@ -6,7 +6,7 @@
         scheduler.client.create_job({"id": "nightly", "schedule": "30 2 * * *", ...})
         fired = scheduler.advance(days=2)
 
-docs/testing.md says how to use it. It needs what the API's functions need: `pip install "duecourse[testing]"`.
+docs/testing.md describes its use. It needs the dependencies of the API functions: `pip install "duecourse[testing]"`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Answer", "Scheduler", "TargetCall"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when they are used: pytest loads this package in every test run, for its plugin."""
+    """Import a name at its first use: pytest loads this package in every test run for its plugin."""
     if name not in __all__:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     try:

@@ -8,7 +8,7 @@ from threading import Lock
 
 @dataclass
 class SettableClock:
-    """ports.Clock. Sleeping moves it on; nothing waits."""
+    """Implementation of ports.Clock. Sleeping advances the clock and does not wait."""
 
     instant: float
     slept: list[float] = field(default_factory=list)
@@ -30,13 +30,13 @@ class SettableClock:
         self.instant = instant
 
     def advance(self, seconds: float) -> None:
-        """Move it on."""
+        """Advance the clock by `seconds`."""
         self.instant += seconds
 
 
 @dataclass
 class Numbered:
-    """ports.Randomness without chance: nonces are counted, draws are the number given."""
+    """Implementation of ports.Randomness without chance. Nonces are numbered, and draws return a fixed number."""
 
     drawn: float = 0.5
     count: int = 0

@@ -1,4 +1,4 @@
-"""Faults of stores, queues and clients: the real thing with other methods in places.
+"""Faults of stores, queues and clients: real objects with some methods replaced.
 
 stage.run_store = around(stage.run_store, write=failing(OSError("throttled"), times=1))
 """
@@ -12,8 +12,8 @@ from typing import Any
 
 
 def around(real: Any, **instead: Callable[..., Any]) -> Any:
-    """Anything, with some of its methods replaced: a function in `instead` gets the real method, then the call's
-    arguments.
+    """Return `real` with some of its methods replaced. A function in `instead` receives the real method and then the
+    arguments of the call.
     """
     return _Around(real, instead)
 
@@ -61,7 +61,7 @@ def after(act: Callable[[], object], *, times: int | None = None) -> Callable[..
 
 
 def failing(error: BaseException, *, times: int | None = None) -> Callable[..., Any]:
-    """For `around`: the call has no effect and raises; `times`: so many calls, and no more."""
+    """For `around`: the call has no effect and raises `error`. `times` limits it to the first calls."""
 
     def fail() -> None:
         raise error
@@ -70,5 +70,5 @@ def failing(error: BaseException, *, times: int | None = None) -> Callable[..., 
 
 
 def answering(answer: Any) -> Callable[..., Any]:
-    """For `around`: the call has no effect and this response."""
+    """For `around`: the call has no effect and returns `answer`."""
     return lambda _, *__, **___: answer

@@ -14,8 +14,9 @@ from duecourse.ports import AwsError, ServiceError
 BATCH_ENTRIES = 10
 
 BATCH_BYTES = 256 * 1024
-"""Bodies of one batch together. SQS takes 1 MiB since 2025; it took this much before, as emulators may still do, and
-messages of a few hundred bytes never come near either."""
+"""Maximum size of the bodies of one batch in total. SQS accepts 1 MiB since 2025. Before that it accepted this size, as
+emulators may still do. Messages of a few hundred bytes reach neither limit.
+"""
 
 _SENDERS_FAULT = frozenset(
     {
@@ -27,17 +28,18 @@ _SENDERS_FAULT = frozenset(
         "ValidationException",
     }
 )
-"""Codes with which SQS rejects a whole batch for what is in it (Amazon SQS API Reference, SendMessageBatch, and Common
-Errors)."""
+"""Codes with which SQS rejects a whole batch because of its content (Amazon SQS API Reference, SendMessageBatch, and
+Common Errors).
+"""
 
 _logger = logging.getLogger(__name__)
 
 Entry = dict[str, Any]
-"""What SendMessageBatch calls an entry, without its `Id`."""
+"""An entry of SendMessageBatch, without its `Id`."""
 
 
 def batches(entries: Iterable[tuple[int, Entry]]) -> Iterator[list[tuple[int, Entry]]]:
-    """Numbered entries in the order given, in as few batches as the limits allow."""
+    """Yield numbered entries in order, in as few batches as the limits allow."""
     batch: list[tuple[int, Entry]] = []
     size = 0
     for number, entry in entries:
@@ -53,8 +55,8 @@ def batches(entries: Iterable[tuple[int, Entry]]) -> Iterator[list[tuple[int, En
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Numbers of the entries of a batch: `accepted` ones, and `open` ones, which may be accepted another time. Those
-    that SQS will never take are in neither.
+    """The numbers of the entries of a batch: `accepted` entries, and `open` ones, which a retry may deliver. Entries
+    that SQS will never accept are in neither set.
     """
 
     accepted: set[int] = field(default_factory=set)
@@ -65,17 +67,17 @@ class Sent:
 
 
 def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) -> Sent:
-    """Send one batch; what became of its entries. What was not accepted is logged with its reason.
+    """Send one batch and return the result of its entries. Entries that were not accepted are logged with the reason.
 
-    A call that failed as a whole may still have taken effect (its response was lost): the sender of a retry must
-    tolerate a repeat.
+    A failed request may still have succeeded if only its response was lost. So a sender that retries must tolerate
+    duplicates.
     """
     entries = [{"Id": str(number), **entry} for number, entry in batch]
     try:
         answer = client.send_message_batch(QueueUrl=queue_url, Entries=entries)
     except AwsError as problem:
         if len(batch) > 1 and isinstance(problem, ServiceError) and problem.code in _SENDERS_FAULT:
-            # One of them spoils it for all: each by itself.
+            # One invalid entry fails the whole batch: send each of them separately.
             parts = [send_batch(client, queue_url, [one]) for one in batch]
             return reduce(or_, parts, Sent())
         _logger.warning(
@@ -93,7 +95,7 @@ def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) 
 
 
 def _refused(answer: dict[str, Any], queue_url: str) -> set[int]:
-    """The entries that failed because of an error of SQS, not of the sender. All failed entries are logged."""
+    """Return the entries that failed because of an error of SQS, not of the sender. All failed entries are logged."""
     for failure in answer.get("Failed", ()):
         _logger.warning(
             "entry_not_accepted",

@@ -1,4 +1,4 @@
-"""How full the lanes are, as SQS counts it."""
+"""The number of messages in the lanes, as counted by SQS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duecourse.ports import AwsError, Clock, Depth, ServiceError
 _logger = logging.getLogger(__name__)
 
 FRESH_SECONDS = 10
-"""For how long a count is used again; SQS's own becomes right within a minute only."""
+"""How long a count is reused. The counts of SQS are themselves up to a minute old."""
 
 _NAMES = (
     "ApproximateNumberOfMessages",
@@ -22,7 +22,9 @@ _NAMES = (
 
 
 class SqsDepths:
-    """ports.Depths. A queue that cannot be read is logged and left out: no request fails because of a count."""
+    """Implementation of ports.Depths. A queue that cannot be read is logged and has no depth: no request fails because
+    of a count.
+    """
 
     def __init__(
         self,
@@ -32,13 +34,15 @@ class SqsDepths:
         *,
         bulk_urls: Mapping[Lane, str] | None = None,
     ) -> None:
-        """A lane holds what its own queue and its bulk queue hold."""
+        """The depth of a lane includes its queue (`queue_urls`) and its bulk queue (`bulk_urls`)."""
         self._client = client
         self._queue_urls = [queue_urls] if bulk_urls is None else [queue_urls, bulk_urls]
         self._clock = clock
         self._known: dict[Lane, tuple[float, Depth | None]] = {}
         self._silent_at: float | None = None
-        """When SQS did not respond at all: then the other lanes are not asked either, one after the other."""
+        """The time at which SQS did not respond. For a while the other lanes are not requested either, so that a caller
+        does not wait for each of them.
+        """
 
     def depth(self, lane: Lane) -> Depth | None:
         now = self._clock.now()

@@ -16,20 +16,23 @@ _logger = logging.getLogger(__name__)
 
 
 TRIES = 3
-"""Of a batch, as far as it was not accepted for a reason that passes."""
+"""Maximum number of attempts to send a batch whose entries were rejected for temporary reasons."""
 
 FIRST_WAIT_SECONDS = 0.2
-"""Before the second try at most; twice as long before the third."""
+"""The longest pause before the second attempt. It doubles before the third."""
 
 Batch = Sequence[tuple[int, Entry]]
 
 
 class SqsLanes:
-    """Standard queues. The tenant is the message group: SQS then delivers quiet tenants before noisy ones (fair queues)
-    and still in parallel; it orders nothing.
+    """Sends runs to the standard queues of the lanes.
 
-    A dead run's nonce under another message id is a redrive, so what is stored twice must not have one nonce: each try
-    of a message draws its own, and the client must be one that never repeats a request by itself.
+    The tenant is the message group: with fair queues, SQS delivers messages of quiet tenants before those of noisy
+    ones. Delivery is still parallel and unordered.
+
+    The nonce of a dead run under another message id means a redrive, so two stored messages must not have the same
+    nonce. Therefore each attempt to send a message uses a new nonce, and the client must be one that never repeats a
+    request.
     """
 
     def __init__(
@@ -44,9 +47,9 @@ class SqsLanes:
         executor: Executor | None = None,
         trace: Callable[[], str | None] = trace_header,
     ) -> None:
-        """`queue_urls` holds the lanes that this process may send to, `bulk_urls` their bulk queues. `short_timeouts`:
-        after a batch of which nothing was accepted the others are not tried, since a caller waits for the response.
-        Else an `executor` sends batches side by side. `trace` says which trace the messages belong to.
+        """`queue_urls` has the lanes to which this process may send, and `bulk_urls` their bulk queues. With
+        `short_timeouts`, sending stops after a batch without an accepted entry, since a caller waits for the response.
+        Otherwise `executor` sends batches concurrently. `trace` returns the trace header of the messages.
         """
         self._trace = trace
         self._executor = executor or InlineExecutor()
@@ -57,7 +60,9 @@ class SqsLanes:
         self._short_timeouts = short_timeouts
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
-        """Send each to its lane; which were accepted, in order. Reasons of those that were not are in the log."""
+        """Send each message to its lane. Returns whether each was accepted, in order; the log has the reasons of
+        rejections.
+        """
         by_queue: dict[tuple[Lane, bool], list[tuple[int, Entry]]] = {}
         traced = _traced(self._trace())
         for number, item in enumerate(outgoing):
@@ -86,7 +91,7 @@ class SqsLanes:
         return accepted
 
     def _persist(self, queue_url: str, outgoing: Sequence[Outgoing], batch: Batch) -> set[int]:
-        """Send one batch, and what SQS could not take at that moment again."""
+        """Send one batch, and retry the entries that SQS could not accept at that moment."""
         accepted: set[int] = set()
         began = self._clock.now()
         for tries in range(1, TRIES + 1):
@@ -102,17 +107,18 @@ class SqsLanes:
         return accepted
 
     def _renewed(self, entry: Entry, item: Outgoing, passed: int) -> Entry:
-        """The first try may have been stored, though its response never came: this one is another message. Of its delay
-        the whole seconds are left out that have `passed`, so that it comes when it is due and not before.
+        """Return the entry for another attempt. The previous attempt may have been stored although there was no
+        response, so this entry is a different message. The whole seconds that have `passed` are subtracted from its
+        delay, so that it is not delivered before it is due.
         """
         message = item.message.again(nonce=self._randomness.nonce())
         return entry | _entry(Outgoing(message, max(item.delay_seconds - passed, 0)))
 
 
 def _traced(header: str | None) -> Entry:
-    """What ties messages to their trace: a system attribute, which costs no message attribute and does not count
-    towards a message's size (Amazon SQS Developer Guide, "Message system attributes"). Traces that are not recorded
-    need none: it costs 6 µs a message.
+    """Return the fields that add a message to its trace: a system attribute, which does not count as a message
+    attribute or towards the message's size (Amazon SQS Developer Guide, "Message system attributes"). It costs 6 µs a
+    message, so it is omitted for a trace that is not recorded.
     """
     borne = for_messages(header)
     if borne is None:

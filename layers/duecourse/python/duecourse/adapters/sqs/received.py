@@ -16,21 +16,23 @@ _NOT_RELEASED = "dead_letters_not_released"
 BATCH = 10
 
 HIDDEN_SECONDS = 180
-"""Hidden for longer than a call lasts (two minutes), so that each message is looked at once; `hide` says what then."""
+"""Visibility timeout of a received dead letter: longer than an invocation (two minutes), so that each message is read
+once in it. At the end, `hide` sets another timeout.
+"""
 
 
 class SqsReceived:
-    """Messages that this worker's invocation was given by one queue."""
+    """The messages that one queue delivered to this invocation of the worker."""
 
     def __init__(self, client: Any, queue_url: str) -> None:
         self._client = client
         self._queue_url = queue_url
 
     def postpone(self, receipt: str, seconds: int) -> None:
-        """Let the message become visible again after `seconds` (0 to 43,200).
+        """Make the message visible again after `seconds` (0 to 43,200).
 
-        Best effort: where it fails (an old receipt, a message already gone, throttling), the message comes back after
-        the queue's own visibility time, which is correct too, only later. The reason is logged.
+        This is a best effort. If it fails (an old receipt, a deleted message, throttling), the message is delivered
+        again after the queue's visibility timeout, which is later but also correct. The reason is logged.
         """
         try:
             self._client.change_message_visibility(
@@ -44,7 +46,7 @@ class SqsReceived:
 
 
 class SqsDeadLetterQueue:
-    """ports.DeadLetterQueue."""
+    """Implementation of ports.DeadLetterQueue."""
 
     def __init__(self, client: Any, queue_url: str, executor: Executor) -> None:
         self._client = client
@@ -52,7 +54,7 @@ class SqsDeadLetterQueue:
         self._executor = executor
 
     def receive(self) -> list[DeadMessage]:
-        """Raises AwsError."""
+        """Receive up to ten messages. Raises AwsError."""
         answer = self._client.receive_message(
             QueueUrl=self._queue_url, MaxNumberOfMessages=BATCH, VisibilityTimeout=HIDDEN_SECONDS, WaitTimeSeconds=1
         )
@@ -62,11 +64,11 @@ class SqsDeadLetterQueue:
         ]
 
     def delete(self, message: DeadMessage) -> None:
-        """Raises AwsError."""
+        """Delete a message. Raises AwsError."""
         self._client.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message.receipt)
 
     def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
-        """What is rejected (an old receipt) is logged."""
+        """Set the visibility timeout of messages. Rejections (an old receipt) are logged."""
         self._executor.map(
             lambda begin: self._hide(messages[begin : begin + BATCH], seconds), range(0, len(messages), BATCH)
         )

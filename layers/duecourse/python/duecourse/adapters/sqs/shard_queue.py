@@ -11,8 +11,8 @@ from duecourse.adapters.sqs.batch import batches, send_batch
 
 
 class SqsShardQueue:
-    """A shard is a message group, so its rounds run one at a time; a round exists once a minute, however often the
-    tick comes.
+    """Sends dispatch rounds. A shard is a message group, so its rounds run one at a time. There is one round for each
+    shard and minute, however often the tick runs.
     """
 
     def __init__(self, client: Any, queue_url: str) -> None:
@@ -20,7 +20,9 @@ class SqsShardQueue:
         self._queue_url = queue_url
 
     def send(self, shards: Iterable[int], minute: int) -> list[int]:
-        """One message a shard, deduplicated by shard and minute (epoch minutes); the shards that were not accepted."""
+        """Send one message for each shard, deduplicated by shard and minute (epoch minutes). Returns the shards whose
+        messages were not accepted.
+        """
         asked = list(shards)
         entries = (
             (

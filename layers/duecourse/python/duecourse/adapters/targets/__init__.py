@@ -10,16 +10,18 @@ from duecourse.ports import Call, Tasks, TasksUnavailableError
 
 
 class Targets:
-    """Calls any target. A kind names its caller (domain/targets/kinds.py)."""
+    """Calls any target. The kind of the target names its caller (domain/targets/kinds.py)."""
 
     def __init__(self, callers: Callers, tasks: Tasks, allowed: AllowedTargets) -> None:
-        """`allowed` is what jobs may call by themselves; what a task calls is its operator's choice."""
+        """`allowed` limits the targets that jobs define themselves. The target of a registered task is chosen by the
+        operator and is not limited.
+        """
         self._callers = callers
         self._tasks = tasks
         self._allowed = allowed
 
     def call(self, call: Call) -> Outcome:
-        """Call the target and judge its response; never raises for what the target does."""
+        """Call the target and return the outcome. Errors of the target are outcomes, not exceptions."""
         target = call.job.target
         if isinstance(target, WorkflowTarget):
             raise TypeError("a workflow has no target to call; its worker starts it")
@@ -31,7 +33,7 @@ class Targets:
         return found if isinstance(found, Failed) else self._callers.of(found).call(call, found)
 
     def _find(self, task: TaskTarget) -> CallableTarget | Failed:
-        """The target that is currently registered for the task."""
+        """Return the target that is currently registered for the task."""
         try:
             registered = self._tasks.get(task.name)
         except TasksUnavailableError as problem:

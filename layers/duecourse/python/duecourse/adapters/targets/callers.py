@@ -1,5 +1,5 @@
-"""One caller for each kind of target, created at its first call, so that a cold start creates only the caller that it
-needs.
+"""One caller for each kind of target. Each is created at its first call, so that a cold start creates only the caller
+that it needs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from duecourse.ports import Call, Clock, Secrets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What callers are made of. `private` allows HTTP targets at addresses that are not public."""
+    """The dependencies of callers. `private` allows HTTP targets at addresses that are not public."""
 
     private: bool
     clock: Clock
@@ -32,21 +32,23 @@ class TargetCaller(Protocol):
 
     @classmethod
     def made_of(cls, means: Means, client_for: Any) -> Self:
-        """The caller of a process; `client_for` gives clients of its kind's service (ClientFor)."""
+        """Return the caller of a process. `client_for` returns clients of the kind's service (ClientFor)."""
 
     def call(self, call: Call, target: Any) -> Outcome:
-        """Call the target and judge its response; never raises for what the target does."""
+        """Call the target and return the outcome. Errors of the target are outcomes, not exceptions."""
 
 
 class Callers:
-    """The callers of a process, each shared by its threads. Two threads that are first at once may each make one."""
+    """The callers of a process, each shared by its threads. Two threads that are first at the same
+    time may create two.
+    """
 
     def __init__(self, means: Means) -> None:
         self._means = means
         self._made: dict[str, TargetCaller] = {}
 
     def of(self, target: CallableTarget) -> TargetCaller:
-        """The caller of this kind of target."""
+        """Return the caller for this kind of target."""
         word = type_of(target)
         if word not in self._made:
             self._made[word] = self._make(word)

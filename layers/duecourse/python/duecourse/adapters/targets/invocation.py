@@ -1,13 +1,7 @@
-"""What a target receives about its run, what is kept of its response, and the redaction of secrets in it.
+"""The data that a target receives about its run, the part of its response that is kept, and the redaction of secrets.
 
-Secrets are replaced by `***` in whatever is kept of a call.
-
-Many words are found in one pass (Aho and Corasick, 1975): time grows with the data and the words, not with their
-product, whatever they are.
-
-What is kept of a target's response, what is said about a bad one, and when it asks to be called again.
-
-What a target receives about the run that calls it; of queues and topics, the message and its group.
+Secrets are replaced by `***` in everything that is kept of a call. All secrets are found in one pass (Aho and Corasick,
+1975): the time grows with the sum of the sizes of data and secrets, not with their product.
 """
 
 from __future__ import annotations
@@ -30,23 +24,25 @@ from duecourse.domain.targets.template import render_template
 from duecourse.ports import Call
 
 Span = tuple[int, int]
-"""Where something begins and ends."""
+"""The start and end of a range."""
 
 HIDDEN = "***"
 
 MAX_FORMS_BYTES = 32 * 1024
-"""Of all forms of all secrets together. What is beyond takes too much time and memory to look for; then nothing of an
-answer is kept.
+"""The maximum size of all forms of all secrets together. A search for more takes too much time and memory, so in that
+case nothing of a response is kept.
 """
 
 
 class Automaton:
-    """Finds these words, none of them empty, in bytes."""
+    """Finds words, none of them empty, in bytes."""
 
     __slots__ = ("_beginnings", "_depths", "_fallbacks", "_found", "_steps")
 
     def __init__(self, words: Iterable[bytes]) -> None:
-        """A state is a beginning of a word, 0 the empty one; `_steps` leads from state * 256 + byte to the next."""
+        """Build the automaton. A state is a prefix of a word, and state 0 is the empty prefix. `_steps` maps state *
+        256 + byte to the next state.
+        """
         self._steps: dict[int, int] = {}
         self._depths = [0]
         self._found = [0]  # length of the longest word that ends in a state
@@ -69,7 +65,7 @@ class Automaton:
         self._fall_back(children)
 
     def _fall_back(self, children: list[list[tuple[int, int]]]) -> None:
-        """For each state the longest other one that is an end of it, the shallow states first."""
+        """Set the fallback of each state: the longest other state that is a suffix of it. Shallow states come first."""
         pending = deque(state for _, state in children[0])
         while pending:
             parent = pending.popleft()
@@ -85,8 +81,10 @@ class Automaton:
         return self._steps.get(state << 8 | byte, 0)
 
     def spans(self, data: bytes) -> tuple[list[Span], int]:
-        """The positions of words, in order, overlapping ones as one; and how many bytes at the end begin a word."""
-        first = self._beginnings.search(data)  # nearly all short texts hold not even that
+        """Return the ranges of words, in order and with overlapping ranges merged, and the number of bytes at the end
+        that are the prefix of a word.
+        """
+        first = self._beginnings.search(data)  # nearly all short texts do not even contain this
         if first is None:
             return [], 0
         spans: list[Span] = []
@@ -105,16 +103,16 @@ class Automaton:
 
 
 class Redaction:
-    """Hides these secrets: as they are, and as JSON, URLs and HTML write them. It is no wall against a target that
-    means to give them away: such a target has them already.
+    """Hides secrets in their plain form and as JSON, URLs and HTML encode them. It does not protect against a target
+    that discloses secrets intentionally: such a target already has them.
 
-    Its time grows with what is looked at and with the secrets, not with their product: some 0.1 s for 256 KB.
+    The time grows with the sum of the sizes of data and secrets, not with their product: about 0.1 s for 256 KB.
     """
 
     __slots__ = ("_automaton", "_everything")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        """Empty ones are left out; those of a letter or two hide more than themselves."""
+        """Empty secrets are ignored. Secrets of one or two characters hide more than themselves."""
         forms: set[bytes] = set()
         size = 0
         for secret in secrets:
@@ -126,12 +124,12 @@ class Redaction:
         self._automaton = Automaton(forms) if forms and not self._everything else None
 
     def text(self, text: str) -> str:
-        """The text without the secrets."""
+        """Return the text without the secrets."""
         return self.data(text.encode(errors="replace")).decode(errors="replace")
 
     def data(self, data: bytes, *, broken_off: bool = False) -> bytes:
-        """Bytes of an unknown encoding without the secrets; of bytes that were `broken_off` also without an end that
-        may be the beginning of one.
+        """Return bytes of an unknown encoding without the secrets. If the bytes were cut (`broken_off`), an end that
+        may be the prefix of a secret is removed too.
         """
         if self._everything:
             return HIDDEN.encode()
@@ -147,7 +145,7 @@ class Redaction:
         return b"".join((*parts, data[kept:end]))
 
     def value(self, value: Any) -> Any:
-        """A JSON value without the secrets, names of fields and numbers included."""
+        """Return a JSON value without the secrets, including names of fields and numbers."""
         if self._everything:
             return HIDDEN
         return value if self._automaton is None else self._value(value)
@@ -179,7 +177,7 @@ def _escaped(char: str) -> str:
 
 
 def _encodings(form: str) -> Iterable[bytes]:
-    """Answers are UTF-8; but headers go out, and may come back, in Latin-1."""
+    """Yield the encodings of a form. Responses are UTF-8, but headers are sent, and may be returned, in Latin-1."""
     yield form.encode()
     if not form.isascii() and max(form) <= "\xff":
         yield form.encode("latin-1")
@@ -188,7 +186,7 @@ def _encodings(form: str) -> Iterable[bytes]:
 _SECONDS = re.compile(r"\d{1,9}", re.ASCII)
 
 READ_BYTES = 256 * 1024
-"""How much of a response is kept at most. A large result lies in the store of results, not in the run's record."""
+"""Maximum number of bytes kept from a response. A large result is in the result store, not in the run's record."""
 
 EXCERPT_CHARACTERS = 200
 _LOOKED_AT_BYTES = 16 * 1024
@@ -196,7 +194,9 @@ _NOTHING = Redaction()
 
 
 def retry_after_seconds(value: str | None, now: float) -> float | None:
-    """How many seconds from `now` (UTC seconds) a target asks to be left alone; None when it does not say."""
+    """Return the seconds from `now` (UTC seconds) after which the target requests a retry, or None if there is no such
+    header.
+    """
     if value is None:
         return None
     text = value.strip()
@@ -210,8 +210,9 @@ def retry_after_seconds(value: str | None, now: float) -> float | None:
 
 
 def kept(status: int, body: bytes, *, json: bool, redaction: Redaction = _NOTHING) -> dict[str, Any]:
-    """The result of a run: `{"status": 200, "body": ...}`. The body is what its JSON says or else its text; one of more
-    than 256 KB is the beginning of its text, with `"truncated": true`. Callers read a byte more than that, to know.
+    """Return the result of a run: `{"status": 200, "body": ...}`. The body is the value of its JSON, or else its text.
+    A body of more than 256 KB is reduced to the beginning of its text, with `"truncated": true`. Callers read one byte
+    more than that to detect it.
     """
     if not body:
         return {"status": status, "body": None}
@@ -221,7 +222,7 @@ def kept(status: int, body: bytes, *, json: bool, redaction: Redaction = _NOTHIN
     if json:
         try:
             value = orjson.loads(body)
-            orjson.dumps(value)  # it reads deeper nesting than it writes, and this has to be written
+            orjson.dumps(value)  # orjson reads deeper nesting than it writes, and the result must be written
         except (orjson.JSONDecodeError, TypeError):
             pass
         else:
@@ -230,13 +231,13 @@ def kept(status: int, body: bytes, *, json: bool, redaction: Redaction = _NOTHIN
 
 
 def cut(data: bytes | str, limit: int) -> str:
-    """Text of at most `limit` bytes of UTF-8; what is not UTF-8 shows as U+FFFD."""
+    """Return text of at most `limit` bytes of UTF-8. Invalid UTF-8 becomes U+FFFD."""
     text = data if isinstance(data, str) else data[:limit].decode(errors="replace")
     return text.encode(errors="replace")[:limit].decode(errors="ignore")
 
 
 def excerpt(body: bytes, redaction: Redaction) -> str:
-    """The beginning of a response on one line, for an error message, without the secrets that it may echo."""
+    """Return the beginning of a response on one line for an error message, without the secrets that it may repeat."""
     shown = redaction.data(body[:_LOOKED_AT_BYTES], broken_off=len(body) > _LOOKED_AT_BYTES)
     text = cut(shown, _LOOKED_AT_BYTES)
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
@@ -244,15 +245,15 @@ def excerpt(body: bytes, redaction: Redaction) -> str:
 
 
 def call_values(call: Call) -> dict[str, str]:
-    """What templates of a call may name: CALL_NAMES, what it takes of its workflow, and `callback_token` where the run
-    waits for its callback.
+    """Return the values for the templates of a call: CALL_NAMES, the values from its workflow, and `callback_token` if
+    the run waits for a callback.
     """
     values = values_for(call.run, call.job) | dict(call.taken) | {"idempotency_key": call.idempotency_key}
     return values if call.callback_token is None else values | {"callback_token": call.callback_token}
 
 
 def run_headers(call: Call) -> dict[str, str]:
-    """For targets that are called over HTTP."""
+    """Return the headers for targets that are called over HTTP."""
     headers = {
         "X-Duecourse-Run-Id": str(call.run.name),
         "X-Duecourse-Job-Id": call.run.job_id,
@@ -267,18 +268,18 @@ def run_headers(call: Call) -> dict[str, str]:
 
 
 def tracing_headers(call: Call) -> dict[str, str]:
-    """By which a target called over HTTP finds the run in the logs, and this invocation in its trace. A job may put
-    others in their place.
+    """Return the headers by which a target finds the run in the logs, and this invocation in its trace. A job may
+    replace them.
     """
     named = {} if call.run.correlation_id is None else {"X-Correlation-Id": call.run.correlation_id}
     return named | trace_headers(trace_header())
 
 
 def run_event(call: Call) -> dict[str, Any]:
-    """For targets that receive one JSON document; its payload is rendered. Raises TemplateError where it cannot be.
+    """Return the event for targets that receive one JSON document, with the rendered payload. Raises TemplateError.
 
-    `correlation_id` is there where the run has one. With `callback` come the token by which the run is completed, and
-    the run's id as the API knows it.
+    `correlation_id` is included if the run has one. `callback` has the token that completes the run, and the run's id
+    in the API.
     """
     event = {
         "run_id": str(call.run.name),
@@ -298,26 +299,26 @@ def run_event(call: Call) -> dict[str, Any]:
 
 
 def message_text(call: Call) -> str:
-    """The event as JSON.
+    """Return the event as JSON.
 
-    JSON may hold U+FFFE and U+FFFF as they are, which a message may not (Amazon SQS API Reference, "SendMessage"): they
-    are written as escapes, and read as what they were.
+    JSON may contain U+FFFE and U+FFFF, which a message may not (Amazon SQS API Reference, "SendMessage"). They are
+    written as escapes, which have the same meaning.
     """
     text = orjson.dumps(run_event(call)).decode()
     return text.replace("\ufffe", r"\ufffe").replace("\uffff", r"\uffff")
 
 
 def message_attributes(call: Call) -> dict[str, Any]:
-    """Run, job and tenant: what receivers and subscriptions filter by."""
+    """Return run, job and tenant as the message attributes that receivers and subscriptions can filter by."""
     words = {"run_id": str(call.run.name), "job_id": call.run.job_id, "tenant": call.run.tenant}
     return {name: {"DataType": "String", "StringValue": word} for name, word in words.items()}
 
 
 def group_fields(call: Call, name: str, group: str | None) -> dict[str, str]:
-    """Group and deduplication of a message to queue or topic `name`. Raises TemplateError.
+    """Return the group and deduplication id of a message to the queue or topic `name`. Raises TemplateError.
 
-    A FIFO one (`….fifo`) needs both; without a group of its own a job is a group. A standard one takes a group as a
-    hint for fairness between groups, where the job gives one.
+    A FIFO queue or topic (`….fifo`) needs both, and by default each job is a group. A standard one has a group only if
+    the job defines it, as a hint for fairness between groups.
     """
     fields = {}
     fifo = name.endswith(".fifo")

@@ -1,3 +1,3 @@
-"""The ports of both tables in memory, with the conditions of their adapters; one suite of contract tests runs over both
-(tests/contract).
+"""The ports of both tables in memory, with the conditions of the DynamoDB adapters. The same contract tests run over
+both (tests/contract).
 """

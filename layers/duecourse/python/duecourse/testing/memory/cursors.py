@@ -1,4 +1,4 @@
-"""Cursors, timers, watermarks and the tick's mark in memory."""
+"""Cursors, timers, watermarks and the time of the last tick in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOST = Claimed(ClaimResult.LOST)
 
 @dataclass(frozen=True)
 class MemoryCursorStore:
-    """ports.CursorStore."""
+    """Implementation of ports.CursorStore."""
 
     items: Items
     clock: Clock
@@ -34,7 +34,7 @@ class MemoryCursorStore:
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
         seen: set[tuple[str, str]] = set()
         results = []
-        for wanted in claims:  # a cursor named twice is claimed once
+        for wanted in claims:  # if a cursor occurs twice, only its first claim is made
             key = wanted.cursor.tenant, wanted.cursor.job_id
             results.append(_LOST if key in seen else self._claimed(wanted, shards))
             seen.add(key)
@@ -54,7 +54,7 @@ class MemoryCursorStore:
                 return Claimed(ClaimResult.WON) if made else _LOST
             for run in wanted.records:
                 items.put_run(run)
-            # What a claim does not know is left as it is.
+            # A claim leaves attributes unchanged that it does not set.
             changed = replace(
                 standing,
                 due=moved.due,
@@ -84,7 +84,7 @@ class MemoryCursorStore:
 
     def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
         if isinstance(cursor, BrokenCursor):
-            return False  # nothing here is unreadable
+            return False  # no cursor in memory is unreadable
         key = cursor.tenant, cursor.job_id
         with self.items.lock:
             standing = self.items.cursors.get(key)
@@ -113,7 +113,7 @@ class MemoryCursorStore:
 
 @dataclass(frozen=True)
 class MemoryTimers:
-    """ports.Timers."""
+    """Implementation of ports.Timers."""
 
     items: Items
     shards: int = 1
@@ -139,7 +139,7 @@ class MemoryTimers:
 
 @dataclass(frozen=True)
 class MemoryTickMark:
-    """ports.TickMark."""
+    """Implementation of ports.TickMark."""
 
     items: Items
 

@@ -23,20 +23,20 @@ JobKey = tuple[str, str]
 """Tenant and job id."""
 
 EntryKey = tuple[str, str, str]
-"""Tenant, job id, and which of the job's entries: its cursor, or the key of a timer."""
+"""Tenant, job id, and the entry of the job: CURSOR for its cursor, or the key of a timer."""
 
 CURSOR = ""
 
 
 @dataclass
 class DueIndex:
-    """Entries by slot, each with its due time."""
+    """The entries of the due index by slot, each with its due time."""
 
     slots: dict[str, dict[EntryKey, int]] = field(default_factory=lambda: defaultdict(dict))
     places: dict[EntryKey, str] = field(default_factory=dict)
 
     def put(self, key: EntryKey, slot: str | None, due: int | None) -> None:
-        """The current slot of an entry; without a slot it leaves the index."""
+        """Set the slot of an entry. Without a slot the entry is removed from the index."""
         if (old := self.places.pop(key, None)) is not None:
             self.slots[old].pop(key)
             if not self.slots[old]:
@@ -46,13 +46,13 @@ class DueIndex:
             self.slots[slot][key] = due
 
     def due(self, slot: str, until: int) -> list[EntryKey]:
-        """The entries of a slot that are due by then, oldest first."""
+        """Return the entries of a slot that are due by `until`, oldest first."""
         found = self.slots.get(slot, {})
         return sorted((key for key, due in found.items() if due <= until), key=lambda key: (found[key], key))
 
     @property
     def first(self) -> int | None:
-        """When the first of all entries is due (UTC seconds)."""
+        """The time at which the first of all entries is due (UTC seconds)."""
         slot = min(self.slots, default=None)
         return None if slot is None else min(min(slot.values()) for slot in self.slots.values())
 
@@ -72,19 +72,19 @@ class RunRecords:
         self.runs[local] = run
 
     def before(self, local: str | None) -> Iterator[Run]:
-        """Those before a name, newest first."""
+        """Yield the records before a name, newest first."""
         end = len(self.names) if local is None else bisect_left(self.names, local)
         return (self.runs[self.names[index]] for index in range(end - 1, -1, -1))
 
     def within(self, low: str, high: str) -> Iterator[Run]:
-        """Those from one name through another, oldest first."""
+        """Yield the records from one name up to another, oldest first."""
         begin, end = bisect_left(self.names, low), bisect_left(self.names, high)
         return (self.runs[name] for name in self.names[begin:end])
 
 
 @dataclass
 class Items:
-    """Both tables. Every read and write that looks at more than one item holds `lock`."""
+    """The items of both tables. Every operation on more than one item holds `lock`."""
 
     lock: RLock = field(default_factory=RLock, repr=False)
     jobs: dict[JobKey, Job] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class Items:
         self.index.put((*where, CURSOR), None, None)
 
     def remove_expired(self, now: float) -> None:
-        """Remove the jobs that ended long enough ago."""
+        """Remove jobs that have expired."""
         with self.lock:
             for where in [*self.expiring]:
                 job = self.jobs.get(where)
@@ -130,14 +130,14 @@ class Items:
                     self.expiring.discard(where)
 
     def put_cursor(self, cursor: Cursor, shards: int, now: float) -> None:
-        """Write a cursor, and its place in the due index; one that was quarantined has none."""
+        """Write a cursor and its entry in the due index. A quarantined cursor has no entry."""
         self.shards = max(self.shards, shards)
         self.cursors[cursor.tenant, cursor.job_id] = cursor
         slot = cursor.slot(shards, now=now) if cursor.error is None else None
         self.index.put((cursor.tenant, cursor.job_id, CURSOR), slot, cursor.due)
 
     def put_timer(self, timer: Timer, shards: int) -> None:
-        """Write a timer over an earlier one of the same purpose."""
+        """Write a timer. It replaces an earlier one with the same key."""
         self.shards = max(self.shards, shards)
         tenant, job_id = timer.message.tenant, timer.message.job_id
         key = tenant, job_id, timer.key
@@ -145,12 +145,12 @@ class Items:
         self.index.put(key, slot_of(timer.due, shard_of(tenant, job_id, shards)), timer.due)
 
     def run(self, tenant: str, job_id: str, local: str) -> Run | None:
-        """The record of a run."""
+        """Return the record of a run."""
         found = self.records.get((tenant, job_id))
         return None if found is None else found.runs.get(local)
 
     def put_run(self, run: Run) -> None:
-        """Write a record."""
+        """Write the record of a run."""
         self.records[run.tenant, run.job_id].put(run)
         key = run.tenant, run.job_id, run.name.local
         if run.state in UNSUCCESSFUL:

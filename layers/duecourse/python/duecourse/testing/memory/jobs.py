@@ -1,4 +1,4 @@
-"""Definitions and seats in memory."""
+"""Jobs and seats in memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from duecourse.testing.memory.tenant_limits import job_count
 
 
 class MemoryJobStore:
-    """ports.JobStore."""
+    """Implementation of ports.JobStore."""
 
     def __init__(self, items: Items, clock: Clock, shards: int = 1) -> None:
         self._items = items
@@ -250,7 +250,7 @@ class MemoryJobStore:
         return {job_id for job_id, job in found if job is not None and tag in job.tags}
 
     def _written(self, seats: Seats | None, record: ChangeRecord | None) -> None:
-        """What is written with a job."""
+        """Write the seats and the change record of a job's transaction."""
         if seats is not None:
             _put(self._items, seats)
         if record is not None:
@@ -259,7 +259,7 @@ class MemoryJobStore:
 
 
 def unchanged(items: Items, job: Job) -> bool:
-    """Whether the definition is unchanged since it was read."""
+    """Return whether the definition is unchanged since it was read."""
     standing = items.jobs.get((job.tenant, job.id))
     return standing is not None and _version(standing) == _version(job)
 
@@ -285,7 +285,7 @@ def _put(items: Items, seats: Seats) -> None:
 
 @dataclass(frozen=True)
 class MemorySeats:
-    """ports.SeatStore."""
+    """Implementation of ports.SeatStore."""
 
     items: Items
 

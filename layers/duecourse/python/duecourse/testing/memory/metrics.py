@@ -1,4 +1,4 @@
-"""A stage's figures in memory."""
+"""The metrics of a stage in memory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from duecourse.usecases.report import Report
 
 @dataclass(frozen=True)
 class MemoryMetrics:
-    """ports.StageMetrics: what the workers have reported, as CloudWatch would have it without a delay. Of the ages of
-    messages there is no figure: none is left in a lane.
+    """Implementation of ports.StageMetrics. Has the reports of the workers as CloudWatch would have them without a
+    delay. There is no age of messages, since no message stays in a lane.
     """
 
     clock: Clock
@@ -24,13 +24,13 @@ class MemoryMetrics:
     lateness: dict[float, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def note(self, report: Report) -> None:
-        """Keep a worker's counts and latenesses."""
+        """Add the counts and latenesses of a worker's report."""
         at = self.clock.now() // STEP_SECONDS * STEP_SECONDS
         self.counts[at].update(report.counts)
         self.lateness[at] += report.seconds.get("Lateness", ())
 
     def figures(self) -> StageFigures:
-        """See StageMetrics."""
+        """Return the metrics. See StageMetrics."""
         now = self.clock.now()
         counts = {at: counted for at, counted in self.counts.items() if at >= first_step(now)}
         late = {at: sorted(self.lateness[at]) for at in counts if self.lateness[at]}

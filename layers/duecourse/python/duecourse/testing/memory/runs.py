@@ -16,12 +16,12 @@ from duecourse.ports import Conflict, Input, StateMark, Watch
 from duecourse.testing.memory.items import Items
 
 _AFTER_SUFFIXES = "~"
-"""Sorts behind every suffix of a run's name."""
+"""Sorts after every suffix of a run's name."""
 
 
 @dataclass(frozen=True)
 class MemoryRunStore:
-    """ports.RunStore."""
+    """Implementation of ports.RunStore."""
 
     items: Items
 
@@ -79,7 +79,7 @@ class MemoryRunStore:
             found = [run for run in of_tenant if run.state in wanted and job_id in (None, run.job_id)]
         found.sort(key=_newest_first)
         if before is not None:
-            # A mark without a run means before everything of its instant.
+            # A mark without a run precedes all entries of its instant.
             mark = (-before.at, before.state.value, before.run_id) if before.run_id else (-before.at, "~", "")
             found = [run for run in found if _newest_first(run) > mark]
         return found[:limit]
@@ -112,7 +112,7 @@ class MemoryRunStore:
 
 
 def _same(standing: Run, read: Run) -> bool:
-    """Whether the record is the one that was read, as far as the table's condition looks."""
+    """Return whether the record is the one that was read, by the attributes that the table's condition compares."""
 
     def looked_at(run: Run) -> tuple[object, ...]:
         until = run.deadlines.heartbeat_until if isinstance(run, Alive) and run.deadlines is not None else None
@@ -132,7 +132,7 @@ def _newest_first(run: Run) -> tuple[float, str, str]:
 
 @dataclass(frozen=True)
 class MemoryWaitQueues:
-    """ports.WaitQueues."""
+    """Implementation of ports.WaitQueues."""
 
     items: Items
 
@@ -189,7 +189,7 @@ class MemoryWaitQueues:
 
 @dataclass(frozen=True)
 class MemoryInputs:
-    """ports.Inputs."""
+    """Implementation of ports.Inputs."""
 
     items: Items
 

@@ -1,4 +1,4 @@
-"""Both tables in memory: every store over the same items."""
+"""Both tables in memory: all stores over the same items."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ class MemoryTables:
     items: Items = field(default_factory=Items)
 
     def job_store(self, clock: Clock, shards: int = 1) -> MemoryJobStore:
-        """Definitions; cursors are written by this clock."""
+        """Return the store of jobs. It uses the clock when it writes cursors."""
         return MemoryJobStore(self.items, clock, shards)
 
     def cursor_store(self, clock: Clock) -> MemoryCursorStore:
-        """Cursors, timers and watermarks."""
+        """Return the store of cursors, timers and watermarks."""
         return MemoryCursorStore(self.items, clock)
 
     def timers(self, shards: int = 1) -> MemoryTimers:
-        """Messages that wait for long."""
+        """Return the store of timers."""
         return MemoryTimers(self.items, shards)
 
     def wait_queues(self) -> MemoryWaitQueues:
-        """Wait queues."""
+        """Return the store of wait queues."""
         return MemoryWaitQueues(self.items)
 
     def inputs(self) -> MemoryInputs:
-        """Requests for runs."""
+        """Return the store of requests for runs."""
         return MemoryInputs(self.items)
 
     def workflows(self, clock: Clock) -> MemoryWorkflows:
-        """Graphs and ends."""
+        """Return the store of workflow graphs and step outcomes."""
         del clock
         return MemoryWorkflows(self.items)
 
     def run_store(self) -> MemoryRunStore:
-        """Records of runs."""
+        """Return the store of run records."""
         return MemoryRunStore(self.items)
 
     def limits(self) -> MemoryTenantLimits:
-        """A tenant's bucket and its count of jobs."""
+        """Return the store of tenants' token buckets and job counts."""
         return MemoryTenantLimits(self.items)
 
     def tick_mark(self) -> MemoryTickMark:
-        """The last tick."""
+        """Return the store of the last tick."""
         return MemoryTickMark(self.items)

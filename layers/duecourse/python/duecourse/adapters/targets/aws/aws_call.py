@@ -1,6 +1,6 @@
 """Calls of AWS APIs as targets: roles, results and errors.
 
-All targets that are called by an AWS API map errors to outcomes of an attempt in the same way.
+All targets that are called through an AWS API map errors to outcomes of an attempt in the same way.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Clock
 
 _EARLY_SECONDS = 300
-"""Credentials are renewed so long before they expire: a call that starts with them also ends with them."""
+"""Credentials are renewed this many seconds before they expire, so that they do not expire during a call."""
 
 _KEPT = 256
 _SESSION_CHARACTERS = 64
@@ -51,10 +51,10 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 class Roles:
-    """Credentials of roles of the stage's own account, by sts:AssumeRole. Safe to share between threads.
+    """Provides credentials of roles of the stage's account, by sts:AssumeRole. Safe to share between threads.
 
-    A session belongs to a job and is named `<tenant>.<job>`: logs then show whose call it was, and a role's trust
-    policy can admit some tenants only (`sts:RoleSessionName` like `acme.*`).
+    A session belongs to a job and is named `<tenant>.<job>`. So logs show which job made a call, and the trust policy
+    of a role can admit certain tenants only (`sts:RoleSessionName` like `acme.*`).
     """
 
     def __init__(self, clock: Clock, sts_for: ClientFor, arns: Arns) -> None:
@@ -65,8 +65,8 @@ class Roles:
         self._lock = Lock()
 
     def assume(self, role: str, call: Call, deadline: Deadline) -> Credentials:
-        """Credentials of `role` for the call's job, with five minutes left at least. Raises botocore's errors and
-        TimeoutError.
+        """Return credentials of `role` for the call's job that are valid for at least five more minutes. Raises
+        botocore's errors and TimeoutError.
         """
         session = session_name(call)
         with self._lock:
@@ -87,13 +87,13 @@ class Roles:
         return credentials
 
     def forget(self, role: str, call: Call) -> None:
-        """Discard the cached credentials of a role that the service rejected; the role may have been re-created."""
+        """Discard the cached credentials of a role that the service rejected: the role may have been created again."""
         with self._lock:
             self._known.pop((role, session_name(call)), None)
 
 
 def session_name(call: Call) -> str:
-    """`acme.nightly`, cut to 64 characters: what is left begins with the whole tenant always."""
+    """Return the session name `acme.nightly`, cut to 64 characters, which always include the whole tenant."""
     return _UNSAFE.sub("-", f"{call.run.tenant}.{call.run.job_id}")[:_SESSION_CHARACTERS]
 
 
@@ -101,9 +101,10 @@ _CHUNK_BYTES = 16 * 1024
 
 
 def result_of(answer: Mapping[str, Any], deadline: Deadline) -> Any:
-    """What is kept of a response: all but its metadata. Times are ISO-8601, bytes base64; a body that streams is read
-    up to 256 KB, as text where it is UTF-8 and base64 where not. A response of more than 256 KB is the beginning of its
-    text: `{"truncated": true, "text": …}`. Raises TimeoutError and, when the stream breaks, botocore's errors.
+    """Return the part of a response that is kept: everything except its metadata. Times are ISO 8601 and bytes are
+    base64. Up to 256 KB of a streaming body are read, as text if it is UTF-8 and otherwise as base64. A response of
+    more than 256 KB is reduced to the beginning of its text: `{"truncated": true, "text": …}`. Raises TimeoutError, and
+    botocore's errors if the stream breaks.
     """
     plain = {name: _plain(value, deadline) for name, value in answer.items() if name != "ResponseMetadata"}
     text = orjson.dumps(plain)
@@ -137,7 +138,7 @@ def _read(body: StreamingBody, deadline: Deadline) -> str:
     with body as stream:
         while len(data) < READ_BYTES and (chunk := stream.read(min(_CHUNK_BYTES, READ_BYTES - len(data)))):
             data += chunk
-            deadline.left()  # raises when there is no time left: a socket's own timeout starts again with each read
+            deadline.left()  # raises TimeoutError after the deadline: the timeout of a socket restarts with each read
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -145,20 +146,20 @@ def _read(body: StreamingBody, deadline: Deadline) -> str:
 
 
 ClientFor = Callable[[int], Any]
-"""Gives a client with that read timeout in seconds and without retries: a repeated request would call the target twice
-under one attempt.
+"""Returns a client with this read timeout in seconds and without retries: a repeated request would call the target
+twice in one attempt.
 """
 
 HANDOVER_SECONDS = 10
-"""The longest wait where a target only takes something in: services do that in a fraction of a second. Most jobs then
-share one client a service, whatever their timeouts.
+"""The longest timeout in seconds for a target that only accepts a message or starts something, which takes services a
+fraction of a second. So most jobs share one client of a service, whatever their timeouts.
 """
 
 _ERROR_BYTES = 1024
 _CODE_BYTES = 128
 
 _RETRYABLE_STATUSES = frozenset({408, 409, 429})
-"""Beside 5xx: what is not ready or being changed, and throttling."""
+"""Retryable in addition to 5xx: resources that are not ready or are being changed, and throttling."""
 
 STALE_CREDENTIALS = frozenset(
     {
@@ -169,7 +170,7 @@ STALE_CREDENTIALS = frozenset(
         "UnrecognizedClientException",
     }
 )
-"""Error codes for credentials that are no longer or not yet valid: another attempt gets new ones."""
+"""Error codes for credentials that are no longer or not yet valid. Another attempt gets new ones."""
 
 _RETRYABLE_CODES = STALE_CREDENTIALS | frozenset(
     {
@@ -193,29 +194,30 @@ _RETRYABLE_CODES = STALE_CREDENTIALS | frozenset(
         "TransactionInProgressException",
     }
 )
-"""Services answer 400 with these too. Beside them: whatever _throttles."""
+"""Codes that are retryable although services return them with status 400, in addition to those of `_throttles`."""
 
 _MEANINGS = {
     "the call is not allowed": ("accessdenied", "notauthorized", "unauthorized", "forbidden", "authorizationerror"),
     "the service had an internal error": ("internal",),
     "the resource does not exist": ("notfound", "doesnotexist", "nonexistent", "nosuch"),
 }
-"""Plain words for codes that have one of these parts, in any case."""
+"""Error texts for codes that contain one of these parts, in upper or lower case."""
 
 
 def attempted(
     what: str, call: Call, clock: Clock, request: Callable[[Deadline], Outcome], *, longest: float | None = None
 ) -> Outcome:
-    """The outcome of `request`, which is given a deadline: the call's own time, at most `longest` seconds.
+    """Call `request` with a deadline and return its outcome. The deadline is the call's timeout, at most `longest`
+    seconds.
 
-    `what` names the target in error texts. What botocore raises becomes a failure, and so does a template that cannot
-    be rendered. The run's token is struck out of whatever the target says.
+    `what` names the target in error texts. Exceptions of botocore and templates that cannot be rendered become
+    failures. The run's token is removed from the response of the target.
     """
     return _kept(_outcome(what, call, clock, request, longest), redaction_of(call))
 
 
 def handed_over(what: str, call: Call, clock: Clock, request: Callable[[Deadline], Outcome]) -> Outcome:
-    """The same for a target that only takes something in."""
+    """Call `request` like `attempted`, for a target that only accepts a message or starts something."""
     return attempted(what, call, clock, request, longest=HANDOVER_SECONDS)
 
 
@@ -234,9 +236,7 @@ def _outcome(
         return Failed(text, code="timeout")
     except BotoCoreError as problem:
         return failure_of(problem, what)
-    except (
-        ResponseParserError
-    ):  # no BotoCoreError: a page of some machine between us and the service, or half a response
+    except ResponseParserError:  # not a BotoCoreError: the page of a proxy, or an incomplete response
         return Failed(
             f"{what} returned a response that cannot be read; the call may still take effect", code="connection"
         )
@@ -245,13 +245,13 @@ def _outcome(
 
 
 def redaction_of(call: Call) -> Redaction:
-    """Hides the run's token: a target that answers with its event must not put it into the record."""
+    """Return a redaction of the run's token: a target that returns its event must not put the token into the record."""
     return Redaction() if call.callback_token is None else Redaction((call.callback_token,))
 
 
 def _kept(outcome: Outcome, redaction: Redaction) -> Outcome:
     match outcome:
-        case Failed():  # cut at last: of a token that was cut before, the beginning would be left
+        case Failed():  # cut after the redaction: it would not find a token that is cut
             detail = None if outcome.detail is None else cut(redaction.text(outcome.detail), _ERROR_BYTES)
             return replace(outcome, error=cut(redaction.text(outcome.error), _ERROR_BYTES), detail=detail)
         case Returned():
@@ -259,12 +259,14 @@ def _kept(outcome: Outcome, redaction: Redaction) -> Outcome:
 
 
 def wait_of(deadline: Deadline) -> int:
-    """The timeout for a client, in whole seconds. Raises TimeoutError."""
+    """Return the timeout for a client in whole seconds. Raises TimeoutError."""
     return ceil(deadline.left())
 
 
 def refusal_of(refused: ClientError, what: str, now: float) -> Failed:
-    """What a service's error means: its code, whether to come back, and when. `now` is UTC seconds."""
+    """Return the failure for the error of a service: its code, and whether and when to retry. `now`
+    is in UTC seconds.
+    """
     error, meta = refused.response.get("Error", {}), refused.response.get("ResponseMetadata", {})
     status = int(meta.get("HTTPStatusCode", 500))
     wish = retry_after_seconds(meta.get("HTTPHeaders", {}).get("retry-after"), now)
@@ -272,10 +274,11 @@ def refusal_of(refused: ClientError, what: str, now: float) -> Failed:
 
 
 def refusal(what: str, code: object, message: object, *, status: int = 400, retry_after: float | None = None) -> Failed:
-    """The failure of an error that a service named, be it for a whole request or for an entry of it. Its `message` is
-    for operators: tenants get the code in plain words.
+    """Return the failure for an error code of a service, either of a whole request or of one of its entries. `message`
+    is for operators: tenants see a plain description of the code.
 
-    Worth a retry: throttling, service errors, stale credentials, a conflict. Not: no permission, unknown, invalid.
+    Retryable: throttling, service errors, stale credentials, a conflict. Not retryable: missing permission, an unknown
+    resource, an invalid request.
     """
     word = cut(str(code or f"http.{status}"), _CODE_BYTES)
     retryable = status >= 500 or status in _RETRYABLE_STATUSES or word in _RETRYABLE_CODES or _throttles(word)
@@ -284,7 +287,7 @@ def refusal(what: str, code: object, message: object, *, status: int = 400, retr
 
 
 def _plainly(code: str, status: int) -> str:
-    """What an error means, whatever the service says of it."""
+    """Return a description of an error that does not depend on the message of the service."""
     if _throttles(code):
         return "the service is throttling calls"
     if status >= 500:
@@ -299,12 +302,12 @@ def _plainly(code: str, status: int) -> str:
 
 
 def said(what: str, code: str, message: object) -> str:
-    """`queue orders: AccessDenied: why`; `attempted` cuts it to a length that fits a record."""
+    """Return `queue orders: AccessDenied: why`. `attempted` cuts it to a length that fits a record."""
     return ": ".join(str(word) for word in (what, code, message) if word)
 
 
 def failure_of(problem: BotoCoreError, what: str) -> Failed:
-    """What an error of botocore's own means. It never says what was sent: that may hold a token."""
+    """Return the failure for an error of botocore itself. It never contains the request, which may have a token."""
     match problem:
         case ReadTimeoutError():
             return Failed(f"{what} did not respond in time; the call may still take effect", code="timeout")
@@ -322,21 +325,23 @@ def failure_of(problem: BotoCoreError, what: str) -> Failed:
 
 
 def _throttles(code: str) -> bool:
-    """`Throttling`, `ThrottlingException`, `KmsThrottled`, `RequestThrottled`, `EC2ThrottledException` …"""
+    """Return whether a code means throttling: `Throttling`, `ThrottlingException`, `KmsThrottled`,
+    `RequestThrottled` …
+    """
     return "throttl" in code.lower()
 
 
 class ClientInName(Protocol):
-    """Gives a client of a service with a read timeout in seconds, without retries, acting with credentials."""
+    """Returns a client of a service with a read timeout in seconds, without retries, that uses the credentials."""
 
     def __call__(self, service: str, seconds: int, credentials: Credentials) -> Any:
-        """The client; raises BotoCoreError for an unknown service."""
+        """Return the client. Raises BotoCoreError for an unknown service."""
 
 
 class AwsCaller:
-    """Calls actions in the stage's own account and region. Safe to share between threads.
+    """Calls actions in the stage's account and region. Safe to share between threads.
 
-    Which actions and roles a job may name was checked when it was created, and what a role may do is its own policy.
+    The actions and roles of a job were checked when it was created. The policy of a role limits the calls.
     """
 
     def __init__(self, clock: Clock, client_for: ClientInName, roles: Roles) -> None:
@@ -346,13 +351,14 @@ class AwsCaller:
 
     @classmethod
     def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """The caller of a process; `client_for` is that of STS."""
+        """Return the caller of a process. `client_for` returns clients of STS."""
         return cls(means.clock, means.clients.calling, Roles(means.clock, client_for, means.arns))
 
     def call(self, call: Call, target: AwsTarget) -> Outcome:
-        """A response without an error succeeds; the result is the response.
+        """Call the action. A response without an error is a success, and is the result.
 
-        Not retryable beside the usual: an action that the service does not have, parameters that it does not know.
+        Not retryable, in addition to the usual errors: an action that the service does not have, and unknown
+        parameters.
         """
         name = f"{target.service}:{target.action}"
         return attempted(name, call, self._clock, partial(self._ask, name, call, target))
@@ -374,7 +380,7 @@ class AwsCaller:
 
 
 def _problem(client: Any, method: str, action: str, parameters: Any) -> str | None:
-    """What botocore would not say, or not plainly. Types of values are its own to check."""
+    """Return a problem that botocore does not report, or not clearly. botocore itself checks the types of values."""
     if client.meta.method_to_api_mapping.get(method) != action:
         return "the service has no such action"
     model = client.meta.service_model.operation_model(action)

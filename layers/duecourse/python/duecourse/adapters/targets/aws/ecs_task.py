@@ -16,7 +16,7 @@ from duecourse.domain.targets.targets import EcsTarget, Failed, Outcome, Returne
 from duecourse.ports import Call, Clock
 
 EVENT_VARIABLE = "DUECOURSE_EVENT"
-"""The environment variable in which the container finds the event."""
+"""The environment variable of the container that contains the event."""
 
 _OVERRIDES_CHARACTERS = 8192
 _TOKEN_CHARACTERS = 64
@@ -24,7 +24,7 @@ _STARTED_BY_CHARACTERS = 128
 
 
 class EcsCaller:
-    """Runs tasks on clusters of the stage's own account and region. Safe to share between threads."""
+    """Runs tasks on clusters in the stage's account and region. Safe to share between threads."""
 
     def __init__(self, clock: Clock, client_for: ClientFor) -> None:
         self._clock = clock
@@ -32,14 +32,14 @@ class EcsCaller:
 
     @classmethod
     def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """The caller of a process."""
+        """Return the caller of a process."""
         return cls(means.clock, client_for)
 
     def call(self, call: Call, target: EcsTarget) -> Outcome:
-        """A task that ECS has accepted succeeds, whatever becomes of it; the result names it.
+        """Run a task. A task that ECS accepts is a success, whatever its later result. The result has the task's ARN.
 
-        Retryable beside the usual: every reason ECS gives for not placing a task. Not retryable: an event too large
-        for ECS, which takes 8,192 characters of overrides.
+        Retryable, in addition to the usual errors: every reason of ECS for not placing a task. Not retryable: an event
+        that is too large for ECS, which accepts 8,192 characters of overrides.
         """
         name = f"task {target.task_definition} on cluster {target.cluster}"
         return handed_over(name, call, self._clock, partial(self._run, name, call, target))

@@ -26,7 +26,7 @@ _LAST_WORDS = ("DoNotRetry", "DoNotRetryError")
 
 
 class LambdaCaller:
-    """Calls functions of the stage's own account and region. Safe to share between threads."""
+    """Invokes functions in the stage's account and region. Safe to share between threads."""
 
     def __init__(self, clock: Clock, client_for: ClientFor) -> None:
         self._clock = clock
@@ -34,11 +34,11 @@ class LambdaCaller:
 
     @classmethod
     def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """The caller of a process."""
+        """Return the caller of a process."""
         return cls(means.clock, client_for)
 
     def call(self, call: Call, target: LambdaTarget) -> Outcome:
-        """SYNC: a response without an error succeeds; ASYNC: an event that Lambda has accepted.
+        """Invoke the function. SYNC succeeds with a response without an error, ASYNC with an event that Lambda accepts.
 
         Retryable: errors of the function, throttling, service errors, timeouts. Not retryable: an unknown function,
         missing permission, a request that Lambda rejects. An error whose type ends with `DoNotRetry` or
@@ -65,12 +65,14 @@ class LambdaCaller:
         answer = self._client_for(wait_of(deadline)).invoke(
             FunctionName=target.function, InvocationType="Event", Payload=orjson.dumps(run_event(call))
         )
-        answer["Payload"].read()  # empty, but only then is the connection free for the next call
+        answer["Payload"].read()  # empty, but the connection can be reused only after the read
         return Returned({"status": answer["StatusCode"]})
 
 
 def _raised(name: str, word: str, body: bytes) -> Failed:
-    """Type and message of what a function raised; the stack trace stays in its own log."""
+    """Return the failure for an exception of a function, with its type and message. The stack trace stays in the
+    function's log.
+    """
     try:
         raised = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Targets that take a message: SQS queues and SNS topics, FIFO ones too, and EventBridge buses."""
+"""Targets that receive a message: SQS queues and SNS topics, including FIFO ones, and EventBridge buses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from duecourse.ports import Call, Clock
 
 
 class SqsCaller:
-    """Sends the event to queues of the stage's own account and region. Safe to share between threads."""
+    """Sends the event to queues in the stage's account and region. Safe to share between threads."""
 
     def __init__(self, clock: Clock, client_for: ClientFor) -> None:
         self._clock = clock
@@ -26,11 +26,11 @@ class SqsCaller:
 
     @classmethod
     def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """The caller of a process."""
+        """Return the caller of a process."""
         return cls(means.clock, client_for)
 
     def call(self, call: Call, target: SqsTarget) -> Outcome:
-        """A message that the queue has accepted succeeds; the result names it."""
+        """Send the event. A message that the queue accepts is a success. The result has the message id."""
         return handed_over(f"queue {target.queue}", call, self._clock, partial(self._send, call, target))
 
     def _send(self, call: Call, target: SqsTarget, deadline: Deadline) -> Outcome:
@@ -44,14 +44,16 @@ class SqsCaller:
         return Returned({"message_id": answer["MessageId"]})
 
     def _url(self, queue: str, deadline: Deadline) -> str:
-        """Asked for once: a queue that is deleted and created again has the same one."""
+        """Return the URL of a queue, which is requested once: a queue that is deleted and created
+        again keeps its URL.
+        """
         if queue not in self._urls:
             self._urls[queue] = self._client_for(wait_of(deadline)).get_queue_url(QueueName=queue)["QueueUrl"]
         return self._urls[queue]
 
 
 class SnsCaller:
-    """Publishes the event to topics of the stage's own account and region. Safe to share between threads."""
+    """Publishes the event to topics in the stage's account and region. Safe to share between threads."""
 
     def __init__(self, clock: Clock, client_for: ClientFor, arns: Arns) -> None:
         self._clock = clock
@@ -60,11 +62,11 @@ class SnsCaller:
 
     @classmethod
     def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """The caller of a process."""
+        """Return the caller of a process."""
         return cls(means.clock, client_for, means.arns)
 
     def call(self, call: Call, target: SnsTarget) -> Outcome:
-        """A message that the topic has accepted succeeds; the result names it."""
+        """Publish the event. A message that the topic accepts is a success. The result has the message id."""
         return handed_over(f"topic {target.topic}", call, self._clock, partial(self._publish, call, target))
 
     def _publish(self, call: Call, target: SnsTarget, deadline: Deadline) -> Outcome:
@@ -81,7 +83,7 @@ class SnsCaller:
 
 
 class EventBusCaller:
-    """Puts the event on buses of the stage's own account and region. Safe to share between threads."""
+    """Puts the event on buses in the stage's account and region. Safe to share between threads."""
 
     def __init__(self, clock: Clock, client_for: ClientFor) -> None:
         self._clock = clock
@@ -89,11 +91,13 @@ class EventBusCaller:
 
     @classmethod
     def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """The caller of a process."""
+        """Return the caller of a process."""
         return cls(means.clock, client_for)
 
     def call(self, call: Call, target: EventBridgeTarget) -> Outcome:
-        """An event that the bus has accepted succeeds, with or without receivers; the result names it."""
+        """Put the event. An event that the bus accepts is a success, with or without receivers. The result has the
+        event id.
+        """
         name = f"bus {target.bus}"
         return handed_over(name, call, self._clock, partial(self._put, name, call, target))
 
@@ -106,6 +110,6 @@ class EventBusCaller:
         }
         answer = self._client_for(wait_of(deadline)).put_events(Entries=[entry])
         (accepted,) = answer["Entries"]
-        if answer.get("FailedEntryCount"):  # the request succeeds all the same
+        if answer.get("FailedEntryCount"):  # the request itself succeeds in this case too
             return refusal(name, accepted.get("ErrorCode"), accepted.get("ErrorMessage"))
         return Returned({"event_id": accepted["EventId"]})

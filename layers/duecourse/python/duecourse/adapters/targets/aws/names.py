@@ -1,4 +1,4 @@
-"""Names of resources and attempts. Jobs contain names, and ARNs are built here. AWS deduplicates attempts by their
+"""Names of resources and attempts. Jobs contain names, and the ARNs are built here. AWS deduplicates attempts by their
 names.
 """
 
@@ -16,26 +16,29 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class Arns:
-    """Partition (`aws`), region and account of the stage; its targets are there too."""
+    """The partition (`aws`), region and account of the stage, which are also those of its targets."""
 
     partition: str
     region: str
     account: str
 
     def arn(self, service: str, resource: str) -> str:
-        """`arn:aws:states:eu-west-1:123456789012:stateMachine:report` for `states`, `stateMachine:report`."""
+        """Return an ARN, such as `arn:aws:states:eu-west-1:123456789012:stateMachine:report` for `states` and
+        `stateMachine:report`.
+        """
         return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
 
     def role_arn(self, role: str) -> str:
-        """Roles belong to the account and no region."""
+        """Return the ARN of a role. Roles belong to the account and have no region."""
         return f"arn:{self.partition}:iam::{self.account}:role/{role}"
 
 
 def attempt_name(call: Call, limit: int) -> str:
-    """A name of at most `limit` characters (A-Z, a-z, 0-9, `_`, `-`), the same whenever this attempt is called.
+    """Return a name of at most `limit` characters (A-Z, a-z, 0-9, `_`, `-`) that is the same whenever this attempt is
+    called.
 
-    `nightly-20261121T064700Z-1-` and a hash, which distinguishes what the readable part cannot: tenants with jobs of
-    the same id, and names that had to be cut.
+    It consists of `nightly-20261121T064700Z-1-` and a hash. The hash distinguishes jobs of different tenants with the
+    same id, and names that were cut.
     """
     run = call.run
     mark = sha256(f"{run.tenant}/{run.name}/{run.attempt}".encode()).hexdigest()[:_MARK_CHARACTERS]
@@ -44,10 +47,11 @@ def attempt_name(call: Call, limit: int) -> str:
 
 
 def deduplication_id(call: Call) -> str:
-    """What FIFO queues and topics drop repeats by, for five minutes: the tenant's idempotency key, hashed.
+    """Return the id by which FIFO queues and topics discard duplicates for five minutes: a hash of the tenant's
+    idempotency key.
 
-    So an attempt whose answer was lost puts no second message in when it is tried again. Where the run waits for a
-    callback the attempt counts too: its message brings a token of its own, without which the run could not be
+    So an attempt that is repeated after a lost response sends no second message. If the run waits for a callback, the
+    attempt number is also hashed: the message of each attempt has a different token, without which the run could not be
     completed.
     """
     words = [call.run.tenant, call.idempotency_key]

@@ -19,7 +19,7 @@ _NAME_CHARACTERS = 80
 
 
 class StateMachineCaller:
-    """Starts executions of the stage's own account and region. Safe to share between threads."""
+    """Starts executions in the stage's account and region. Safe to share between threads."""
 
     def __init__(self, clock: Clock, client_for: ClientFor, arns: Arns) -> None:
         self._clock = clock
@@ -28,13 +28,14 @@ class StateMachineCaller:
 
     @classmethod
     def made_of(cls, means: Means, client_for: ClientFor) -> Self:
-        """The caller of a process."""
+        """Return the caller of a process."""
         return cls(means.clock, client_for, means.arns)
 
     def call(self, call: Call, target: StepFunctionsTarget) -> Outcome:
-        """An execution that was started succeeds, whatever becomes of it; the result names it.
+        """Start an execution. A started execution is a success, whatever its later result. The result has the
+        execution's ARN.
 
-        It is named after the attempt, so one that exists already is this attempt's own.
+        The execution is named after the attempt, so an existing one was started by this attempt.
         """
         return handed_over(f"state machine {target.machine}", call, self._clock, partial(self._start, call, target))
 

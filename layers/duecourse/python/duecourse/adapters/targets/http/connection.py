@@ -1,11 +1,9 @@
-"""The connection to an HTTP target: its addresses, and one deadline for everything that a call does.
+"""The connection to an HTTP target: its endpoint, its addresses, and one deadline for the whole call.
 
-One deadline applies to the whole call. The socket obeys it, and operations without a timeout run in a thread.
+The socket obeys the deadline, and operations without a timeout run in a thread.
 
-The parts of the URL of an HTTP target, and the addresses to which a call may connect.
-
-A name is resolved once, checked, and then used as it is: a second look-up for the connection could return a private
-address after the check of a public one (DNS rebinding).
+A host name is resolved once, and its addresses are checked and then used. A second lookup for the connection could
+return a private address after a public one was checked (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -29,21 +27,21 @@ from urllib.parse import quote, urlsplit
 from duecourse.domain.targets.http import not_public
 
 MAX_BYTES = 8 * 1024 * 1024
-"""How much of a response is read at most. What `http.client` takes as headers (100 lines of 64 KB) and the 256 KB of a
-body that are looked at, be it in chunks of one byte, are less; chunks and trailers without an end are more.
+"""The maximum number of bytes read from a response. The headers that `http.client` accepts (100 lines of 64 KB) and the
+first 256 KB of a body, even in chunks of one byte, need less. Endless chunks and trailers exceed it.
 """
 
 T = TypeVar("T")
 
 
 class Deadline:
-    """A moment by which all has to be done."""
+    """A time by which a call must be complete."""
 
     def __init__(self, seconds: float) -> None:
         self._at = monotonic() + seconds
 
     def left(self) -> float:
-        """The seconds that remain, more than 0. Raises TimeoutError when there are none."""
+        """Return the remaining seconds, which are more than 0. Raises TimeoutError after the deadline."""
         seconds = self._at - monotonic()
         if seconds <= 0:
             raise TimeoutError("the deadline has passed")
@@ -51,10 +49,10 @@ class Deadline:
 
 
 class DeadlineSocket:
-    """As much of a socket as a call needs: to send what is asked, and to have `http.client` read the response.
+    """The part of a socket that a call needs: it sends the request, and `http.client` reads the response from it.
 
-    A socket's own timeout starts again with every read, so a peer that sends a byte now and then holds its caller for
-    ever; here each read and each write gets only what is left. Nor can a peer fill the memory.
+    The timeout of a socket restarts with each read, so a peer that sends single bytes slowly could block its caller
+    indefinitely. Here each read and each write has only the remaining time. The size of a response is limited as well.
     """
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
@@ -62,14 +60,14 @@ class DeadlineSocket:
         self._deadline = deadline
 
     def sendall(self, data: bytes) -> None:
-        """Send all of it before the deadline."""
+        """Send all data before the deadline."""
         rest = memoryview(data)
         while rest:
             self._sock.settimeout(self._deadline.left())
             rest = rest[self._sock.send(rest) :]
 
-    def makefile(self, mode: str) -> io.BufferedReader:  # noqa: ARG002 - http.client only ever reads
-        """A file of what comes in."""
+    def makefile(self, mode: str) -> io.BufferedReader:  # noqa: ARG002 - http.client only reads
+        """Return a file that reads the received data."""
         return io.BufferedReader(_Incoming(self._sock, self._deadline))
 
 
@@ -92,17 +90,17 @@ class _Incoming(io.RawIOBase):
 
 
 def with_timeout(deadline: Deadline, ask: Callable[[], T], name: str) -> T:
-    """What `ask` returns or raises; TimeoutError when the deadline comes first.
+    """Return or raise the result of `ask`. Raises TimeoutError if the deadline passes first.
 
-    It runs in a thread of its own, called `name`. These are the only threads that may outlive their call: what they ask
-    must hold nothing, change nothing that matters, and end by itself.
+    `ask` runs in a separate thread named `name`. Only these threads may outlive their call: `ask` must hold no
+    resources, change nothing important, and end by itself.
     """
     answer: Future[T] = Future()
 
     def run() -> None:
         try:
             answer.set_result(ask())
-        except Exception as problem:  # noqa: BLE001 - raised again where it is waited for
+        except Exception as problem:  # noqa: BLE001 - raised again in the waiting thread
             answer.set_exception(problem)
 
     left = deadline.left()
@@ -115,16 +113,18 @@ _HOST = re.compile(r"[a-z0-9._-]+")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f]")
 
 Resolver = Callable[[str, int], list[str]]
-"""The addresses of a host and port, best first; raises OSError where there are none."""
+"""Returns the addresses of a host and port, best first. Raises OSError if there are none."""
 
 
 class EndpointError(ValueError):
-    """A URL that cannot be called. The message does not repeat it: it may hold secrets."""
+    """A URL that cannot be called. The message does not contain the URL, which may have secrets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`host` is a name in ASCII (lower case) or a bare IP address; `resource` is that of the request line."""
+    """The parts of a URL. `host` is a name in ASCII (lower case) or a bare IP address. `resource` is the target of the
+    request line.
+    """
 
     scheme: str
     host: str
@@ -139,12 +139,12 @@ class Endpoint:
 
     @property
     def origin(self) -> str:
-        """For messages: neither path nor query, both of which may be secrets."""
+        """The URL for messages, without path and query, which may be secrets."""
         return f"{self.scheme}://{self.authority}"
 
 
 def endpoint_of(url: str) -> Endpoint:
-    """The endpoint that a URL names. Raises EndpointError."""
+    """Return the endpoint of a URL. Raises EndpointError."""
     if _UNSAFE.search(url):
         raise EndpointError("the URL contains spaces or control characters")
     try:
@@ -186,17 +186,17 @@ class AddressRefusedError(Exception):
 
 
 def system_resolver(host: str, port: int) -> list[str]:
-    """What the operating system says."""
+    """Return the addresses that the operating system resolves."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 def addresses_of(host: str, port: int, resolve: Resolver, deadline: Deadline, *, private: bool) -> list[str]:
-    """Where to connect. Raises AddressRefusedError when any of a host's addresses is not public, unless `private`
-    addresses are allowed; OSError when it has none; TimeoutError.
+    """Return the addresses to connect to. Raises AddressRefusedError if any address of the host is not public and
+    `private` is false, OSError if the host has no address, or TimeoutError.
     """
     ask = partial(_ask, host, port, resolve)
-    addresses = [host] if _is_address(host) else with_timeout(deadline, ask, "resolve")  # getaddrinfo knows no timeout
+    addresses = [host] if _is_address(host) else with_timeout(deadline, ask, "resolve")  # getaddrinfo has no timeout
     if not addresses:
         raise OSError("the host has no address")
     if not private:
@@ -210,7 +210,7 @@ def _is_address(host: str) -> bool:
     try:
         ip_address(host)
     except ValueError:
-        return False  # 127.1, 0x7f000001 and the like are left to the resolver; what it makes of them is checked
+        return False  # the resolver interprets forms like 127.1 and 0x7f000001, and its result is checked
     return True
 
 

@@ -1,9 +1,8 @@
 """HTTP targets: the request, the call, and the response.
 
-A socket of our own, rather than a client with its pool: it is connected to the very address that was checked,
-certificates are checked against the host's name, one deadline bounds everything from the name look-up to the last
-byte, no proxy of the environment and no redirect leads elsewhere. The standard library's `http.client` reads the
-answer.
+Calls use a plain socket rather than a client with a pool. It connects to the address that was checked, certificates are
+checked against the host name, and one deadline bounds everything from the name lookup to the last byte. No proxy of the
+environment is used and no redirect is followed. `http.client` of the standard library reads the response.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ _MIN_SECRET = 4
 
 
 class RequestError(ValueError):
-    """A request that cannot be made from the target; `retryable` if another attempt may succeed."""
+    """A request that cannot be built from the target. `retryable` is true if another attempt may succeed."""
 
     def __init__(self, problem: str, *, code: str = "bad_request", retryable: bool = False) -> None:
         super().__init__(problem)
@@ -68,8 +67,9 @@ class RequestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """`resolved` are the secrets that the job named and the callback token: never to be kept of a response. `secrets`
-    are these and what else the job put into headers, path and query: never to be repeated in messages.
+    """An HTTP request. `resolved` are the secrets of the job and the callback token: they must not be kept from a
+    response. `secrets` are these and the other values that the job put into headers, path and query: they must not
+    appear in messages.
     """
 
     endpoint: Endpoint
@@ -81,21 +81,23 @@ class HttpRequest:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The name of the request for messages."""
         return f"{self.method} {self.endpoint.origin}"
 
     def written(self) -> bytes:
-        """As it goes out, in one piece. Its parts were checked when it was made: no part can end its line."""
+        """Return the request as bytes. No part can contain a line break: this was checked when the
+        request was created.
+        """
         lines = [f"{self.method} {self.endpoint.resource} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in self.headers]
         return "\r\n".join((*lines, "", "")).encode("latin-1") + (self.body or b"")
 
 
 def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadline, *, now: float) -> HttpRequest:
-    """The request of an attempt, its templates rendered and its secrets fetched before the deadline; `now` (UTC
-    seconds) is when it is signed. Raises RequestError.
+    """Return the request of an attempt. Its templates are rendered and its secrets are fetched before the deadline.
+    `now` (UTC seconds) is the time of its signature. Raises RequestError.
 
-    The job's own headers come first; those that it may not set (see `is_reserved_header`) are left out.
+    The headers of the job come first, without those that it may not set (see `is_reserved_header`).
     """
     method = target.method.upper()
     if not method.isascii() or not method.isalpha():
@@ -128,11 +130,11 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
     if target.sign is not None:
         ours |= _signature(call, target.sign, found[target.sign], body or b"", int(now))
     headers = (*own, *ours.items())
-    for name, value in headers:  # once more after rendering: a value must not bring a header of its own
+    for name, value in headers:  # checked again after rendering: a value must not add another header
         if wrong := header_problem(name, value):
             raise RequestError(wrong)
     resolved = frozenset(_with_words(secret for secret in (*found.values(), call.callback_token) if secret))
-    known = frozenset(values.values())  # a run's id in a header is no secret
+    known = frozenset(values.values())  # the id of a run in a header is not secret
     return HttpRequest(endpoint, method, headers, body, (_private(endpoint, own) - known) | resolved, resolved)
 
 
@@ -161,7 +163,7 @@ def _fetched(names: Iterable[str], tenant: str, secrets: Secrets, deadline: Dead
 
 
 def _body(payload: object, values: Mapping[str, str], content_type: str | None) -> bytes | None:
-    """The body as JSON. A text is sent unchanged if the job sets another content type (a form, XML)."""
+    """Return the body as JSON. A text is sent unchanged if the job sets another content type (a form, XML)."""
     if payload is None:
         return None
     try:
@@ -183,22 +185,24 @@ def _private(endpoint: Endpoint, headers: Iterable[tuple[str, str]]) -> frozense
 
 
 def _with_words(values: Iterable[str]) -> Iterator[str]:
-    """`Bearer abcd`, and the token alone too."""
+    """Yield values and their words: of `Bearer abcd` also the token alone."""
     for value in values:
         yield value
         yield from (word for word in value.split() if len(word) >= _MIN_SECRET)
 
 
 _INTERIM_ANSWERS = 100
-"""More than any peer that is in its senses sends: 102 (Processing) comes every 20 seconds or so."""
+"""The maximum number of interim responses, which no regular server exceeds: 102 (Processing) is sent about every 20
+seconds.
+"""
 
 
 class UnreadableError(HTTPException):
-    """What came is no HTTP, and `http.client` did not say so in words of its own."""
+    """The response is not HTTP, and `http.client` raised an exception other than HTTPException."""
 
 
 class Response(HTTPResponse):
-    """`http.client`'s, for a peer that may send anything."""
+    """The response class of `http.client` for a peer that may send anything."""
 
     def __init__(self, peer: DeadlineSocket, method: str) -> None:
         super().__init__(cast("Any", peer), method=method)
@@ -206,19 +210,19 @@ class Response(HTTPResponse):
     def begin(self) -> None:
         """Read status and headers of the final response. Raises OSError and HTTPException.
 
-        Interim ones (103 Early Hints) are not it, and "a client MUST be able to parse one or more 1xx responses" (RFC
-        9110, 15.2); `http.client` passes over 100 alone. 101 is final: what follows it is no longer HTTP.
+        Interim responses (103 Early Hints) are skipped: "a client MUST be able to parse one or more 1xx responses" (RFC
+        9110, 15.2), and `http.client` skips only 100. 101 is final: the data after it is no longer HTTP.
         """
         with _errors_named():
             for _ in range(_INTERIM_ANSWERS + 1):
                 super().begin()
                 if self.status >= 200 or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
                     return
-                self.headers = cast("Any", None)  # without these it has not started
+                self.headers = cast("Any", None)  # `http.client` reads a response only if headers are None
         raise UnreadableError
 
     def body(self) -> bytes:
-        """The body, or of a larger one READ_BYTES and a byte more. Raises OSError and HTTPException."""
+        """Return the body, or READ_BYTES and one more byte of a larger one. Raises OSError and HTTPException."""
         with _errors_named():
             body = self.read(READ_BYTES + 1)
         if len(body) <= READ_BYTES and self.length:
@@ -228,7 +232,9 @@ class Response(HTTPResponse):
 
 @contextmanager
 def _errors_named() -> Iterator[None]:
-    """A chunk of a negative size is a ValueError, odd parameters of a Content-Type are a TypeError, and who knows."""
+    """Raise UnreadableError for unexpected exceptions of `http.client`: a negative chunk size is a ValueError, and
+    invalid parameters of Content-Type are a TypeError.
+    """
     try:
         yield
     except (OSError, HTTPException):
@@ -244,7 +250,7 @@ _RETRYABLE_STATUSES = frozenset({408, 425, 429})
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What is looked at of a response: the last two are headers (Retry-After, X-Duecourse-Retry)."""
+    """The parts of a response that are used. The last two are headers (Retry-After, X-Duecourse-Retry)."""
 
     status: int
     body: bytes
@@ -261,21 +267,22 @@ class HttpCaller:
     private: bool = field(kw_only=True)
     """Whether addresses that are not public are allowed (stage `local`)."""
     secrets: Secrets = field(kw_only=True)
-    """What headers may name."""
+    """The secrets that headers may refer to."""
     resolve: Resolver = field(default=system_resolver, kw_only=True)
     trust: Callable[[], ssl.SSLContext] = field(default=system_trust, kw_only=True)
 
     @classmethod
     def made_of(cls, means: Means, client_for: object) -> Self:
-        """The caller of a process; it has no use for a client."""
+        """Return the caller of a process. It does not need `client_for`."""
         del client_for
         return cls(means.clock, private=means.private, secrets=means.secrets)
 
     def call(self, call: Call, target: HttpTarget) -> Outcome:
-        """What the target's `expect` names succeeds, 2xx unless it says otherwise; redirects are never followed.
+        """Call the target. A status in the target's `expect` is a success, by default 2xx. Redirects are never
+        followed.
 
-        Retryable: 408, 425, 429, 5xx, everything that went wrong on the way, timeouts, secrets that could not be
-        fetched. A response with the header `X-Duecourse-Retry: never` forbids further attempts.
+        Retryable: 408, 425, 429, 5xx, connection errors, timeouts, secrets that could not be fetched. A response with
+        the header `X-Duecourse-Retry: never` forbids further attempts.
         """
         deadline = Deadline(call.timeout_seconds)
         try:
@@ -299,7 +306,9 @@ class HttpCaller:
         return self._judge(request, answer, target.expect)
 
     def exchange(self, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
-        """The response to a request. Raises AddressRefusedError, OSError (TimeoutError too) and HTTPException."""
+        """Send a request and return the response. Raises AddressRefusedError, OSError (including TimeoutError) and
+        HTTPException.
+        """
         endpoint = request.endpoint
         addresses = addresses_of(endpoint.host, endpoint.port, self.resolve, deadline, private=self.private)
         with _connect(addresses, endpoint, deadline) as plain, self._secure(plain, endpoint, deadline) as sock:
@@ -313,7 +322,7 @@ class HttpCaller:
                 return HttpAnswer(response.status, body, content_type, *wishes)
 
     def _secure(self, sock: socket.socket, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
-        """The same connection, inside TLS for https: name indication and certificate are the host's, not the IP's."""
+        """Return the connection, inside TLS for https. SNI and the certificate use the host name, not the address."""
         if endpoint.scheme == "http":
             return sock
         sock.settimeout(deadline.left())
@@ -341,19 +350,19 @@ class HttpCaller:
 
 
 def _is_expected(status: int, expect: Iterable[str]) -> bool:
-    """Whether a status is among these words: `404` is itself, `2xx` a hundred of them."""
+    """Return whether a status matches one of these words: `404` matches one status, `2xx` a hundred."""
     return any(word in (str(status), f"{status // 100}xx") for word in expect)
 
 
 def _connect(addresses: list[str], endpoint: Endpoint, deadline: Deadline) -> socket.socket:
-    """A connection to the first address that takes one."""
+    """Return a connection to the first address that accepts one."""
     problem: OSError = OSError("the host has no address")
     for address in addresses[:_ADDRESSES_TRIED]:
         left = deadline.left()
         try:
             sock = socket.create_connection((address, endpoint.port), timeout=min(left, _CONNECT_SECONDS))
         except TimeoutError:
-            deadline.left()  # raises where it was the call's own time that ran out
+            deadline.left()  # raises TimeoutError if the deadline of the call has passed
             problem = ConnectionError(f"no connection within {_CONNECT_SECONDS:g} s")
         except OSError as refused:
             problem = refused
