@@ -1,3 +1,3 @@
-"""What facts about a stage mean: a verdict, and what to do first. Pure, and shared by `duecourse doctor` and the API,
-which both look at the same stage with different rights.
+"""Interpretation of facts about a stage: a verdict and the first action to take. Pure. `duecourse doctor` and the API
+share it, and examine the same stage with different permissions.
 """

@@ -1,4 +1,4 @@
-"""CloudWatch's alarms, read."""
+"""Reads the alarms of CloudWatch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECTION = re.compile(r"\S*runbooks\.md#[\w-]+$")
 
 
 def alarms_of(found: Iterable[Mapping[str, Any]], prefix: str) -> Alarms:
-    """The alarms of a response of DescribeAlarms, without the prefix of their names."""
+    """Return the alarms of a DescribeAlarms response, without the prefix of their names."""
     states = [(each["StateValue"], each) for each in found]
     ringing = [_alarm(each, prefix) for state, each in states if state == "ALARM"]
     return Alarms(ringing, len(states), sum(state == "INSUFFICIENT_DATA" for state, _ in states))

@@ -1,4 +1,4 @@
-"""What a look at one thing came to: a verdict, what it means, and what to do first."""
+"""The result of a check: a verdict, its meaning, and the first action to take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RUNBOOKS = "docs/runbooks.md"
 
 
 class CheckStatus(StrEnum):
-    """`unknown`: it could not be checked."""
+    """The verdict of a check. `unknown` means that the check could not be done."""
 
     OK = "ok"
     WARNING = "warning"
@@ -20,7 +20,9 @@ class CheckStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`do` and `runbook` (a page with its anchor) are there where something is to be done."""
+    """The result of a check. `do` (the action to take) and `runbook` (a page with its anchor) are set if there is
+    something to do.
+    """
 
     name: str
     verdict: CheckStatus
@@ -30,17 +32,17 @@ class Check:
 
 
 def fine(name: str, says: str) -> Check:
-    """Nothing to do."""
+    """Return a check without a problem."""
     return Check(name, CheckStatus.OK, says)
 
 
 def warning(name: str, says: str, do: str, runbook: str | None = None) -> Check:
-    """Something to look at."""
+    """Return a check with something to examine."""
     return Check(name, CheckStatus.WARNING, says, do, runbook)
 
 
 def bad(name: str, says: str, do: str, runbook: str | None = None) -> Check:
-    """A problem that can be repaired."""
+    """Return a check with a problem that can be repaired."""
     return Check(name, CheckStatus.BAD, says, do, runbook)
 
 
@@ -48,17 +50,17 @@ RIGHTS = "check that your credentials can read it, and try again"
 
 
 def unknown(name: str, why: str, do: str = RIGHTS, runbook: str = "docs/operations.md#rights-of-the-doctor") -> Check:
-    """It could not be looked at; `why` is an error's text."""
+    """Return a check that could not be done. `why` is the text of an error."""
     return Check(name, CheckStatus.UNKNOWN, f"could not be checked: {why}", do, runbook)
 
 
 def runbook(anchor: str) -> str:
-    """The runbook section of an alarm."""
+    """Return the runbook section of an alarm."""
     return f"{RUNBOOKS}#{anchor}"
 
 
 def exit_status(checks: Sequence[Check]) -> int:
-    """1 where something is bad, else 2 where something could not be looked at, else 0: warnings are no failure."""
+    """Return 1 if a check is bad, otherwise 2 if one is unknown, otherwise 0. Warnings are not failures."""
     found = {check.verdict for check in checks}
     if CheckStatus.BAD in found:
         return 1
@@ -66,7 +68,7 @@ def exit_status(checks: Sequence[Check]) -> int:
 
 
 def span(seconds: float) -> str:
-    """A length of time as people say it: `40 s`, `12 min`, `3.5 h`, `2.1 days`."""
+    """Return a duration as text: `40 s`, `12 min`, `3.5 h`, `2.1 days`."""
     if abs(seconds) < 120:
         return f"{seconds:.0f} s"
     if abs(seconds) < 7200:

@@ -1,4 +1,4 @@
-"""Where notices, events and results go."""
+"""Destinations in memory for notifications, events and results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from duecourse.ports import FailureNotification, OutboundEvent
 
 @dataclass
 class Announced:
-    """ports.Notices."""
+    """Implementation of ports.Notices. It records the notifications."""
 
     deaths: list[FailureNotification] = field(default_factory=list)
 
@@ -21,7 +21,7 @@ class Announced:
 
 @dataclass
 class RecordedEvents:
-    """ports.Bus."""
+    """Implementation of ports.Bus. It records the events."""
 
     events: list[OutboundEvent] = field(default_factory=list)
     refuses: bool = False
@@ -35,13 +35,13 @@ class RecordedEvents:
 
     @property
     def kinds(self) -> list[tuple[str, str]]:
-        """Detail type and run of each, in order."""
+        """The detail type and run id of each event, in order."""
         return [(one.detail_type, one.detail["run_id"]) for one in self.events]
 
 
 @dataclass
 class StoredResults:
-    """ports.Results."""
+    """Implementation of ports.Results. It keeps the results in memory."""
 
     documents: dict[str, bytes] = field(default_factory=dict)
     refuses: bool = False

@@ -1,4 +1,4 @@
-"""The pytest plugin: one fixture."""
+"""The pytest plugin, which has one fixture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def duecourse_scheduler() -> Iterator[Scheduler]:
-    """A scheduler of Duecourse on a settable clock, at 2026-01-01T00:00:00Z (docs/testing.md)."""
+    """Provide a Duecourse scheduler on a settable clock, which starts at 2026-01-01T00:00:00Z (docs/testing.md)."""
     from duecourse.testing import Scheduler
 
     with Scheduler() as scheduler:

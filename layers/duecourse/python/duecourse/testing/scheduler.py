@@ -1,4 +1,4 @@
-"""A scheduler for an application's tests."""
+"""A scheduler for the tests of an application."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ EPOCH = "2026-01-01T00:00:00Z"
 
 
 class Scheduler:
-    """A stage of Duecourse in this process, with a clock that changes only when it is moved.
+    """A Duecourse stage in this process, with a clock that changes only when a test advances it.
 
     Attributes:
-        client: the real client, over the real API.
+        client: the regular client, connected to the API of this stage.
         url, transport: for other clients: `AsyncClient(scheduler.url, transport=scheduler.transport)`, or httpx.
 
     """
@@ -38,10 +38,10 @@ class Scheduler:
         secrets: Mapping[str, str] | None = None,
         allowed_actions: Sequence[str] = (),
     ) -> None:
-        """It is `now`, an aware datetime or its ISO-8601 text. `secrets` are those that jobs may name,
-        `allowed_actions` the API calls (`ecs:UpdateService`) that targets of kind `aws` may make.
+        """`now` is the initial time: an aware datetime or its ISO 8601 text. `secrets` are the secrets that jobs may
+        name. `allowed_actions` are the API calls (`ecs:UpdateService`) that targets of kind `aws` may make.
 
-        Raises ValueError for an instant without a zone.
+        Raises ValueError for an instant without a time zone.
         """
         clock = SettableClock(_instant(now))
         self._targets = Targets(clock, Secrets({} if secrets is None else dict(secrets)))
@@ -60,27 +60,27 @@ class Scheduler:
 
     @property
     def now(self) -> datetime:
-        """The present instant, in UTC."""
+        """The current instant of the clock, in UTC."""
         return datetime.fromtimestamp(self._stage.clock.now(), UTC)
 
     @property
     def calls(self) -> Sequence[TargetCall]:
-        """Every call of a target so far, in order."""
+        """All calls of targets so far, in order."""
         return tuple(self._targets.calls)
 
     @property
     def events(self) -> Sequence[OutboundEvent]:
-        """What jobs with `events` have published so far, in order."""
+        """All events that jobs with `events` have published so far, in order."""
         return tuple(self._stage.bus.events)
 
     def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> list[TargetCall]:
-        """Let time pass; the calls that were made meanwhile. Nothing passes without arguments, and what is due now is
-        done.
+        """Advance the clock and return the calls that were made. Without arguments the clock does not change, and
+        everything that is due now is done.
         """
         return self.advance_to(self.now + timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds))
 
     def advance_to(self, instant: datetime | str) -> list[TargetCall]:
-        """Let time pass to an instant; the calls that were made meanwhile, those of that instant included.
+        """Advance the clock to an instant and return the calls that were made, including those at that instant.
 
         Raises ValueError for an instant that is in the past or has no time zone, and every exception of a handler.
         """
@@ -101,10 +101,11 @@ class Scheduler:
         code: str = "error",
         times: int | None = None,
     ) -> None:
-        """Let a job's target answer so (see Answer): to the next `times` calls, or without `times` to all calls after
-        those. Several with `times` follow one another.
+        """Set the response of a job's target (see Answer): to the next `times` calls, or without `times` to all calls
+        after those. Responses with `times` are used in the order in which they were set.
 
-        Raises ValueError if there is no such job, or if it is a workflow, whose jobs are called in its place.
+        Raises ValueError if there is no such job, or if it is a workflow, which has no target: its steps are called
+        instead.
         """
         self._check_called(job_id)
         self._targets.answer(job_id, Answer(status, body, headers or {}, code), times)
@@ -120,9 +121,9 @@ class Scheduler:
             raise ValueError(f"{job_id} is a workflow, which has no target; set the responses of its steps")
 
     def target(self, handler: Handler) -> Handler:
-        """Let a function answer all calls that `answer` says nothing of; may be used as a decorator.
+        """Set the function that responds to all calls without a response from `answer`. It can be used as a decorator.
 
-        It returns an Answer, a status, or the body of a success.
+        The function returns an Answer, a status, or the body of a successful response.
         """
         self._targets.handler = handler
         return handler

@@ -1,4 +1,4 @@
-"""A whole stage on a settable clock: the use cases of production, with lanes in memory and the given stores."""
+"""A whole stage on a settable clock: the use cases of production, with lanes in memory and any stores."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from duecourse.wiring import Wiring
 
 MINUTE = 60
 FAULTS = frozenset({"round_failed", "message_failed", "message_unreadable", "undecided"})
-"""Actions of reports that say that Duecourse itself is at fault."""
+"""Actions in reports that mean a fault of Duecourse itself."""
 
 
 def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
-    """Those of a stage that allows all targets (of kind `aws` those `actions`), but none at private addresses. Its
-    limits are far, since a stopped clock refills no bucket.
+    """Return the settings of a stage that allows all targets (of kind `aws` only `actions`), but none at private
+    addresses. Its limits are high, since a stopped clock refills no token bucket.
     """
     return ApiSettings(
         stage="testing",
@@ -79,7 +79,7 @@ def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
 
 @dataclass
 class NoTasks:
-    """ports.Tasks of a stage whose operator has registered none."""
+    """Implementation of ports.Tasks for a stage without registered tasks."""
 
     def get(self, name: str) -> RegisteredTask | None:
         """See Tasks."""
@@ -89,7 +89,7 @@ class NoTasks:
 
 @dataclass
 class NoAlarms:
-    """ports.StageAlarms of a stage without CloudWatch."""
+    """Implementation of ports.StageAlarms for a stage without CloudWatch."""
 
     def alarms(self) -> Alarms:
         """See StageAlarms."""
@@ -98,7 +98,7 @@ class NoAlarms:
 
 @dataclass
 class Ticked:
-    """ports.TickMark of a stage that has been ticked at each full minute."""
+    """Implementation of ports.TickMark for a stage whose last tick was at the last full minute."""
 
     clock: Clock
     stored: TickMark
@@ -117,58 +117,60 @@ class Ticked:
 
 
 class FaultError(RuntimeError):
-    """Duecourse itself has failed: what it would have logged."""
+    """A fault of Duecourse itself. The message is the log entry that a function would have written."""
 
 
 class Stores(Protocol):
-    """Where a stage keeps what it stores: MemoryTables, or tables of DynamoDB."""
+    """The stores of a stage: MemoryTables, or DynamoDB tables."""
 
     def job_store(self, clock: Clock, shards: int = 1) -> JobStore:
-        """Definitions; cursors are written by this clock."""
+        """Return the store of jobs. It uses the clock when it writes cursors."""
 
     def cursor_store(self, clock: Clock) -> CursorStore:
-        """Cursors and watermarks."""
+        """Return the store of cursors, timers and watermarks."""
 
     def timers(self, shards: int = 1) -> Timers:
-        """Messages that wait for long."""
+        """Return the store of timers."""
 
     def wait_queues(self) -> WaitQueues:
-        """Wait queues."""
+        """Return the store of wait queues."""
 
     def inputs(self) -> Inputs:
-        """Requests for runs."""
+        """Return the store of requests for runs."""
 
     def workflows(self, clock: Clock) -> WorkflowStore:
-        """Graphs and ends."""
+        """Return the store of workflow graphs and step outcomes."""
 
     def run_store(self) -> RunStore:
-        """Records of runs."""
+        """Return the store of run records."""
 
     def limits(self) -> TenantLimits:
-        """A tenant's bucket and its count of jobs."""
+        """Return the store of tenants' token buckets and job counts."""
 
     def tick_mark(self) -> TickMark:
-        """The last tick."""
+        """Return the store of the last tick."""
 
 
 class Stage:
-    """Time is `clock`; `until` lets it pass. Nothing happens between a tick, a visible message and the end.
+    """A stage whose time is `clock`, which `until` advances. Between ticks and visible messages nothing happens.
 
-    Every store, queue and outbox is an attribute, and is looked up at each request, round and message: put another one
-    in its place, and it is used from then on.
+    All stores, queues and outboxes are attributes, which are read at each request, round and message. An object that is
+    assigned to an attribute is used from then on.
 
     Attributes:
-        caller: calls targets.
-        wheel: the lanes.
-        jobs, cursors, run_store, lines, timers, inputs, workflows, counters, mark: stores.
-        notices, bus, results: the other output of the stage.
+            caller: calls targets.
+            wheel: the lanes.
+            jobs, cursors, run_store, wait_queues, timers, inputs, workflows, counters, mark: stores.
+            notices, bus, results: the other output of the stage.
 
     """
 
     def __init__(
         self, clock: SettableClock, caller: Caller, settings: ApiSettings, tables: Stores | None = None
     ) -> None:
-        """`tables` are in memory unless they are given. The stage is one that has been running for long."""
+        """`tables` are in memory by default. The watermarks of the stage are those of one that has been running for a
+        while.
+        """
         self.clock = clock
         self.caller = caller
         self.settings = settings
@@ -189,7 +191,7 @@ class Stage:
         self.mark: TickMark = Ticked(clock, stores.tick_mark())
         self._items = stores.items if isinstance(stores, MemoryTables) else None
         self._metrics = MemoryMetrics(clock)
-        for shard in range(settings.shards):  # a first round looks back further
+        for shard in range(settings.shards):  # otherwise the first round would read more slots of the past
             self.cursors.advance_watermark(shard, bucket_of(clock.now() - WATERMARK_LAG_SECONDS))
 
     @property
@@ -198,12 +200,12 @@ class Stage:
         return self.api_at(self.clock)
 
     def api_at(self, clock: Clock) -> Api:
-        """The API as a machine with this clock answers."""
+        """Return the API on a machine with this clock."""
         return self.wiring(clock).api
 
     def wiring(self, clock: Clock | None = None) -> Wiring[Any]:
-        """The product's own over the stage's present objects, by the stage's clock unless another is given. What AWS
-        would have is in memory.
+        """Return the wiring of production over the current objects of the stage, by default with the stage's clock. AWS
+        services are replaced by objects in memory.
         """
         wiring = Wiring[Any](self.settings)
         wiring.clock = self.clock if clock is None else clock
@@ -217,20 +219,20 @@ class Stage:
         return wiring
 
     def round_of_dispatch(self, cursors: CursorStore | None = None) -> Dispatch:
-        """The dispatcher, on the stage's cursors unless others are given."""
+        """Return the dispatcher, by default with the stage's cursors."""
         wiring = self.wiring()
         if cursors is not None:
             wiring.cursors = cursors
         return wiring.dispatch
 
     def worker(self, lane: Lane = Lane.NORMAL, clock: Clock | None = None) -> LaneWorker:
-        """A worker of a lane, by the stage's clock unless another one is given."""
+        """Return a worker of a lane, by default with the stage's clock."""
         rules = WorkerRules(lane, self.wheel.max_receive_count, self.settings.run_retention_days)
         return self.wiring(clock).worker(rules, self.wheel, self.caller)
 
     def until(self, instant: float, *, ticking: bool = True) -> None:
-        """Let time pass to an instant (UTC seconds), and do what is due then, too; without rounds of dispatch unless it
-        is `ticking`.
+        """Advance the clock to an instant (UTC seconds) and do everything that is due up to and at it. Dispatch rounds
+        run only if `ticking` is true.
         """
         self.work()
         while True:
@@ -244,7 +246,9 @@ class Stage:
                 return
 
     def next_tick(self) -> int | None:
-        """The next minute that has a round: over stores in memory the next one whose round would find something."""
+        """Return the next minute with a dispatch round. Over stores in memory, this is the next minute whose round
+        would find something.
+        """
         minute = (int(self.clock.now()) // MINUTE + 1) * MINUTE
         if self._items is None:
             return minute
@@ -252,17 +256,17 @@ class Stage:
         return None if first is None else max(minute, -(-(first - self.settings.lookahead_seconds) // MINUTE) * MINUTE)
 
     def tick(self, minute: int) -> None:
-        """A round of dispatch for each shard."""
+        """Run a dispatch round for each shard."""
         for shard in range(self.settings.shards):
             self.note(self.round_of_dispatch()(shard, minute + DISPATCH_SECONDS))
 
     def work(self) -> None:
-        """Hand every visible message to a worker of its lane, one at a time."""
+        """Pass all visible messages to workers of their lanes, one at a time."""
         while (held := self.wheel.receive()) is not None:
             self.handle(held)
 
     def handle(self, held: Held) -> None:
-        """Hand a received message to a worker of its lane."""
+        """Pass a received message to a worker of its lane."""
         deadline = self.clock.now() + WORKER_SECONDS[held.lane]
         disposition, report = self.worker(held.lane).handle(self.wheel.received(held), deadline)
         if disposition is Disposition.RETAIN:
@@ -271,7 +275,9 @@ class Stage:
         self.note(report)
 
     def note(self, report: Report) -> None:
-        """What a function reports. Raises what a target's handler raised, and FaultError for Duecourse's own faults."""
+        """Check the report of a function. Raises the exception of a target's handler, and FaultError for faults of
+        Duecourse.
+        """
         if isinstance(self.caller, Targets) and (broken := self.caller.broken) is not None:
             self.caller.broken = None
             raise broken

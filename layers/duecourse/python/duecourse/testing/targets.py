@@ -20,19 +20,19 @@ from duecourse.ports import Call, Clock, SecretUnknownError
 
 @dataclass(frozen=True, slots=True)
 class TargetCall:
-    """One attempt's call of a target.
+    """The call of a target in one attempt.
 
     Attributes:
-        run_id: of its run, ``nightly.20260328T013000Z``.
-        job_id: of its job.
-        attempt: counts from 1.
+        run_id: the id of the run, ``nightly.20260328T013000Z``.
+        job_id: the id of the job.
+        attempt: the number of the attempt, from 1.
         scheduled_at: the occurrence, in UTC.
-        at: when the call was made, in UTC.
-        target: as the API shows it: ``{"type": "http", "url": …}``.
-        payload: the job's, or that of its request, with its placeholders filled in.
-        headers: those of the request, of an HTTP target; none of the other kinds.
-        idempotency_key: the same on every attempt of a run.
-        token: completes the run, if it waits for its callback.
+        at: the time of the call, in UTC.
+        target: the target as in the API: ``{"type": "http", "url": …}``.
+        payload: the rendered payload of the job or of the request for the run.
+        headers: the request headers of an HTTP target; empty for other targets.
+        idempotency_key: the same in every attempt of a run.
+        callback_token: the token that completes the run, if it waits for its callback.
 
     """
 
@@ -50,11 +50,11 @@ class TargetCall:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a target answers.
+    """The response of a target.
 
-    A status of 2xx is a success, unless the job's target expects others; `body` is JSON, or text. Targets that are not
-    HTTP fail with any status of 400 and more, `code` is the kind of their failure (an AWS error code, the type of a
-    function's exception) for the job's retry rules.
+    A status of 2xx is a success, unless the job's target expects others. `body` is JSON or text. Other targets than
+    HTTP fail with a status of 400 or more. `code` is then the error code for the job's retry rules (an AWS error code,
+    the type of a function's exception).
     """
 
     status: int = 200
@@ -64,12 +64,14 @@ class Answer:
 
 
 Handler = Callable[[TargetCall], Any]
-"""Answers a call by an Answer, a status, or the body of a success (None: no body). What it raises, `advance` raises."""
+"""Returns the response to a call: an Answer, a status, or the body of a success (None: no body). Exceptions are raised
+by `advance`.
+"""
 
 
 @dataclass
 class Secrets:
-    """ports.Secrets, of every tenant."""
+    """Implementation of ports.Secrets with the same secrets for every tenant."""
 
     known: Mapping[str, str]
 
@@ -84,7 +86,7 @@ class Secrets:
 
 @dataclass(frozen=True, slots=True)
 class _Http(HttpCaller):
-    """A worker's own, but for the way to the target."""
+    """The HTTP caller of a worker, with the responses of the test instead of a connection."""
 
     answer: Callable[[HttpRequest], Answer] = field(kw_only=True)
 
@@ -101,20 +103,22 @@ class _Http(HttpCaller):
 
 @dataclass
 class Targets:
-    """ports.Caller: every target. Answers that were given for a job come first, then `handler`, then success."""
+    """Implementation of ports.Caller for all targets. The responses of a job come first, then
+    `handler`, then a success.
+    """
 
     clock: Clock
     secrets: Secrets
     handler: Handler | None = None
     calls: list[TargetCall] = field(default_factory=list)
     broken: Exception | None = None
-    """What a handler has raised; a worker takes that for a failed attempt."""
+    """The exception of a handler, which the worker records as a failed attempt."""
     _once: dict[str, list[Answer]] = field(default_factory=dict)
     _always: dict[str, Answer] = field(default_factory=dict)
 
     def answer(self, job_id: str, answer: Answer, times: int | None) -> None:
-        """Let a job's next calls be answered so: `times` of them, after those that were given before with `times`; or
-        all that follow these.
+        """Set the response of a job's target: to the next `times` calls, after earlier responses with `times`, or to
+        all calls after those.
         """
         if times is None:
             self._always[job_id] = answer
@@ -168,5 +172,5 @@ class Targets:
 
 
 def _json(value: Any) -> Any:
-    """A copy as JSON has it, which the test may change."""
+    """Return a copy of a value as JSON, which the test may change."""
     return orjson.loads(orjson.dumps(value))

@@ -1,4 +1,4 @@
-"""Connects the client to the API's application by API Gateway's events (payload format 2.0) instead of HTTP."""
+"""Connects the client to the API application with events of API Gateway (payload format 2.0) instead of HTTP."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from duecourse.api.app import Application
 from duecourse.telemetry import function_logger
 
 URL = "https://duecourse.test"
-"""The API's address; nothing is ever looked up under it."""
+"""The address of the API. It is never resolved."""
 
 
 class _Stderr:
-    """The present one, which a test runner may have replaced."""
+    """Writes to the current stderr, which a test runner may have replaced."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)
@@ -30,8 +30,8 @@ class _Stderr:
 
 
 class ApiTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Answers requests by the API's own application. Requests of several threads are answered side by side, as by
-    several instances of the function. Only what goes wrong inside it is logged, to stderr.
+    """Passes requests to the API application. Concurrent requests of several threads are processed by several
+    applications, like by several instances of the function. Only errors inside the application are logged, to stderr.
     """
 
     def __init__(self, api: Api) -> None:
@@ -45,7 +45,7 @@ class ApiTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         """See httpx.BaseTransport."""
         event = self._event(request)
         try:
-            application = self._idle.pop()  # which answers one request at a time
+            application = self._idle.pop()  # an application processes one request at a time
         except IndexError:
             application = Application(self._api, self._logger)
         answer = application(event, self._context)
@@ -58,9 +58,9 @@ class ApiTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return self.handle_request(request)
 
     def _event(self, request: httpx.Request) -> dict[str, Any]:
-        """The request as API Gateway passes it on."""
+        """Return the event of API Gateway for a request."""
         query: dict[str, str] = {}
-        for name, value in request.url.params.multi_items():  # those that come twice are joined
+        for name, value in request.url.params.multi_items():  # repeated parameters are joined
             query[name] = f"{query[name]},{value}" if name in query else value
         body = request.read()
         event: dict[str, Any] = {

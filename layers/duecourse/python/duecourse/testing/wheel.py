@@ -1,4 +1,4 @@
-"""The lanes as a timing wheel: messages become visible as the clock is moved on."""
+"""The lanes as a timing wheel: messages become visible as the clock advances."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from duecourse.usecases.worker.work_item import ReceivedMessage
 
 @dataclass(order=True)
 class Held:
-    """A message in the wheel, visible from an instant on (UTC seconds)."""
+    """A message in the wheel that is visible from an instant on (UTC seconds)."""
 
     visible: float
     serial: int
@@ -28,13 +28,15 @@ class Held:
 
     @property
     def message(self) -> RunMessage:
-        """What it says."""
+        """The run message of the body."""
         return read_run_message(self.body)
 
 
 @dataclass
 class Wheel:
-    """ports.Lanes, ports.Received and ports.Depths: one queue. `refuse` says which messages are not taken."""
+    """Implementation of ports.Lanes, ports.Received and ports.Depths with one queue. It does not accept messages for
+    which `refuse` returns true.
+    """
 
     clock: SettableClock
     refuse: Callable[[RunMessage], bool] = lambda _: False
@@ -79,11 +81,13 @@ class Wheel:
 
     @property
     def next_visible(self) -> float | None:
-        """When the next message becomes visible, or became it (UTC seconds); None where there is none."""
+        """The time at which the next message becomes or became visible (UTC seconds), or None if there is none."""
         return self._held[0].visible if self._held else None
 
     def receive(self) -> Held | None:
-        """The next visible message; one that was received too often goes to the dead letters instead."""
+        """Return the next visible message. A message that was received too often is moved to the
+        dead letters instead.
+        """
         with self._lock:
             while self._held and self._held[0].visible <= self.clock.now():
                 held = heappop(self._held)
@@ -95,13 +99,15 @@ class Wheel:
             return None
 
     def received(self, held: Held) -> ReceivedMessage:
-        """How a worker sees a received message."""
+        """Return a message in the form in which a worker receives it."""
         name = f"message-{held.serial}"
         request = f"request-{held.serial}-{held.receives}"
         return ReceivedMessage(name, f"{name}/{held.receives}", held.receives, request, held.body)
 
     def put_back(self, held: Held) -> None:
-        """Not deleted: visible again when postponed to, or after the visibility timeout."""
+        """Return a message to the queue. It is visible again at the time set by `postpone`, or after the visibility
+        timeout.
+        """
         with self._lock:
             receipt = f"message-{held.serial}/{held.receives}"
             held.visible = self._postponed.pop(receipt, self.clock.now() + self.visibility)

@@ -1,4 +1,4 @@
-"""The handling of one message by a worker: fence, work, report, delete."""
+"""The processing of one message by a worker: fence, work, report, delete."""
 
 from __future__ import annotations
 
@@ -28,35 +28,37 @@ from duecourse.worker.report import (
 log = logging.getLogger("duecourse.worker")
 
 MAX_HIDDEN_SECONDS = 43_200
-"""SQS hides a message for twelve hours at most (quota "Message visibility timeout"), all extensions included."""
+"""SQS hides a message for at most twelve hours, including all extensions (quota "Message visibility timeout")."""
 
 Task = Callable[[WorkerRun], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """Handles messages, several at a time from threads of its caller. It never raises for what a task does."""
+    """Processes messages. Its caller may use it in several threads. It never raises exceptions of a task."""
 
     queue: TaskQueue
     client: Client
     task: Task
     hidden_seconds: int = field(kw_only=True)
     clock: Callable[[], float] = field(kw_only=True)
-    """Gives seconds and never goes back."""
+    """Returns seconds that never decrease."""
     pause: Callable[[float], object] = field(kw_only=True)
-    """Waits for so many seconds."""
+    """Waits for a number of seconds."""
 
     def handle(self, received: TaskMessage) -> None:
-        """Work on a message. It is deleted when its run is done with; otherwise it shows itself again by and by."""
+        """Process a message. It is deleted when its run needs no further work. Otherwise it becomes
+        visible again later.
+        """
         try:
             run = read_run(received.body)
         except TaskMessageError as error:
-            # Left to the queue's own redrive policy: the worker does not delete messages of other senders.
+            # The queue's redrive policy applies: the worker does not delete messages of other senders.
             log.error("a message is not from Duecourse and remains in the queue: it %s", error)  # noqa: TRY400
             return
         keeper = Keeper(self.queue, received, run, self.client, hidden_seconds=self.hidden_seconds, clock=self.clock)
         run = replace(run, beat=keeper.beat)
-        keeper.beat()  # fencing: what is over, or is to end, is not started
+        keeper.beat()  # fencing: an attempt that is over or cancelled is not started
         if keeper.over():
             self.queue.delete(received)
             return
@@ -75,7 +77,7 @@ class Handler:
         try:
             returned = self.task(run)
         except (Failed, Retry, DoNotRetry) as asked:
-            # In ASCII: the text may be anything, and a log line is one line of text.
+            # In ASCII: the text can contain line breaks, and a log entry is one line.
             log.info("run %s: %s: %a", run.run_id, type(asked).__name__, str(asked))
             return report_of_raised(asked)
         except (Exception, SystemExit) as raised:
@@ -84,7 +86,9 @@ class Handler:
         return report_of(returned)
 
     def _settle(self, received: TaskMessage, run: WorkerRun, report: Report) -> bool:
-        """The run has no callback, so only the queue records a failure: its message comes back."""
+        """Return whether the message of a run without a callback can be deleted. After a failure it stays in the queue,
+        so that it is delivered again: only the queue records the failure.
+        """
         if isinstance(report, Completion) or report.retryable is False:
             return True
         if report.retry_after is not None:
@@ -94,7 +98,7 @@ class Handler:
         return False
 
     def _report(self, run: WorkerRun, token: str, report: Report) -> bool:
-        """Report to the API; returns whether the message is processed."""
+        """Report to the API. Returns whether the message can be deleted."""
         try:
             persistently(lambda: self._tell(run, token, report), self.pause)
         except ApiUnreachableError as error:

@@ -17,7 +17,7 @@ log = logging.getLogger("duecourse.worker")
 
 
 class Keeper:
-    """One message's extensions and heartbeats. As a context manager it does them from a thread of its own."""
+    """Sends the extensions and heartbeats of one message. As a context manager it sends them from a separate thread."""
 
     def __init__(
         self,
@@ -29,7 +29,9 @@ class Keeper:
         hidden_seconds: int,
         clock: Callable[[], float],
     ) -> None:
-        """`clock` gives seconds and never goes back; `hidden_seconds` is how long the message was hidden just now."""
+        """`clock` returns seconds that never decrease. `hidden_seconds` is the visibility timeout with which the
+        message was received.
+        """
         self._queue = queue
         self._received = received
         self._run = run
@@ -53,11 +55,11 @@ class Keeper:
         self._thread.join()
 
     def over(self) -> bool:
-        """Whether the API has reported that the attempt is over, so that no result is accepted."""
+        """Return whether the API has reported that the attempt is over, so that no result is accepted."""
         return self._over
 
     def tick(self) -> float:
-        """Do what is due; the seconds until something is due again."""
+        """Send what is due, and return the seconds until the next action."""
         with self._lock:
             now = self._clock()
             if now >= self._rhythm.extend_at:
@@ -68,7 +70,7 @@ class Keeper:
             return self._rhythm.seconds_to_next(self._clock())
 
     def beat(self) -> None:
-        """Send a heartbeat now; sets the run's `cancelled` when the work is no longer wanted."""
+        """Send a heartbeat now. Sets the run's `cancelled` if the work is no longer needed."""
         if self._run.token is None:
             return
         with self._lock:
@@ -105,6 +107,6 @@ class Keeper:
         try:
             return self.tick()
         except Exception:
-            # Whatever it is, the message must stay hidden and the run active for as long as the task works.
+            # Whatever the error is, the message must stay hidden and the run active while the task works.
             log.exception("run %s: the heartbeats failed", self._run.run_id)
             return 1.0

@@ -1,4 +1,4 @@
-"""The target's SQS queue as the worker sees it, and what a task is given: one attempt of a run, as its message says."""
+"""The SQS queue of the target, and the run that a task receives: one attempt, as described by its message."""
 
 from __future__ import annotations
 
@@ -16,38 +16,41 @@ log = logging.getLogger("duecourse.worker")
 
 @dataclass(frozen=True, slots=True)
 class TaskMessage:
-    """A message that is hidden from others for a while."""
+    """A message that is hidden from other receivers for a while."""
 
     body: str = field(repr=False)
     receipt: str = field(repr=False)
 
 
 class TaskQueue(Protocol):
-    """Where a worker's messages come from."""
+    """A source of messages for a worker."""
 
     def receive(self, *, hidden_seconds: int, wait_seconds: int) -> TaskMessage | None:
-        """One message, hidden from others for so long; None when none came within `wait_seconds`.
+        """Receive one message, hidden from other receivers for `hidden_seconds`. Returns None if there was none within
+        `wait_seconds`.
 
-        Raises BotoCoreError, ClientError.
+        Raises BotoCoreError or ClientError.
         """
 
     def hide(self, received: TaskMessage, seconds: int) -> None:
-        """Hide it for so long from now on; 0 shows it to others at once. What SQS rejects is logged."""
+        """Hide a message for `seconds` from now on. With 0 it is visible to others immediately. Rejections of SQS are
+        logged.
+        """
 
     def delete(self, received: TaskMessage) -> None:
-        """Remove it. What SQS rejects is logged: the message then comes once more and is dropped."""
+        """Delete a message. Rejections of SQS are logged: the message is then delivered again and discarded."""
 
 
 class SqsTaskQueue:
-    """A queue by its name or URL. Safe to share between threads."""
+    """An SQS queue by name or URL. Safe to share between threads."""
 
     def __init__(self, sqs: Any, queue: str) -> None:
-        """Looks a name up. Raises BotoCoreError, ClientError (such as for a queue that does not exist)."""
+        """Look up the URL of a name. Raises BotoCoreError or ClientError, for example if the queue does not exist."""
         self._sqs = sqs
         self._url = queue if "://" in queue else str(sqs.get_queue_url(QueueName=queue)["QueueUrl"])
 
     def receive(self, *, hidden_seconds: int, wait_seconds: int) -> TaskMessage | None:
-        """One message; see TaskQueue."""
+        """Receive one message. See TaskQueue."""
         answer = self._sqs.receive_message(
             QueueUrl=self._url,
             MaxNumberOfMessages=1,
@@ -59,7 +62,7 @@ class SqsTaskQueue:
         return None
 
     def hide(self, received: TaskMessage, seconds: int) -> None:
-        """Hide it for longer; see TaskQueue."""
+        """Hide a message for longer. See TaskQueue."""
         try:
             self._sqs.change_message_visibility(
                 QueueUrl=self._url, ReceiptHandle=received.receipt, VisibilityTimeout=seconds
@@ -70,7 +73,7 @@ class SqsTaskQueue:
             )
 
     def delete(self, received: TaskMessage) -> None:
-        """Remove it; see TaskQueue."""
+        """Delete a message. See TaskQueue."""
         try:
             self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=received.receipt)
         except (BotoCoreError, ClientError) as error:
@@ -78,15 +81,15 @@ class SqsTaskQueue:
 
 
 class TaskMessageError(ValueError):
-    """A message that does not come from Duecourse."""
+    """A message does not come from Duecourse."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRun:
-    """One attempt of a run. `scheduled_at` and `due_at` are ISO-8601 instants (UTC).
+    """One attempt of a run. `scheduled_at` and `due_at` are ISO 8601 instants (UTC).
 
     `cancelled` is set when the work should stop: check it regularly, or wait on it, and raise an exception to stop.
-    `token` is that of the attempt: its holder can end the run.
+    `token` is the callback token of the attempt: its holder can end the run.
     """
 
     run_id: str
@@ -102,14 +105,12 @@ class WorkerRun:
     beat: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
     def heartbeat(self) -> None:
-        """Send a heartbeat now. The worker sends heartbeats automatically; this call immediately returns whether to
-        continue.
-        """
+        """Send a heartbeat now and update `cancelled`. The worker also sends heartbeats automatically."""
         self.beat()
 
 
 def read_run(body: str) -> WorkerRun:
-    """The run that a message's body (JSON) speaks of. Raises MessageError, naming what is wrong."""
+    """Return the run of a message's body (JSON). Raises TaskMessageError, which names the invalid field."""
     try:
         event = json.loads(body)
     except ValueError as error:

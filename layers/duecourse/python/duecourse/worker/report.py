@@ -1,7 +1,7 @@
-"""The report of a task's end: its meaning for the run, the meaning of the API's response, and the retries.
+"""The report of a task's end: its effect on the run, the meaning of the API's response, and the retries.
 
-The delays are those of urllib3's `Retry` (exponential, with jitter), which comes with botocore; only the requests are
-made here.
+The delays are those of urllib3's `Retry` (exponential, with jitter), which is installed with botocore. Only the
+requests are made here.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from duecourse.client import ApiError, ApiUnreachableError
 ERROR_CHARACTERS = 2000
 CODE_CHARACTERS = 64
 MAX_RETRY_AFTER = 86_400.0
-"""The API's bounds of what a failure may say."""
+"""The limits of the API for a failure report."""
 
 BAD_RESULT = "callback.bad_result"
-"""The code of a run whose task returned what cannot be kept."""
+"""The code of a run whose task returned a result that cannot be stored."""
 
 BUSY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers that another time may be better."""
+"""Statuses of responses after which a report is retried."""
 
 _BAD_RESULT_STATUSES = frozenset({400, 413, 422})
 _NO_CHARACTERS = re.compile("[\0\ufffe\uffff]")
-"""What SQS takes in no message, and the API in no text."""
+"""Characters that SQS accepts in no message, and the API in no text."""
 _NOT_IN_CODES = re.compile(r"[^A-Za-z0-9_.-]+")
 
 T = TypeVar("T")
 MAX_PAUSE_SECONDS = 30.0
 
 POLICY = Policy(total=12, backoff_factor=1.0, backoff_max=MAX_PAUSE_SECONDS, backoff_jitter=1.0)
-"""At once, then after 2, 4, 8, 16 and every 30 s: some four minutes in all."""
+"""The first attempt is immediate. The pauses are then 2, 4, 8, 16 and always 30 s, about four minutes in total."""
 
 
 class DoNotRetry(Exception):
-    """Raised by a task: it failed, and another attempt makes no sense."""
+    """Raised by a task that failed and must not be retried."""
 
     def __init__(self, error: str = "the task does not allow a retry", *, code: str | None = None) -> None:
         """`code` is the error code for the job's retry rules and events."""
@@ -51,7 +51,7 @@ class DoNotRetry(Exception):
 
 
 class Retry(Exception):
-    """Raised by a task: it failed, and another attempt makes sense, `after` seconds from now at the earliest."""
+    """Raised by a task that failed and can be retried, at the earliest `after` seconds from now."""
 
     def __init__(
         self, error: str = "the task requested a retry", *, after: float | None = None, code: str | None = None
@@ -63,7 +63,7 @@ class Retry(Exception):
 
 
 class Failed(Exception):
-    """Raised by a task: it failed, and the job's retry rules say whether another attempt follows."""
+    """Raised by a task that failed. The job's retry rules decide whether another attempt follows."""
 
     def __init__(self, error: str, *, code: str | None = None) -> None:
         """`code` is the error code for the job's retry rules and events."""
@@ -73,14 +73,14 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The work is done; `result` is JSON-able."""
+    """The work is done. `result` can be written as JSON."""
 
     result: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The work failed; the fields are those of `Client.fail`."""
+    """The work failed. The fields are the arguments of `Client.fail_run`."""
 
     error: str
     code: str | None = None
@@ -92,7 +92,7 @@ Report = Completion | Failure
 
 
 class ReportOutcome(Enum):
-    """What the API's rejection of a report or heartbeat means."""
+    """The meaning of the API's rejection of a report or heartbeat."""
 
     OVER = "the attempt is over"
     LATER = "the API is temporarily unavailable"
@@ -101,7 +101,7 @@ class ReportOutcome(Enum):
 
 
 def report_of(returned: object) -> Report:
-    """What a task's return value makes of its run: it has succeeded, unless the value cannot be written as JSON."""
+    """Return the report for a task's return value: a success, unless the value cannot be written as JSON."""
     try:
         json.dumps(returned, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -110,7 +110,7 @@ def report_of(returned: object) -> Report:
 
 
 def report_of_raised(raised: BaseException) -> Failure:
-    """What a task's exception makes of its run. Its type is the code by which the job's retry rules know it."""
+    """Return the report for a task's exception. The exception's type is the error code for the job's retry rules."""
     name = type(raised).__name__
     match raised:
         case DoNotRetry():
@@ -125,13 +125,15 @@ def report_of_raised(raised: BaseException) -> Failure:
 
 
 def refused_result(error: ApiError) -> Failure:
-    """A result that the API did not take ends its run: another attempt would come to the same."""
+    """Return the report for a result that the API rejected. It ends the run, since another attempt would have the same
+    result.
+    """
     return Failure(_told(f"its result was rejected: {error}"), BAD_RESULT, retryable=False)
 
 
 def verdict_of(error: ApiError) -> ReportOutcome:
-    """What a rejection means. Only Duecourse itself can say that an attempt is over: a gateway in front of it returns
-    401 to whatever it does not know, and the work must not be thrown away for that.
+    """Return the meaning of a rejection. Only Duecourse itself can report that an attempt is over: a gateway in front
+    of it returns 401 for unknown requests, and the work must not be discarded because of that.
     """
     if error.by_duecourse and error.status in (401, 409):
         return ReportOutcome.OVER
@@ -141,7 +143,7 @@ def verdict_of(error: ApiError) -> ReportOutcome:
 
 
 def _told(text: str) -> str:
-    """Within the limits of the API, and without characters that are not valid."""
+    """Return a text within the limits of the API, without invalid characters."""
     whole = _NO_CHARACTERS.sub("?", text.encode("utf-8", "replace").decode())
     return whole if len(whole) <= ERROR_CHARACTERS else whole[: ERROR_CHARACTERS - 1] + "…"
 
@@ -151,7 +153,9 @@ def _code(text: str | None) -> str | None:
 
 
 def persistently(call: Callable[[], T], pause: Callable[[float], object], policy: Policy = POLICY) -> T:
-    """Call the API until it takes or rejects it, or the policy is used up. Raises ApiError, ApiUnreachableError."""
+    """Call the API until it accepts or rejects the request, or until the policy is exhausted. Raises ApiError or
+    ApiUnreachableError.
+    """
     while True:
         try:
             return call()

@@ -1,4 +1,4 @@
-"""Work on runs on any machine: the long pool of jobs with `completion: callback` and a target of type `sqs`.
+"""Work on runs on any machine: long tasks of jobs with `completion: callback` and a target of type `sqs`.
 
     worker = Worker(queue="duecourse-target-invoices", api="https://…", concurrency=4)
 
@@ -8,7 +8,8 @@
 
     worker.run()
 
-What the task returns is the run's result. `DoNotRetry`, `Retry(after=60)` or any other exception makes it fail.
+The return value of the task is the result of the run. `DoNotRetry`, `Retry(after=60)` or any other exception makes it
+fail.
 """
 
 from __future__ import annotations
@@ -41,17 +42,19 @@ log = logging.getLogger("duecourse.worker")
 
 API_TIMEOUT_SECONDS = 10.0
 POLL_SECONDS = 10
-"""How long one receive waits for a message, and so how long an idle worker may take to stop; SQS allows 20."""
+"""How long one receive request waits for a message, and so how long an idle worker may take to stop. The maximum of SQS
+is 20.
+"""
 BETWEEN_FAILED_POLLS_SECONDS = 5.0
 HIDDEN_SECONDS = 60
 MIN_HIDDEN_SECONDS = 30
 
 
 class Worker:
-    """Takes runs from a target's queue, works on them side by side, and reports how they end.
+    """Receives runs from a target's queue, works on them concurrently, and reports their results.
 
-    A message may come twice, and the work of an attempt that was given up may still go on elsewhere for a moment: use
-    `run.idempotency_key`, which is the same on every attempt of a run.
+    A message may be delivered twice, and the work of an abandoned attempt may still continue elsewhere for a moment.
+    Use `run.idempotency_key`, which is the same in every attempt of a run.
     """
 
     def __init__(
@@ -67,12 +70,15 @@ class Worker:
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], object] = time.sleep,
     ) -> None:
-        """`queue` by name or URL; `api` is the stack's output ApiUrl (default: the environment's DUECOURSE_API).
+        """`queue` is a name or URL. `api` is the stack's output ApiUrl (default: the environment variable
+        DUECOURSE_API).
 
-        `concurrency`: how many runs at a time. `hidden_seconds`: for how long a message is hidden from others at a
-        time, so how soon another machine takes over when this one dies. `grace_seconds`: how long running tasks may
-        still work when the worker is stopped. `sqs` and `client` are made from the environment unless given.
-        Raises ValueError for what cannot be, BotoCoreError or ClientError where the queue cannot be found.
+        `concurrency` is the number of concurrent runs. `hidden_seconds` is the visibility timeout of a message: it is
+        extended while the task works, and another machine takes over after it if this one stops. `grace_seconds` is how
+        long running tasks may continue when the worker is stopped. By default, `sqs` and `client` are created from the
+        environment.
+
+        Raises ValueError for invalid arguments, and BotoCoreError or ClientError if the queue is not found.
         """
         if concurrency < 1:
             raise ValueError("concurrency must be 1 or more")
@@ -81,7 +87,7 @@ class Worker:
         api = api or os.environ.get("DUECOURSE_API")
         if client is None and not api:
             raise ValueError("no API address is configured; pass api= or set DUECOURSE_API")
-        # No retries: who reports asks again for longer than a client does, and until the worker is stopped.
+        # No retries in the client: the worker retries reports for longer, and only until it is stopped.
         self._made = ExitStack()
         self._client = client or self._made.enter_context(Client(api or "", timeout=API_TIMEOUT_SECONDS, retries=0))
         if sqs is None and isinstance(queue, str):
@@ -93,25 +99,26 @@ class Worker:
         self._clock = clock
         self._pause = pause
         self._task: Task | None = None
-        self._asked: SimpleQueue[None] = SimpleQueue()  # unlike an Event it may be used from a signal handler
+        self._asked: SimpleQueue[None] = SimpleQueue()  # unlike an Event it may be used in a signal handler
         self._stopping = threading.Event()
 
     def close(self) -> None:
-        """Close the connections that it made; a process that ends need not."""
+        """Close the connections that the worker created. This is not necessary before the process ends."""
         self._made.close()
 
     def task(self, function: T) -> T:
-        """Let this function work on the runs (a decorator). Raises ValueError when there is one already."""
+        """Set the function that works on the runs (a decorator). Raises ValueError if the worker already has one."""
         if self._task is not None:
             raise ValueError("a worker can have only one task; start another worker for another queue")
         self._task = function
         return function
 
     def run(self) -> None:
-        """Work until SIGTERM, SIGINT or `stop`. Then nothing more is received, and running tasks have `grace_seconds`
-        to end; what has not ended by then is left to die with the process and taken over by another worker.
+        """Work until SIGTERM, SIGINT or `stop`. After that no message is received, and running tasks have
+        `grace_seconds` to end. Tasks that have not ended by then stop with the process, and another worker takes over
+        their runs.
 
-        A second signal ends the process as it would without a worker. Raises ValueError without a task.
+        A second signal ends the process as it would without a worker. Raises ValueError if the worker has no task.
         """
         handler = self._handler()
         threads = [
@@ -132,15 +139,16 @@ class Worker:
             )
 
     def stop(self) -> None:
-        """Let `run` end; from any thread. Nothing more is started once this has returned."""
+        """Make `run` end. It can be called from any thread. No task is started after it has returned."""
         self._stopping.set()
         self._asked.put(None)
 
     def run_once(self, *, wait_seconds: int = 1) -> int:
-        """Work on what is visible now, and return how many messages that were when it is all done.
+        """Work on all messages that are visible now, and return their number after all are processed.
 
-        For tests and cron. `wait_seconds` is how long an empty queue is asked: with 0 SQS may overlook messages.
-        Raises BotoCoreError or ClientError when the queue does not respond, ValueError without a task.
+        For tests and cron. `wait_seconds` is how long a receive request waits for a message: with 0 SQS may overlook
+        messages. Raises BotoCoreError or ClientError if the queue does not respond, and ValueError if the worker has no
+        task.
         """
         handler = self._handler()
         with ThreadPoolExecutor(self._concurrency, "worker") as pool:
@@ -170,7 +178,7 @@ class Worker:
             if received is None:
                 continue
             if self._stopping.is_set():
-                self._queue.hide(received, 0)  # that of another task, at once
+                self._queue.hide(received, 0)  # another worker can receive it immediately
             else:
                 _handle(handler, received)
 
@@ -183,7 +191,9 @@ class Worker:
 
     @contextmanager
     def _stopped_by_signals(self) -> Iterator[None]:
-        """If the worker is not in the main thread, other code handles the signals."""
+        """Stop the worker on SIGINT and SIGTERM. If the worker is not in the main thread, other
+        code handles the signals.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -209,7 +219,7 @@ def _handle(handler: Handler, received: TaskMessage) -> None:
     try:
         handler.handle(received)
     except Exception:
-        # A fault of ours: the message comes back, and the others must not wait for it.
+        # A fault of the worker itself: the message is delivered again, and other messages must not wait for it.
         log.exception("a message could not be processed and remains in the queue")
 
 

@@ -1,4 +1,4 @@
-"""A tenant's limits in memory."""
+"""The limits of tenants in memory."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from duecourse.testing.memory.items import Items
 
 
 def job_count(items: Items, tenant: str) -> int:
-    """How many jobs of a tenant count towards its quota."""
+    """Return the number of a tenant's jobs that count towards its quota."""
     return sum(job.counts for (owner, _), job in items.jobs.items() if owner == tenant)
 
 
 @dataclass(frozen=True)
 class MemoryTenantLimits:
-    """ports.TenantLimits."""
+    """Implementation of ports.TenantLimits."""
 
     items: Items
 

@@ -1,4 +1,4 @@
-"""Graphs of workflows and ends of their steps in memory."""
+"""Graphs of workflows and outcomes of their steps in memory."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from duecourse.testing.memory.items import Items
 from duecourse.testing.memory.jobs import unchanged
 
 AGAIN = -1
-"""Among the entries of a part: ends were withdrawn in this run."""
+"""The key in the entries of a part that marks that ends were withdrawn in this run."""
 
 
 @dataclass(frozen=True)
 class MemoryWorkflows:
-    """ports.WorkflowStore. Graphs are kept for good."""
+    """Implementation of ports.WorkflowStore. Graphs are never removed."""
 
     items: Items
 
@@ -40,7 +40,7 @@ class MemoryWorkflows:
         return ref
 
     def expire_graph(self, tenant: str, ref: WorkflowRef, standing: Job | None, *, at: int) -> None:
-        """Nothing expires here."""
+        """Do nothing: graphs in memory do not expire."""
 
     def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
         with self.items.lock:
