@@ -1,4 +1,4 @@
-"""The HTTP API."""
+"""The Lambda handler of the HTTP API."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ application = made_at_start(lambda: Application(Wiring(ApiSettings.from_env(os.e
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Event in, answer out."""
+    """Return the response to a request of API Gateway."""
     return application()(event, context)

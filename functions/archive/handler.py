@@ -1,4 +1,6 @@
-"""The archiver: a batch of the runs table's stream in, what expired of it in the archive."""
+"""The Lambda handler of the archiver: it writes expired records from batches of the runs table's
+stream into the archive.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,12 @@ _archive = made_at_start(lambda: Wiring(ArchiveSettings.from_env(os.environ)).ar
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """A batch of which something was not written is given back from its first record on, so that the very same batch
-    comes again; an exception would split it and rename its objects. What the event source has given up on
-    (a message of the failure queue) can be given as the event, too: that fails loudly.
+    """Archive a batch of the stream. If part of it was not written, the whole batch is reported as failed from its
+    first record on, so that the same batch is delivered again. An exception would split the batch and rename its
+    objects.
+
+    The event can also be a message of the failure queue, for a batch that the event source has discarded. Raises
+    RuntimeError if the records of such a batch could not be archived.
     """
     failed = event.get("DDBStreamBatchInfo")
     report = _archive()(event["Records"]) if failed is None else _archive().again(failed)

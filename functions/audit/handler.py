@@ -16,7 +16,7 @@ from duecourse.settings import AuditSettings
 from duecourse.telemetry import function_logger, publish
 from duecourse.wiring import Wiring, made_at_start
 
-MARGIN_SECONDS = 60  # what one page may take, with every response slow
+MARGIN_SECONDS = 60  # the longest time for one page, if every response is slow
 
 logger = function_logger()
 metrics = Metrics()
@@ -25,7 +25,7 @@ _audit = made_at_start(lambda: Wiring(AuditSettings.from_env(os.environ)).audit)
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """The next invocation continues the unfinished work."""
+    """Run the audit for the time of the invocation. The next invocation continues unfinished work."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
     published = partial(publish, logger=logger, metrics=metrics, function="audit")
     published(_audit()(deadline, published))

@@ -1,4 +1,4 @@
-"""The routes of the HTTP API that a run's token opens: heartbeat, complete, fail."""
+"""The Lambda handler of the HTTP API routes that accept a run's token: heartbeat, complete, fail."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ application = made_at_start(
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Event in, answer out."""
+    """Return the response to a request of API Gateway."""
     return application()(event, context)

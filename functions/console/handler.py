@@ -1,7 +1,8 @@
-"""The console's files, by the API's own origin: the page, what it loads, and what it has to know of the stage.
+"""The Lambda handler of the console's files, which have the same origin as the API: the page, the files that it loads,
+and its settings.
 
-The files lie beside this module, compressed beforehand (`files/NAME.br`, `files/NAME.gz`); the names of all but the
-page change with their content. The function has no layer, only the standard library: a cold start is short.
+The files are in the folder `files`, already compressed (`files/NAME.br`, `files/NAME.gz`). All names except the page's
+change with the content. The function has no layer and uses only the standard library, so its cold start is short.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ TYPES = {
     ".woff2": "font/woff2",
 }
 ENDINGS = {"br": ".br", "gzip": ".gz"}
-"""By content coding, best first."""
+"""File extensions by content coding, best first."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self' data:; "
     "connect-src {connect}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""What the page may load (Content Security Policy Level 3); `connect`: this origin and those of the login."""
+"""The sources that the page may load (Content Security Policy Level 3). `connect` has this origin
+and those of the login.
+"""
 
 FOR_EVER = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"
@@ -40,7 +43,9 @@ ASK_AGAIN = "no-cache"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a response depends on. `file`: the path after `/console/`, None for the page."""
+    """The parts of a request that determine the response. `file` is the path after `/console/`, or
+    None for the page.
+    """
 
     file: str | None
     path: str = "/console"
@@ -51,7 +56,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The function's settings: those of the page as JSON, and the other origins that the page calls."""
+    """The function's settings: the settings of the page as JSON, and the other origins that the page calls."""
 
     settings: str
     connect: str = ""
@@ -59,7 +64,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A status, headers by their lower-case names and the body's bytes."""
+    """A response: its status, its headers by lower-case names, and the bytes of its body."""
 
     status: int
     headers: Mapping[str, str]
@@ -67,22 +72,22 @@ class Response:
 
 
 def decide(request: Request, files: Mapping[str, bytes], stage: Stage) -> Response:
-    """The response to a GET; `files` by their names in the folder, with their endings."""
+    """Return the response to a GET request. `files` has the files of the folder by name, including extensions."""
     headers = security_headers(stage, https=request.https)
-    if request.file is None and request.path.endswith("/"):  # addresses in the page are relative to the one without
+    if request.file is None and request.path.endswith("/"):  # relative links need the path without it
         return Response(308, {**headers, "location": "../console", "cache-control": ASK_AGAIN})
     if request.file == SETTINGS:
         told = {"content-type": "application/json", "cache-control": ASK_AGAIN}
         return Response(200, headers | told, stage.settings.encode())
     name = PAGE if request.file is None else request.file
-    # No path is made of what was asked for: it is one of the names, or it is nothing.
+    # No path is built from the request: it must be one of the known names.
     if f"{name}.gz" not in files or (name == PAGE and request.file is not None):
         return Response(
             404, {**headers, "content-type": "application/problem+json", "cache-control": ASK_AGAIN}, UNKNOWN
         )
     headers |= {"content-type": TYPES[Path(name).suffix], "vary": "Accept-Encoding", "cache-control": FOR_EVER}
     if name == PAGE:
-        tag = f'W/"{hashlib.sha256(files[f"{PAGE}.gz"]).hexdigest()[:32]}"'  # weak: one for all codings
+        tag = f'W/"{hashlib.sha256(files[f"{PAGE}.gz"]).hexdigest()[:32]}"'  # weak: the same for all codings
         headers |= {"cache-control": ASK_AGAIN, "etag": tag}
         if matches(request.if_none_match, tag):
             return Response(304, headers)
@@ -103,7 +108,7 @@ UNKNOWN = json.dumps(
 
 
 def security_headers(stage: Stage, *, https: bool) -> dict[str, str]:
-    """On every response; the last one only means something, and is only allowed, where the request was encrypted."""
+    """Return the headers of every response. The last one is only valid in a response to an encrypted request."""
     connect = " ".join(["'self'", *stage.connect.split()])
     headers = {
         "content-security-policy": POLICY.format(connect=connect),
@@ -115,8 +120,8 @@ def security_headers(stage: Stage, *, https: bool) -> dict[str, str]:
 
 
 def best_coding(accepted: str) -> str:
-    """The content coding that an Accept-Encoding weighs most, the smaller one of equals; `identity` where it names
-    none of ours (RFC 9110, 12.5.3).
+    """Return the content coding with the highest weight in an Accept-Encoding header, and the smaller one of equals.
+    Returns `identity` if the header accepts neither br nor gzip (RFC 9110, 12.5.3).
     """
     weights: dict[str, float] = {}
     for part in accepted.lower().split(","):
@@ -131,7 +136,7 @@ def best_coding(accepted: str) -> str:
 
 
 def weight(parameters: list[str]) -> float:
-    """The `q` among the parameters of a coding: 1 unless given, 0 for what is no number from 0 to 1."""
+    """Return the parameter `q` of a coding: 1 by default, and 0 for anything other than a number from 0 to 1."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":
@@ -144,7 +149,7 @@ def weight(parameters: list[str]) -> float:
 
 
 def matches(if_none_match: str, tag: str) -> bool:
-    """Whether the caller has what the tag names, compared weakly (RFC 9110, 13.1.2)."""
+    """Return whether the caller has the version of the tag, by weak comparison (RFC 9110, 13.1.2)."""
     tags = [each.strip().removeprefix("W/") for each in if_none_match.split(",")]
     return "*" in tags or tag.removeprefix("W/") in tags
 

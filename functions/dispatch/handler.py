@@ -1,4 +1,4 @@
-"""The dispatcher: a shard's message in, one dispatch round done."""
+"""The Lambda handler of the dispatcher: it runs one dispatch round for each message of a shard."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _dispatch = made_at_start(lambda: Wiring(DispatchSettings.from_env(os.environ)).
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Always answers success: a failed round would block its shard's group, and the next tick repeats it anyway."""
+    """Run the rounds and always succeed: a failed invocation would block the message group of the shard, and the next
+    tick repeats the round anyway.
+    """
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - ROUND_MARGIN_SECONDS
     for record in event["Records"]:
         report = Report()

@@ -1,4 +1,6 @@
-"""A worker: a batch of a lane's messages in, the ids of those that stay in the queue out."""
+"""The Lambda handler of a worker: it processes a batch of a lane's messages and returns the ids of those that stay in
+the queue.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _workers = made_at_start(lambda: Wiring(ExecuteSettings.from_env(os.environ)).wo
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Reports partial batch failures: what is named stays in the queue, the rest is deleted."""
+    """Process a batch of messages. The response names the messages that stay in the queue, and the
+    others are deleted.
+    """
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000
     received = [_received(record, context) for record in event["Records"]]
     batch = _workers()[_of_bulk(event["Records"][0])](received, deadline)
@@ -30,7 +34,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 
 def _of_bulk(record: dict[str, Any]) -> bool:
-    """A batch is of one queue: the lane's own, or its bulk queue."""
+    """Return whether the batch is from the bulk queue of the lane. All messages of a batch are from the same queue."""
     return bool(record["eventSourceARN"].rpartition(":")[2] == os.environ["DUECOURSE_BULK_URL"].rpartition("/")[2])
 
 

@@ -1,4 +1,6 @@
-"""The dead-letter reconciler: EventBridge's rate in, the dead-letter queue looked through."""
+"""The Lambda handler of the dead-letter reconciler: EventBridge invokes it at a fixed rate, and it reads the
+dead-letter queue.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from duecourse.settings import ReconcilerSettings
 from duecourse.telemetry import function_logger, publish
 from duecourse.wiring import Wiring, made_at_start
 
-MARGIN_SECONDS = 20  # what a call keeps of its invocation to give back the messages that it holds
+MARGIN_SECONDS = 20  # the time reserved to return received messages to the queue
 
 logger = function_logger()
 metrics = Metrics()
@@ -22,7 +24,7 @@ _reconciler = made_at_start(lambda: Wiring(ReconcilerSettings.from_env(os.enviro
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """What it does not get to is still there at the next one."""
+    """Reconcile dead letters for the time of the invocation. The next invocation receives the remaining messages."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
     publish(_reconciler()(deadline), logger, metrics, function="reconcile")
     return {}

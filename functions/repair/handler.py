@@ -1,4 +1,6 @@
-"""Index repair and clean-up: EventBridge's rate in, pages of the jobs table checked."""
+"""The Lambda handler of index repair and clean-up: EventBridge invokes it at a fixed rate, and it checks pages of the
+jobs table.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from duecourse.settings import RepairSettings
 from duecourse.telemetry import function_logger, publish
 from duecourse.wiring import Wiring, made_at_start
 
-MARGIN_SECONDS = 60  # what one page may take, with every response slow
+MARGIN_SECONDS = 60  # the longest time for one page, if every response is slow
 
 logger = function_logger()
 metrics = Metrics()
@@ -22,7 +24,7 @@ _index_repair = made_at_start(lambda: Wiring(RepairSettings.from_env(os.environ)
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """The next invocation continues the unfinished work."""
+    """Run index repair for the time of the invocation. The next invocation continues unfinished work."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
     publish(_index_repair()(deadline), logger, metrics, function="repair")
     return {}

@@ -1,4 +1,4 @@
-"""The tick: EventBridge's minute in, one message a shard out."""
+"""The Lambda handler of the tick: EventBridge invokes it once a minute, and it sends one message for each shard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _tick = made_at_start(lambda: Wiring(TickSettings.from_env(os.environ)).tick)
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """A rejected message fails the invocation, which shows as an error; the next minute's tick makes up for it."""
+    """Send the messages of a tick. A rejected message fails the invocation, so that it is visible as an error. The tick
+    of the next minute compensates for it.
+    """
     report = _tick()()
     publish(report, logger, metrics, function="tick")
     if report.counts["TicksRefused"]:

@@ -1,10 +1,10 @@
-"""What Cognito asks before it issues a token: tenant and scopes for the access token.
+"""The pre token generation trigger of Cognito: it sets tenant and scopes of an access token.
 
-Access tokens carry no attributes of their users, and scopes only after a sign-in with a browser. So the tenant is
-copied from the attribute `custom:tenant` into the claim `tenant`, and the scopes are the groups that an operator put
-the user into, whatever the client asked for. A group may be a tag-scoped permission
-(`jobs:read:tag=billing`). The token of a service account opens nothing of the pool itself, so that a holder of its
-secret cannot change it or what it is called.
+Access tokens do not contain attributes of their users, and contain scopes only after a sign-in with a browser. So the
+tenant is copied from the attribute `custom:tenant` into the claim `tenant`, and the scopes are the groups to which an
+operator has added the user, whatever the client requested. A group may be a tag-scoped permission
+(`jobs:read:tag=billing`). The token of a service account has no scope of the user pool itself, so that a holder of its
+secret cannot change the secret or the account's attributes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ ATTRIBUTE = "custom:tenant"
 TENANT = "tenant"
 PREFIX = "duecourse/"
 SERVICE_ACCOUNTS = "@service-accounts.duecourse.invalid"
-"""What their addresses end in (`duecourse/cli/accounts.py` makes them)."""
+"""The suffix of the email addresses of service accounts (`duecourse/cli/accounts.py` creates them)."""
 OF_THE_POOL = "aws.cognito.signin.user.admin"
-"""The scope with which a user changes its own password and attributes."""
+"""The scope with which a user can change their password and attributes."""
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """The event of a pre token generation trigger (V2_0), answered. A user without a tenant gets a token without one,
-    which the API rejects.
+    """Return the event of a pre token generation trigger (V2_0) with its response. The token of a user without a tenant
+    has no tenant, and the API rejects it.
     """
     request = event["request"]
     groups = request.get("groupConfiguration", {}).get("groupsToOverride") or ()

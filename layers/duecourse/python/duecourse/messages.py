@@ -18,7 +18,7 @@ from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 
 MAX_REPLACED = 20
-"""The most messages that a copy names. One suffices unless records repeatedly cannot be read."""
+"""Maximum number of messages that a copy names. One is sufficient unless records repeatedly cannot be read."""
 
 
 class MessageError(ValueError):
@@ -26,7 +26,7 @@ class MessageError(ValueError):
 
 
 class MessageKind(StrEnum):
-    """The names of the commands, as they are in messages and logs."""
+    """The names of the commands in messages and logs."""
 
     START = "start"
     DEADLINE = "deadline"
@@ -39,15 +39,15 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StartAttempt:
-    """Start an attempt. All other commands are about a run of which an attempt was started."""
+    """Start an attempt. All other commands concern a run of which an attempt was started."""
 
     kind: ClassVar[MessageKind] = MessageKind.START
 
 
 @dataclass(frozen=True, slots=True)
 class Redrive:
-    """Grant a dead run further attempts. `unstarted`: it died before its first attempt (the message's `attempt` cannot
-    say so: it counts from 1).
+    """Grant a dead run further attempts. `unstarted` is true if it died before its first attempt, which the message's
+    `attempt` cannot express because it counts from 1.
     """
 
     kind: ClassVar[MessageKind] = MessageKind.REDRIVE
@@ -64,7 +64,7 @@ class CheckDeadline:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """The run has succeeded by its callback, with this result (JSON)."""
+    """The callback has completed the run with this result (JSON)."""
 
     kind: ClassVar[MessageKind] = MessageKind.COMPLETE
     result: Any = None
@@ -72,7 +72,7 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """The attempt has failed by its callback. `retry_after` are seconds. If `retryable` is None, the job's policy
+    """The callback has reported a failed attempt. `retry_after` is in seconds. If `retryable` is None, the job's policy
     decides.
     """
 
@@ -85,7 +85,7 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Cancel the run, for this reason."""
+    """Cancel the run for this reason."""
 
     kind: ClassVar[MessageKind] = MessageKind.CANCEL
     reason: str | None = None
@@ -107,15 +107,15 @@ START = StartAttempt()
 
 @dataclass(frozen=True, slots=True)
 class RunMessage(OfRun):
-    """A command about attempt `attempt` of a run, to be obeyed not before `not_before`. Instants are UTC seconds.
+    """A command about attempt `attempt` of a run, not to be executed before `not_before`. Instants are UTC seconds.
 
     `nonce` is new at each send: a dead run's nonce under another message id is a redrive. `caught_up_at` is set if the
-    run covers missed occurrences: the dispatcher's time. `waited`: the run has waited in the wait queue and its turn
-    has come. `watch`: the message is the watch of the wait queue in which that run waited, with this nonce. `final`: no
-    occurrence follows this one, whatever the schedule names (`max_runs`). `following` is when the next occurrence is
-    due. `rules` are set if the run covers several missed occurrences: the rules that named them. `replaces` are ids and
-    nonces of the messages that this one replaces, the newest last: it continues what they began. `bulk`: it goes into
-    the bulk queue of its lane (domain.tenants.seats).
+    run covers missed occurrences: it is the dispatcher's time. `waited` is true if the run has left the wait queue to
+    start. `watch` is set if the message is the watch of the wait queue: it is the nonce of the watch. `final` is true
+    if no occurrence follows this one, whatever the schedule (`max_runs`). `following` is the time at which the next
+    occurrence is due. `rules` are set if the run covers several missed occurrences: they are the rules that produced
+    these. `replaces` has the ids and nonces of the messages that this one replaces and continues, newest last. `bulk`
+    is true if the message goes to the bulk queue of its lane (domain.tenants.seats).
     """
 
     identity: RunIdentity
@@ -135,32 +135,32 @@ class RunMessage(OfRun):
 
     @property
     def kind(self) -> MessageKind:
-        """The name of its command."""
+        """The name of the command."""
         return self.command.kind
 
     @property
     def requests_attempt(self) -> bool:
-        """Whether it requests an attempt, the first one or another."""
+        """Whether the message requests an attempt, either the first or another one."""
         return isinstance(self.command, StartAttempt | Redrive)
 
     @property
     def starts_run(self) -> bool:
-        """Whether it requests the first attempt of a run, and no redrive."""
+        """Whether the message requests the first attempt of a run and is not a redrive."""
         return isinstance(self.command, StartAttempt) and self.attempt == 1
 
     def to_json(self) -> str:
-        """The message body, without empty fields."""
+        """Return the message body, without empty fields."""
         body = {
             name: value for name, read in _READ.items() if (value := read(self)) is not None and not _is_empty(value)
         }
         command = self.command
-        if not isinstance(command, StartAttempt):  # most messages are starts
+        if not isinstance(command, StartAttempt):  # most messages start an attempt
             said = {name: getattr(command, name) for name in _COMMAND_FIELDS[type(command)]}
             body |= {"kind": command.kind} | {name: value for name, value in said.items() if value is not None}
         return orjson.dumps(body).decode()
 
     def to_start(self, attempt: int, *, nonce: str, not_before: float) -> RunMessage:
-        """The message that starts a later attempt of the same run, whatever this message's kind is."""
+        """Return the message that starts a later attempt of the same run, whatever the kind of this message."""
         return RunMessage(
             self.identity,
             self.lane,
@@ -175,12 +175,14 @@ class RunMessage(OfRun):
 
     @property
     def starts(self) -> int:
-        """The attempt that it requests, if it requests one: a redrive names the attempt that died."""
+        """The number of the attempt that the message requests, if it requests one. A redrive has the number of the
+        attempt that died.
+        """
         return self.attempt + (isinstance(self.command, Redrive) and not self.command.unstarted)
 
     def again(self, *, nonce: str, not_before: float | None = None, instead_of: str | None = None) -> RunMessage:
-        """A copy with a new nonce; `instead_of` is the id under which this message was received, if the copy replaces
-        it.
+        """Return a copy with a new nonce. If the copy replaces this message, `instead_of` is the id under which this
+        message was received.
         """
         replaced = () if instead_of is None else ((instead_of, self.nonce),)
         return replace(
@@ -192,7 +194,9 @@ class RunMessage(OfRun):
 
 
 def message_about(run: Run, command: Command, *, now: float, nonce: str) -> RunMessage:
-    """A message about a run's present attempt, for now. A redrive says itself whether the run was started."""
+    """Return a message about a run's current attempt, to be executed now. For a redrive,
+    `unstarted` is set from the run.
+    """
     if isinstance(command, Redrive):
         command = Redrive(unstarted=run.attempt == 0)
     return RunMessage(
@@ -200,7 +204,7 @@ def message_about(run: Run, command: Command, *, now: float, nonce: str) -> RunM
         run.lane,
         now,
         nonce,
-        max(run.attempt, 1),  # of a queued run nothing has started: its first
+        max(run.attempt, 1),  # a queued run has attempt 0: the message is about its first attempt
         command=command,
     )
 
@@ -239,7 +243,7 @@ def read_run_message(body: str) -> RunMessage:
 
 
 def _rules(raw: dict[str, Any]) -> OccurrenceRules:
-    """Parse rules; fields of later versions are ignored."""
+    """Parse rules. Fields of later versions are ignored."""
     spec = {
         field.name: raw["schedule"].get(field.name) for field in fields(ScheduleSpec) if field.name in raw["schedule"]
     }

@@ -1,13 +1,14 @@
-"""When a schedule fires, for programs: the scheduler's own engine, offline, with aware datetimes.
+"""The occurrences of a schedule for programs: the engine of the scheduler, offline, with aware datetimes.
 
     from duecourse import schedules
 
     schedules.next("30 2 * * *", tz="Europe/Berlin")             # after now
     list(schedules.upcoming("rate(5 minutes)", after=noon, count=3))
 
-docs/schedules.md has the forms, the rules of daylight saving, and the options, which are a job's. Results are whole
-seconds in the zone asked for. An instant that is given must be an aware datetime. Whatever is wrong is a ScheduleError,
-a ValueError that names the field and says what to write instead. Needs nothing but the package tzdata.
+docs/schedules.md describes the expressions, the rules of daylight saving time, and the options, which are those of a
+job. Results are in whole seconds in the requested time zone. Instants must be aware datetimes. Every invalid argument
+raises ScheduleError, a ValueError that names the field and a valid alternative. The only dependency is the package
+tzdata.
 """
 
 from __future__ import annotations
@@ -27,25 +28,27 @@ from duecourse.domain.schedules.schedule import EARLIEST
 __all__ = ["Options", "Rules", "ScheduleError", "between", "describe", "next", "previous", "upcoming", "validate"]
 
 Find = Callable[[int], int | None]
-"""The first occurrence after an instant, both in UTC seconds."""
+"""Returns the first occurrence after an instant, both in UTC seconds."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
 
 
 class Rules(TypedDict, total=False):
-    """A job's options beside its schedule, zone and window; docs/schedules.md has what they mean."""
+    """The options of a job in addition to its schedule, time zone and window. docs/schedules.md describes them."""
 
     dst_gap: Literal["next", "skip"]
     dst_fold: Literal["first", "second", "both"]
     exclude: Sequence[str]
-    """Instants, dates and ranges of dates, as a job has them: ``["2026-12-24/2027-01-02"]``."""
+    """Instants, dates and ranges of dates, as in a job: ``["2026-12-24/2027-01-02"]``."""
     anchor: datetime | None
-    """From when a rate counts: without it from ``start``, and without that from the instant that one looks from."""
+    """The instant from which a rate counts. The default is ``start``, or else the instant after which occurrences are
+    requested.
+    """
 
 
 class Options(Rules, total=False):
-    """The rules, and the window: start <= occurrence < end."""
+    """The rules and the window: start <= occurrence < end."""
 
     start: datetime | None
     end: datetime | None
@@ -54,16 +57,18 @@ class Options(Rules, total=False):
 def next(  # noqa: A001 - read as schedules.next
     expr: str, *, tz: str = "UTC", after: datetime | None = None, **options: Unpack[Options]
 ) -> datetime | None:
-    """The first occurrence strictly after ``after`` (now), None where none is left. Raises ScheduleError."""
+    """Return the first occurrence strictly after ``after`` (default: now), or None if there is none. Raises
+    ScheduleError.
+    """
     return builtins.next(upcoming(expr, tz=tz, after=after, **options), None)
 
 
 def upcoming(
     expr: str, *, tz: str = "UTC", after: datetime | None = None, count: int | None = None, **options: Unpack[Options]
 ) -> Iterator[datetime]:
-    """The occurrences strictly after ``after`` (now) in order, lazily: at most ``count``, else all that are left.
+    """Yield the occurrences strictly after ``after`` (default: now) in order: at most ``count``, or all without it.
 
-    Raises ScheduleError, at once.
+    Raises ScheduleError immediately, before the first occurrence is requested.
     """
     since = _seconds("after", after or datetime.now(UTC))
     find = _occurrences(counted_from(_spec(expr, tz, options), since), options).next
@@ -73,7 +78,9 @@ def upcoming(
 def between(
     expr: str, start: datetime, end: datetime, *, tz: str = "UTC", **rules: Unpack[Rules]
 ) -> Iterator[datetime]:
-    """The occurrences of a window, start <= occurrence < end, lazily. Raises ScheduleError, at once."""
+    """Yield the occurrences of a window, start <= occurrence < end. Raises ScheduleError immediately, before the first
+    occurrence is requested.
+    """
     _seconds("end", end)
     found = upcoming(expr, tz=tz, after=_at(EARLIEST, UTC), start=start, **rules)
     return takewhile(lambda at: at < end, found)
@@ -82,25 +89,27 @@ def between(
 def previous(
     expr: str, *, tz: str = "UTC", before: datetime | None = None, **options: Unpack[Options]
 ) -> datetime | None:
-    """The last occurrence strictly before ``before`` (now), None where there is none.
+    """Return the last occurrence strictly before ``before`` (default: now), or None if there is none.
 
-    Raises ScheduleError; a rate needs its ``anchor`` or ``start``.
+    Raises ScheduleError. A rate needs its ``anchor`` or ``start``.
     """
     until = _seconds("before", before or datetime.now(UTC), up=True)
     spec = _spec(expr, tz, options)
-    counted_from(spec, until)  # rejects an expression that is empty
+    counted_from(spec, until)  # rejects an empty expression
     found = _last_before(_occurrences(spec, options).next, until)
     return None if found is None else _at(found, ZoneInfo(tz))
 
 
 def describe(expr: str, *, tz: str = "UTC", **options: Unpack[Options]) -> str:
-    """What was understood, in English: ``at 09:00 on Monday, America/New_York``. Raises ScheduleError."""
+    """Return the meaning of an expression in English: ``at 09:00 on Monday, America/New_York``.
+    Raises ScheduleError.
+    """
     spec = counted_from(_spec(expr, tz, options), _seconds("after", datetime.now(UTC)))
     return _occurrences(spec, options).schedule.words
 
 
 def validate(expr: str, tz: str = "UTC", **options: Unpack[Options]) -> None:
-    """Raises ScheduleError for what no job may have: what is not understood, and what has no occurrence from now on."""
+    """Raise ScheduleError for an expression that no job may have: it is invalid, or has no occurrence from now on."""
     if next(expr, tz=tz, **options) is None:
         raise ScheduleError("schedule", "has no occurrence in the future; choose a schedule with a future occurrence")
 
@@ -135,7 +144,9 @@ def _each(find: Find, after: int, zone: tzinfo) -> Iterator[datetime]:
 
 
 def _last_before(find: Find, until: int) -> int | None:
-    """Looks back twice as far at each step, then halves the distance in which the last occurrence lies."""
+    """Return the last occurrence before `until`. The search goes back twice as far at each step, and then halves the
+    interval that contains the occurrence.
+    """
 
     def followed(at: int) -> bool:
         found = find(at)
@@ -154,7 +165,9 @@ def _last_before(find: Find, until: int) -> int | None:
 
 
 def _seconds(field: str, value: object, *, up: bool = False) -> int:
-    """UTC seconds; a fraction is rounded so that the meaning stays the same for occurrences in whole seconds."""
+    """Return an instant in UTC seconds. A fraction is rounded so that the meaning is the same for occurrences in whole
+    seconds.
+    """
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise ScheduleError(
             field, f"{value!r} is not an instant; pass a datetime with a time zone, such as datetime.now(UTC)"

@@ -1,4 +1,4 @@
-"""Converts reports into log lines and metrics: one structured line per decision, EMF metrics of low cardinality."""
+"""Converts reports to log lines and metrics: one structured line per decision, and EMF metrics of low cardinality."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from duecourse.usecases.report import Report
 EVEN_WHEN_ZERO = frozenset({"TicksSent", "AttemptsFailed", "RunsDead"})
 """Counts that are also emitted as 0: a rate needs its numerator, and an alarm needs every tick.
 
-CloudWatch bills a metric for each hour in which anything was emitted of it (Amazon CloudWatch pricing), so no other
-zeros are emitted: for an alarm on a sum a missing count is 0.
+CloudWatch bills a metric for each hour in which a value was emitted (Amazon CloudWatch pricing), so no other zeros are
+emitted. An alarm on a sum treats a missing count as 0.
 """
 
 ROUTINE = frozenset({"SlotsRead"})
-"""Counts of every round of dispatch, with or without work: a report with only these emits nothing."""
+"""Counts of every dispatch round, with or without work. A report with only these emits nothing."""
 
 SYMPTOMS: Mapping[str, frozenset[str]] = {
     "dispatch": frozenset({"RoundsFailed", "SendsRefused", "ClaimsFailed", "ClaimsRefused", "ClaimsDeferred"}),
@@ -43,20 +43,20 @@ SYMPTOMS: Mapping[str, frozenset[str]] = {
     ),
     "release": frozenset({"RoundsFailed", "CursorsQuarantined", "MessagesFailed", "MessagesUnreadable"}),
 }
-"""By symptom, the counts that are its failures. Their sum is the metric `Failures`, with the symptom as its only
-dimension beside the service: one alarm watches all functions, and the metric costs nothing while nothing fails.
+"""The counts of failures by symptom. Their sum is the metric `Failures`, whose only dimension in addition to the
+service is the symptom: one alarm watches all functions, and the metric costs nothing while there are no failures.
 """
 
 _TAKEN = frozenset(vars(makeLogRecord({}))) | {"message", "asctime"}
-"""Attributes of a log record: `logging` raises for a fact of such a name."""
+"""Attributes of a log record: `logging` raises an exception for facts with these names."""
 
 
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that JSON allows and that could control the reader's terminal, or that cannot be encoded."""
+"""Characters that JSON allows but that could control the reader's terminal or cannot be encoded."""
 
 
 def function_logger(**options: Any) -> Logger:
-    """The logger of a function: one JSON object per line, without characters that control a terminal."""
+    """Return the logger of a function: one JSON object per line, without characters that control a terminal."""
     return Logger(json_serializer=_line, **options)
 
 
@@ -66,16 +66,16 @@ def _line(record: Mapping[str, Any]) -> str:
 
 
 def loggable(facts: Mapping[str, object]) -> dict[str, Any]:
-    """The facts of a log line, under names that `logging` accepts."""
+    """Return the facts of a log line under names that `logging` accepts."""
     return {f"{name}_" if name in _TAKEN else name: value for name, value in facts.items()}
 
 
 def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str) -> None:
     """Log the events of a report and emit its counts, durations (milliseconds) and ages (seconds).
 
-    `dimensions` (a function, a lane) are added to every metric; values of high cardinality belong in the log line. With
-    a lane every metric is also emitted over all lanes, and counts by target also by target. Failures are also emitted
-    by symptom (SYMPTOMS).
+    `dimensions` (a function, a lane) are added to every metric. Values of high cardinality belong in the log line. With
+    a lane, every metric is also emitted over all lanes. Counts by target are also emitted by target, and failures by
+    symptom (SYMPTOMS).
     """
     for event in report.events:
         log = logger.error if event.alarming else logger.info
@@ -85,7 +85,7 @@ def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str)
     if counts.keys() - ROUTINE or report.seconds or report.ages:
         for name, value in dimensions.items():
             metrics.add_dimension(name=name, value=value)
-        if "lane" in dimensions:  # an alarm watches one metric and cannot sum
+        if "lane" in dimensions:  # an alarm watches one metric and cannot sum lanes
             metrics.add_dimensions(service=str(metrics.service), **whole)
         for metric, count in counts.items():
             metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
@@ -108,6 +108,6 @@ def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str)
 
 
 def failures(counts: Mapping[str, int]) -> dict[str, int]:
-    """The sums of failures by symptom, without zeros."""
+    """Return the sums of failures by symptom, without zeros."""
     found = {symptom: sum(counts.get(name, 0) for name in names) for symptom, names in SYMPTOMS.items()}
     return {symptom: count for symptom, count in found.items() if count}

@@ -1,4 +1,4 @@
-"""For receivers of signed calls: is a request from Duecourse, as it was sent, and recent?
+"""For receivers of signed calls: verifies that a request was sent by Duecourse, unchanged and recently.
 
     from duecourse.webhooks import WebhookError, verify
 
@@ -8,9 +8,9 @@
             call_id = verify(request.headers, await request.body(), os.environ["WEBHOOK_SECRET"])
         except WebhookError:
             return Response(status_code=401)
-        ...  # call_id is the same on every attempt of a run: work on each id once
+        ...  # call_id is the same in every attempt of a run: process each id once
 
-Any library of Standard Webhooks does the same; this one needs nothing but Python.
+Any library of Standard Webhooks does the same. This one needs only Python.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 
 TOLERANCE_SECONDS = 300
-"""How far a call's timestamp may be from the receiver's clock, either way: what is older may be a replay."""
+"""The maximum difference between the timestamp of a call and the receiver's clock. An older call may be a replay."""
 
 _VERSION = "v1,"
 
 
 class WebhookError(Exception):
-    """The request is not to be trusted: answer 401 and do nothing of what it says."""
+    """The request cannot be trusted: respond with 401 and do not process it."""
 
 
 def verify(
@@ -38,13 +38,13 @@ def verify(
     now: float | None = None,
     tolerance_seconds: float = TOLERANCE_SECONDS,
 ) -> str:
-    """The id of a call whose signature is good.
+    """Verify the signature of a call and return the id of the call.
 
-    `body` is what was received, byte for byte: JSON that was read and written again has other bytes. `secret` is
-    `whsec_...`, or several with blanks between them, of which one has to fit. `now` is UTC seconds, the machine's clock
-    if left out.
+    `body` is the received body, byte for byte: JSON that was parsed and written again has other bytes. `secret` is
+    `whsec_...`, or several of these separated by spaces, of which one must match. `now` is in UTC seconds (default: the
+    machine's clock).
 
-    Raises WebhookError; ValueError where the secret is none.
+    Raises WebhookError, or ValueError if the secret is invalid.
     """
     given = {name.lower(): value for name, value in headers.items()}
     try:

@@ -82,15 +82,17 @@ S_co = TypeVar("S_co", covariant=True)
 T = TypeVar("T")
 
 AUDIT_PAGE_ITEMS = 500
-"""Items per scan of the audit: a job has at least two, and a page of 250 jobs is always done in time."""
+"""Maximum number of items in one scan request of the audit. A job has at least two items, and a page of 250 jobs is
+always processed in time.
+"""
 
 HOUR_SECONDS = 3600
 
 
 def made_at_start(make: Callable[[], T]) -> Callable[[], T]:
-    """Return what gives the same object at every call. It is made at once, while Lambda initializes the function, so
-    that its first invocation need not import anything. If the settings are wrong, it is made at the first call, which
-    then raises SettingsError: the invocation names what is wrong.
+    """Return a function that returns the same object at every call. The object is created immediately, while Lambda
+    initializes the function, so that the first invocation imports nothing. If the settings are invalid, the object is
+    created at the first call instead, which raises SettingsError: the invocation then reports the invalid settings.
     """
     made = cache(make)
     with suppress(SettingsError):
@@ -104,26 +106,26 @@ class Wiring(Generic[S_co]):
     def __init__(self, settings: S_co) -> None:
         self.settings = settings
 
-    # What is not AWS's.
+    # Objects that do not use AWS.
 
     @cached_property
     def clock(self) -> Clock:
-        """The system's."""
+        """The system clock."""
         return SystemClock()
 
     @cached_property
     def randomness(self) -> Randomness:
-        """The system's."""
+        """The randomness of the operating system."""
         return SystemRandomness()
 
     @cached_property
     def threads(self) -> Threads:
-        """Those in which requests are made side by side."""
+        """The threads for concurrent requests."""
         return Threads()
 
     @cached_property
     def executor(self) -> Executor:
-        """Those threads."""
+        """The executor for concurrent requests, by default `threads`."""
         return self.threads
 
     @property
@@ -132,7 +134,9 @@ class Wiring(Generic[S_co]):
         return isinstance(self.settings, ApiSettings | CallbackSettings)
 
     def _client(self, service: str, *, once: bool = False) -> Any:
-        """The client of a service; its timeouts are short where a program waits, and in a round of dispatch."""
+        """Return the client of a service. Its timeouts are short if a program waits for the response, and in a dispatch
+        round.
+        """
         return client(
             service, short_timeouts=self._caller_waits or isinstance(self.settings, DispatchSettings), once=once
         )
@@ -145,7 +149,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def jobs(self: Wiring[TableSettings]) -> JobStore:
-        """Jobs and their cursors."""
+        """The store of jobs and their cursors."""
         from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 
         settings = self.settings
@@ -159,14 +163,14 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def runs(self: Wiring[TableSettings]) -> RunStore:
-        """Records of runs, and locks."""
+        """The store of run records and locks."""
         from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 
         return DynamoRunStore(self._dynamodb, self.settings.runs_table, self.executor)
 
     @cached_property
     def cursors(self: Wiring[TableSettings]) -> CursorStore:
-        """The due index."""
+        """The store of the due index."""
         from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 
         settings = self.settings
@@ -176,28 +180,28 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def timers(self: Wiring[TableSettings]) -> Timers:
-        """Messages that are due later than a queue can delay them."""
+        """The store of messages that are due later than the maximum delay of a queue."""
         from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 
         return DynamoTimers(self._dynamodb, self.settings.jobs_table, shards=self.settings.shards)
 
     @cached_property
     def wait_queues(self: Wiring[TableSettings]) -> WaitQueues:
-        """Runs that wait for another run of their job."""
+        """The store of runs that wait for another run of their job."""
         from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
 
         return DynamoWaitQueues(self._dynamodb, self.settings.runs_table)
 
     @cached_property
     def inputs(self: Wiring[TableSettings]) -> Inputs:
-        """Payloads of requested runs."""
+        """The store of requests for runs, with their payloads."""
         from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 
         return DynamoInputs(self._dynamodb, self.settings.runs_table)
 
     @cached_property
     def workflows(self: Wiring[TableSettings]) -> WorkflowStore:
-        """Graphs, and the state of workflows' runs."""
+        """The store of graphs and of the state of workflow runs."""
         from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 
         executor = self.threads if self._caller_waits else None
@@ -206,28 +210,28 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tick_mark(self: Wiring[TableSettings | TickSettings]) -> TickMark:
-        """The last tick."""
+        """The store of the last tick."""
         from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 
         return DynamoTickMark(self._dynamodb, self.settings.jobs_table)
 
     @cached_property
     def tenant_limits(self: Wiring[TableSettings]) -> TenantLimits:
-        """Buckets and counts of tenants."""
+        """The store of tenants' token buckets and counts."""
         from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 
         return DynamoTenantLimits(self._dynamodb, self.settings.jobs_table)
 
     @cached_property
     def repair_store(self: Wiring[TableSettings]) -> RepairStore:
-        """The pages of index repair."""
+        """The store of index repair."""
         from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 
         return DynamoRepairStore(self._dynamodb, self.settings.jobs_table)
 
     @cached_property
     def audit_store(self: Wiring[TableSettings]) -> AuditStore:
-        """The pages of the audit."""
+        """The store of the audit."""
         from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
 
         return DynamoAuditStore(self._dynamodb, self.settings.jobs_table, limit=AUDIT_PAGE_ITEMS)
@@ -240,11 +244,11 @@ class Wiring(Generic[S_co]):
         settings = self.settings
         return S3Results(client("s3"), "" if isinstance(settings, ReconcilerSettings) else settings.results_bucket)
 
-    # Queues, notices, metrics.
+    # Queues, notifications, metrics.
 
     @cached_property
     def lanes(self: Wiring[LaneSettings | CallbackSettings]) -> Lanes:
-        """Where messages about runs are sent."""
+        """The queues to which messages about runs are sent."""
         from duecourse.adapters.sqs.lanes import SqsLanes
 
         return SqsLanes(
@@ -258,14 +262,14 @@ class Wiring(Generic[S_co]):
         )
 
     def received(self, queue_url: str) -> Received:
-        """The queue from which messages are received."""
+        """Return the access to a queue from which messages are received."""
         from duecourse.adapters.sqs.received import SqsReceived
 
         return SqsReceived(self._client("sqs"), queue_url)
 
     @cached_property
     def depths(self: Wiring[LaneSettings]) -> Depths:
-        """How many messages wait in each lane."""
+        """The number of messages in each lane."""
         from duecourse.adapters.sqs.depths import SqsDepths
 
         settings = self.settings
@@ -273,28 +277,28 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def notices(self: Wiring[ExecuteSettings | ReconcilerSettings]) -> Notifier:
-        """Notices of dead runs."""
+        """The notifications of dead runs."""
         from duecourse.adapters.aws.sns import SnsNotifier
 
         return SnsNotifier(self._client("sns"), self.settings.deaths_topic_arn)
 
     @cached_property
     def bus(self: Wiring[DispatchSettings | ExecuteSettings | ReconcilerSettings]) -> Bus:
-        """Events of jobs with the field `events`."""
+        """The bus for the events of jobs with the field `events`."""
         from duecourse.adapters.aws.event_bus import EventBridgeBus
 
         return EventBridgeBus(self._client("events"), self.settings.bus_name)
 
     @cached_property
     def alarms(self: Wiring[ApiSettings]) -> StageAlarms:
-        """The stage's alarms."""
+        """The alarms of the stage."""
         from duecourse.adapters.aws.cloudwatch import CloudWatchAlarms
 
         return CloudWatchAlarms(self._client("cloudwatch"), self.settings.stage, self.clock)
 
     @cached_property
     def metrics(self: Wiring[ApiSettings]) -> StageMetrics:
-        """The stage's metrics."""
+        """The metrics of the stage."""
         from duecourse.adapters.aws.cloudwatch import CloudWatchMetrics
 
         settings = self.settings
@@ -306,14 +310,14 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tasks(self: Wiring[ApiSettings | ExecuteSettings]) -> Tasks:
-        """Tasks that the operator has registered."""
+        """The tasks that the operator has registered."""
         from duecourse.adapters.aws.tasks import SsmTasks
 
         return SsmTasks(self._client("ssm"), self.settings.stage, self.clock)
 
     @cached_property
     def secrets(self: Wiring[ExecuteSettings]) -> Secrets:
-        """The stage's store of secrets."""
+        """The secret store of the stage."""
         from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
 
         if self.settings.secret_store == "parameters":
@@ -322,7 +326,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def caller(self: Wiring[ExecuteSettings]) -> Caller:
-        """Calls targets."""
+        """The caller of targets."""
         from duecourse.adapters.aws.clients import clients
         from duecourse.adapters.targets import Targets
         from duecourse.adapters.targets.aws.names import Arns
@@ -338,32 +342,32 @@ class Wiring(Generic[S_co]):
         )
         return Targets(Callers(means), self.tasks, settings.allowed_targets)
 
-    # Parts of several use cases.
+    # Parts that several use cases share.
 
     @cached_property
     def announcements(self: Wiring[DispatchSettings | ExecuteSettings | ReconcilerSettings]) -> Announcements:
-        """Publishes the events of jobs."""
+        """The publisher of the events of jobs."""
         from duecourse.usecases.announce import Announcements
 
         return Announcements(self.bus, self.clock)
 
     @cached_property
     def skipping(self: Wiring[LaneSettings]) -> Skipping:
-        """Records occurrences that are not run."""
+        """The recorder of occurrences that are not run."""
         from duecourse.usecases.dispatch.claim import Skipping
 
         return Skipping(self.runs, self.clock, self.settings.run_retention_days)
 
     @cached_property
     def payloads(self: Wiring[TableSettings]) -> Payloads:
-        """Prepares the payload of a run."""
+        """The preparation of a run's payload."""
         from duecourse.usecases.workflows.workflows import Payloads
 
         return Payloads(self.workflows, self.jobs, self.inputs)
 
     @cached_property
     def commands(self: Wiring[ApiSettings | CallbackSettings]) -> CommandSender:
-        """Sends messages about runs."""
+        """The sender of messages about runs."""
         from duecourse.usecases.runs.commands import CommandSender
 
         return CommandSender(self.lanes, self.clock, self.randomness)
@@ -372,7 +376,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tick(self: Wiring[TickSettings]) -> Tick:
-        """The minute's messages to the dispatchers."""
+        """The tick, which sends the messages of a minute to the dispatchers."""
         from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
         from duecourse.adapters.sqs.shard_queue import SqsShardQueue
         from duecourse.usecases.dispatch.tick import Tick
@@ -388,7 +392,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def dispatch(self: Wiring[DispatchSettings]) -> Dispatch:
-        """Rounds of dispatch."""
+        """The dispatcher."""
         from duecourse.usecases.dispatch.claim import Claiming
         from duecourse.usecases.dispatch.round import Dispatch, DispatchRules
 
@@ -405,7 +409,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def workers(self: Wiring[ExecuteSettings]) -> Mapping[bool, LaneWorker]:
-        """The workers of the lane: of its own queue (False) and of its bulk queue (True)."""
+        """The workers of the lane: of its queue (False) and of its bulk queue (True)."""
         from duecourse.usecases.worker.work_item import WorkerRules
 
         settings = self.settings
@@ -414,7 +418,7 @@ class Wiring(Generic[S_co]):
         return {bulk: self.worker(rules, self.received(url), self.caller) for bulk, url in queues.items()}
 
     def worker(self: Wiring[ExecuteSettings], rules: WorkerRules, received: Received, caller: Caller) -> LaneWorker:
-        """The workers of the messages that are `received`."""
+        """Return a worker for the messages of `received`."""
         from duecourse.usecases.worker.attempt import LaneWorker, Starter
         from duecourse.usecases.worker.call import Calls
         from duecourse.usecases.worker.coverage import Coverage
@@ -457,13 +461,15 @@ class Wiring(Generic[S_co]):
         )
 
     def forwarder(self: Wiring[LaneSettings], received: Received, lane: Lane | None) -> Forwarder:
-        """Sends copies of the messages that are `received`; without a lane each goes to the one that it names."""
+        """Return a sender of copies of the messages of `received`. Without a lane each copy is sent to the lane that it
+        names.
+        """
         from duecourse.usecases.forwarder import Forwarder
 
         return Forwarder(self.lanes, received, self.timers, self.clock, lane)
 
     def effects(self: Wiring[ExecuteSettings | ReconcilerSettings], forwarder: Forwarder) -> SideEffects:
-        """The side effects of records."""
+        """Return the side effects of run records."""
         from duecourse.usecases.worker.effects import FailingJobs, SideEffects
         from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
         from duecourse.usecases.workflows.workflows import Workflows
@@ -484,7 +490,7 @@ class Wiring(Generic[S_co]):
         )
 
     def transitions(self: Wiring[ExecuteSettings | ReconcilerSettings], effects: SideEffects) -> TransitionWriter:
-        """The writer of records."""
+        """Return the writer of run records."""
         from duecourse.usecases.worker.attempt import TransitionWriter
 
         return TransitionWriter(self.runs, effects, self.results, self.clock, self.randomness)
@@ -496,7 +502,7 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 
         queue_url = self.settings.dead_letter_queue_url
-        threads = Threads()  # not those of the lanes, which wait for each other
+        threads = Threads()  # separate from the threads of the lanes, which wait for each other
         effects = self.effects(self.forwarder(self.received(queue_url), None))
         return ReconcileDeadLetters(
             queue=SqsDeadLetterQueue(self._client("sqs"), queue_url, threads),
@@ -560,21 +566,21 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def callbacks(self: Wiring[ApiSettings | CallbackSettings]) -> Callbacks:
-        """Commands of programs that have a run's token."""
+        """The commands of programs that have a run's token."""
         from duecourse.usecases.runs.commands import Callbacks
 
         return Callbacks(self.runs, self.jobs, self.clock, self.commands)
 
     @cached_property
     def callback_parts(self: Wiring[CallbackSettings]) -> CallbackParts:
-        """What the routes of callbacks need."""
+        """The dependencies of the callback routes."""
         from duecourse.api.callback_app import CallbackParts
 
         return CallbackParts(self.callbacks, self.settings.stage)
 
     @cached_property
     def api(self: Wiring[ApiSettings]) -> Api:
-        """What the routes of the HTTP API need."""
+        """The dependencies of the routes of the HTTP API."""
         from duecourse.api.api import Api
         from duecourse.domain.tenants.rate import BucketRules
         from duecourse.usecases.jobs.change import EditJobs, JobLimits, Jobs

@@ -15,33 +15,35 @@ _NAP_SECONDS = 1.0
 
 
 class SystemClock:
-    """Wall-clock time."""
+    """The system clock."""
 
     def now(self) -> float:
-        """The present instant, UTC epoch seconds."""
+        """Return the current instant in UTC epoch seconds."""
         return time.time()
 
     def sleep_until(self, instant: float) -> None:
-        """Return at `instant` or within about a millisecond after it; never before.
+        """Return at `instant` or within about a millisecond after it, never before.
 
-        Long waits are slept in pieces, so that a correction of the machine's clock meanwhile is noticed.
+        Long waits are divided, so that a correction of the machine's clock during the wait has an effect.
         """
         while (left := instant - time.time()) > 0:
             time.sleep(min(left, _NAP_SECONDS))
 
 
 class SystemRandomness:
-    """Drawn from the operating system: two workers resumed from one snapshot must not draw the same."""
+    """Randomness of the operating system: two workers that are resumed from the same snapshot must not draw the same
+    numbers.
+    """
 
     def __init__(self) -> None:
         self._system = SystemRandom()
 
     def draw(self) -> float:
-        """A number in [0, 1)."""
+        """Return a number in [0, 1)."""
         return self._system.random()
 
     def nonce(self) -> str:
-        """16 characters, 96 random bits."""
+        """Return 16 characters with 96 random bits."""
         return token_urlsafe(12)
 
 
@@ -49,11 +51,15 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MAX_WORKERS = 8
-"""Requests side by side: at 10 ms a response, 800 batches a second, more than a function of one processor can make."""
+"""The number of concurrent requests. At 10 ms a response this allows 800 batches a second, more than a function with
+one processor can send.
+"""
 
 
 class Threads:
-    """ports.Executor. The threads are started with the first work that needs them, and idle until the next."""
+    """Implementation of ports.Executor. Threads are started when work needs them, and are then kept
+    for further work.
+    """
 
     def __init__(self, max_workers: int = MAX_WORKERS) -> None:
         self._max_workers = max_workers
@@ -63,7 +69,7 @@ class Threads:
         return ThreadPoolExecutor(self._max_workers, thread_name_prefix="duecourse")
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """A single item is done by the caller."""
+        """Return the results of `work` for all items. A single item is processed in the calling thread."""
         if len(items) == 1:
             return [work(items[0])]
         futures = [self._pool.submit(work, item) for item in items]
@@ -71,16 +77,16 @@ class Threads:
         return [future.result() for future in futures]
 
     def begin(self, work: Callable[[], R]) -> Future[R]:
-        """Begin something whose result is wanted later."""
+        """Start work whose result is needed later."""
         return self._pool.submit(work)
 
 
 @cache
 def system_trust() -> ssl.SSLContext:
-    """The certificate authorities of the operating system, or botocore's copy where Python finds none."""
+    """Return the certificate authorities of the operating system, or those of botocore if Python finds none."""
     context = ssl.create_default_context()
     if not context.cert_store_stats()["x509_ca"] and ssl.get_default_verify_paths().capath is None:
-        from importlib.resources import files  # 10 ms, for those who need it
+        from importlib.resources import files  # takes 10 ms, so it is imported only here
 
         context.load_verify_locations(cadata=files("botocore").joinpath("cacert.pem").read_text())
     return context

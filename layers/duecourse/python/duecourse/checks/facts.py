@@ -1,4 +1,4 @@
-"""The facts that more than one looks at, as they were found: no judgement. Times in seconds."""
+"""The facts about a stage that several checks use, without judgement. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """`highest` count ever used (None: not recorded), and the count that each function has been given."""
+    """The shard counts of a stage: the `highest` count ever used (None: not recorded), and the configured count of each
+    function.
+    """
 
     highest: int | None
     configured: Mapping[str, int]
@@ -17,7 +19,7 @@ class Shards:
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
-    """By shard, how far its watermark is behind (seconds; None: no round has ended)."""
+    """The seconds by which the watermark of each shard is behind (None: no round has ended)."""
 
     behind: Mapping[int, int | None]
     stack_age: float
@@ -25,7 +27,7 @@ class Watermarks:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Messages of a queue, about; `oldest` is None if there is no such metric."""
+    """The approximate numbers of messages in a queue. `oldest` is None if there is no such metric."""
 
     name: str
     visible: int
@@ -36,7 +38,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """One that is in the state ALARM, and since when (UTC, RFC 3339); `runbook` is the page and section that its
+    """An alarm in state ALARM, and the time since when (UTC, RFC 3339). `runbook` is the page and section that its
     description names.
     """
 
@@ -57,7 +59,7 @@ class Alarms:
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """Of the runs that began in a step from `at` on: how late the middle one was, and the latest hundredth at least."""
+    """The lateness of the runs that started in the step that begins at `at`: the median and the 99th percentile."""
 
     at: float
     median: float
@@ -66,7 +68,9 @@ class Lateness:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """In a step from `at` on: runs that succeeded, failed attempts that were followed by another one, and dead runs."""
+    """The counts of the step that begins at `at`: runs that succeeded, failed attempts that were followed by another
+    one, and dead runs.
+    """
 
     at: float
     succeeded: int
@@ -76,8 +80,8 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class StageFigures:
-    """What CloudWatch keeps of a stage, all tenants together, since `since` (UTC seconds), oldest first. Steps without
-    a value are left out. `oldest`: by lane, the age of its oldest message; None where there is no figure of late.
+    """The metrics of a stage in CloudWatch for all tenants together, since `since` (UTC seconds), oldest first. Steps
+    without a value are omitted. `oldest` is the age of the oldest message by lane, or None if there is no recent value.
     """
 
     since: int

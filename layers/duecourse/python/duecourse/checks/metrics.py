@@ -1,4 +1,4 @@
-"""CloudWatch's metrics: how they are asked for, and what the responses mean."""
+"""The metrics of CloudWatch: the queries for them and the interpretation of the responses."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ Key = TypeVar("Key")
 
 STEP_SECONDS = 1800
 STEPS = 48
-"""The last 24 hours by the half hour; the last step is the present one."""
+"""The last 24 hours in steps of half an hour. The last step is the current one."""
 
 QUEUE_SECONDS = 300
-"""The period of a queue's figures: a request has one window for all metrics, and a day by the minute is long."""
+"""The period of a queue's metrics: a request has one window for all metrics, and a day in minutes
+would have many values.
+"""
 
 RECENT_SECONDS = 600
-"""How far back the newest figure of a queue is looked for: SQS reports to CloudWatch every minute, if it is in use."""
+"""How old the newest value of a queue may be. SQS reports to CloudWatch every minute while a queue is in use."""
 
 COUNTED: Mapping[str, Sequence[str]] = {
     "RunsSucceeded": ("execute",),
     "AttemptsFailed": ("execute", "reconcile"),
     "RunsDead": ("execute", "reconcile"),
 }
-"""By metric, the functions that count it (docs/observability.md)."""
+"""The functions that count each metric (docs/observability.md)."""
 
 PERCENTILES = ("p50", "p99")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A metric, and the statistic that puts together its values of each so many seconds."""
+    """A metric, and the statistic that aggregates its values over a period of `seconds`."""
 
     namespace: str
     name: str
@@ -43,7 +45,7 @@ class Asked:
 
 
 def queries(asked: Iterable[Asked]) -> list[dict[str, Any]]:
-    """The queries of GetMetricData, in this order; their ids number them."""
+    """Return the queries of GetMetricData in this order. Their ids are numbered."""
     return [
         {
             "Id": f"m{number}",
@@ -62,7 +64,7 @@ def queries(asked: Iterable[Asked]) -> list[dict[str, Any]]:
 
 
 def values(asked: Iterable[Key], results: Iterable[Mapping[str, Any]]) -> dict[Key, dict[float, float]]:
-    """The values of each metric by their instants (UTC seconds), from the MetricDataResults of all pages."""
+    """Return the values of each metric by instant (UTC seconds), from the MetricDataResults of all pages."""
     keys = {f"m{number}": key for number, key in enumerate(asked)}
     found: dict[Key, dict[float, float]] = {key: {} for key in keys.values()}
     for result in results:
@@ -72,13 +74,17 @@ def values(asked: Iterable[Key], results: Iterable[Mapping[str, Any]]) -> dict[K
 
 
 def age_of_oldest(queue_url: str, seconds: int = 60) -> Asked:
-    """The age (s) of a queue's oldest message; nothing while the queue is not used."""
+    """Return the metric for the age of a queue's oldest message in seconds. It has no values while
+    the queue is not used.
+    """
     name = queue_url.rsplit("/", 1)[-1]
     return Asked("AWS/SQS", "ApproximateAgeOfOldestMessage", {"QueueName": name}, "Maximum", seconds)
 
 
 def stage_metrics(stage: str, queue_urls: Iterable[str]) -> dict[tuple[str, str], Asked]:
-    """What `figures` needs to know of a stage. The dimensions are those of duecourse.telemetry, over all lanes."""
+    """Return the metrics that `figures` needs for a stage. The dimensions are those of duecourse.telemetry, over all
+    lanes.
+    """
     namespace = METRICS_NAMESPACE.format(stage=stage)
 
     def ours(function: str, name: str, statistic: str = "Sum") -> Asked:
@@ -90,14 +96,14 @@ def stage_metrics(stage: str, queue_urls: Iterable[str]) -> dict[tuple[str, str]
 
 
 def first_step(now: float) -> int:
-    """When the first of the steps began (UTC seconds)."""
+    """Return the start of the first step (UTC seconds)."""
     return (int(now) // STEP_SECONDS - STEPS + 1) * STEP_SECONDS
 
 
 def figures(
     found: Mapping[tuple[str, str], Mapping[float, float]], queue_urls: Mapping[str, Sequence[str]], now: float
 ) -> StageFigures:
-    """The values of `stage_metrics` as figures. `queue_urls`: the queues of each lane."""
+    """Convert the values of `stage_metrics` to figures. `queue_urls` has the queues of each lane."""
     median, latest = (found["Lateness", which] for which in PERCENTILES)
     counted = {name: [found[name, function] for function in functions] for name, functions in COUNTED.items()}
 

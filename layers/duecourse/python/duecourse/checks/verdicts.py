@@ -1,4 +1,4 @@
-"""What the facts about tick, shards, watermarks, lanes and alarms mean. Pure."""
+"""Interpretation of the facts about tick, shards, watermarks, lanes and alarms. Pure."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from duecourse.checks.check import Check, CheckStatus, bad, fine, runbook, span,
 from duecourse.checks.facts import Alarms, Queue, Shards, Watermarks
 
 TICK_WARNING, TICK_BAD = 120.0, 180.0
-"""One tick a minute; what is due within the lookahead of five minutes is enqueued already. So the API's health."""
+"""The limits for the age of the last tick, in seconds. There is one tick a minute, and everything due within the
+lookahead of five minutes is already enqueued. The health of the API uses the same limit as TICK_BAD.
+"""
 
 FRESH = 300.0
-"""A stack so young may still wait for its first tick."""
+"""The age in seconds up to which a stack may still wait for its first tick."""
 
 WATERMARK_OK, WATERMARK_BAD = 3_600, 4 * 3_600
-"""It moves once an hour, in the first round after the hour."""
+"""The limits for the delay of a watermark, in seconds. It moves once an hour, in the first round after the hour."""
 
 PATIENCE: Mapping[str, float] = {"high": 300.0, "normal": 300.0, "low": 3_600.0, "long": 3_600.0}
-"""How long (s) the oldest message of a lane may be there beyond the time for which it may have been held back. A
-stage's alarms have the same numbers unless its configuration says otherwise (`patience_seconds`)."""
+"""How long (s) the oldest message of a lane may stay in it beyond the longest delay of a message. The alarms of a stage
+have the same numbers unless its configuration sets others (`patience_seconds`).
+"""
 
 HELD_SECONDS = 900.0
-"""CloudWatch counts a message's age from its sending, and SQS holds it back for so long at most."""
+"""The longest delay of a message in SQS. CloudWatch counts the age of a message from the time it was sent."""
 
 IN_FLIGHT_QUOTA = 120_000
-"""Of a standard queue (Amazon SQS Developer Guide, "Amazon SQS standard queue quotas")."""
+"""The quota of a standard queue (Amazon SQS Developer Guide, "Amazon SQS standard queue quotas")."""
 
 IN_FLIGHT_SHARE = 0.8
 CROWD = 1_000
@@ -32,7 +35,7 @@ SHOWN = 5
 
 
 def ticked(age: float | None, stack_age: float) -> Check:
-    """Whether ticks come: the age of the last one; None where none has ever come."""
+    """Check whether the tick runs. `age` is the age of the last tick, or None if there was none."""
     where = runbook("ticks-missing")
     if age is None:
         if stack_age < FRESH:
@@ -48,7 +51,7 @@ def ticked(age: float | None, stack_age: float) -> Check:
 
 
 def shards(found: Shards) -> Check:
-    """Whether every shard that cursors may be in is ticked."""
+    """Check whether every shard that may contain cursors is ticked."""
     where = "docs/sizing.md#raising-them"
     configured = set(found.configured.values())
     if found.highest is None:
@@ -82,7 +85,7 @@ def shards(found: Shards) -> Check:
 
 
 def watermarks(found: Watermarks) -> Check:
-    """Whether rounds come to their end in every shard."""
+    """Check whether rounds complete in every shard."""
     where = runbook("watermark-behind")
     silent = sorted(shard for shard, behind in found.behind.items() if behind is None)
     known = ((behind, shard) for shard, behind in found.behind.items() if behind is not None)
@@ -109,7 +112,7 @@ def watermarks(found: Watermarks) -> Check:
 
 
 def lane(found: Queue) -> Check:
-    """Whether the workers of a lane keep up."""
+    """Check whether the workers of a lane process its messages in time."""
     name = f"lane {found.name}"
     said = f"{found.visible} visible, {found.delayed} delayed until they are due, {found.in_flight} in flight"
     where = runbook("oldestmessage")
@@ -132,7 +135,7 @@ def lane(found: Queue) -> Check:
 
 
 def alarms(found: Alarms) -> Check:
-    """What CloudWatch says by itself."""
+    """Check the alarms of CloudWatch."""
     if not found.all:
         return Check(
             "alarms",

@@ -1,4 +1,4 @@
-"""Settings: one frozen class per function, read from its environment; see `reading`."""
+"""Settings: one frozen class per function, read from its environment. See `reading`."""
 
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.settings.functions import (

@@ -1,4 +1,4 @@
-"""Settings of each function, one class per function; shared fields are in base classes."""
+"""The settings of each function, one class per function. Shared fields are in base classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duecourse.settings.reading import FromEnvironment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSettings(FromEnvironment):
-    """What every function has that reads jobs and runs."""
+    """The settings of all functions that read jobs and runs."""
 
     stage: str
     jobs_table: str
@@ -22,7 +22,7 @@ class TableSettings(FromEnvironment):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneSettings(TableSettings):
-    """What every function has that writes runs."""
+    """The settings of all functions that write runs."""
 
     run_retention_days: int
     queue_urls: Mapping[Lane, str]
@@ -31,7 +31,9 @@ class LaneSettings(TableSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rounds(LaneSettings):
-    """A cursor is picked up when due within `lookahead_seconds`; occurrences are enqueued `horizon_seconds` ahead."""
+    """The settings of dispatch rounds. A cursor is read when it is due within `lookahead_seconds`, and its occurrences
+    are enqueued `horizon_seconds` ahead.
+    """
 
     lookahead_seconds: int
     horizon_seconds: int
@@ -39,7 +41,7 @@ class _Rounds(LaneSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickSettings(FromEnvironment):
-    """The once-a-minute start of a dispatch round."""
+    """The settings of the tick, which starts dispatch rounds once a minute."""
 
     stage: str
     jobs_table: str
@@ -49,14 +51,14 @@ class TickSettings(FromEnvironment):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatchSettings(_Rounds):
-    """A round of one shard."""
+    """The settings of the dispatcher, which runs a round of one shard."""
 
     bus_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecuteSettings(LaneSettings):
-    """The workers of one lane; `max_receive_count` is that of the lane's redrive policy."""
+    """The settings of the workers of one lane. `max_receive_count` is that of the lane's redrive policy."""
 
     lane: Lane
     queue_url: str
@@ -75,7 +77,7 @@ class ExecuteSettings(LaneSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconcilerSettings(LaneSettings):
-    """The dead-letter reconciler."""
+    """The settings of the dead-letter reconciler."""
 
     dead_letter_queue_url: str
     deaths_topic_arn: str
@@ -84,7 +86,7 @@ class ReconcilerSettings(LaneSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveSettings(FromEnvironment):
-    """The archiver of expired runs."""
+    """The settings of the archiver of expired runs."""
 
     stage: str
     archive_bucket: str
@@ -92,8 +94,8 @@ class ArchiveSettings(FromEnvironment):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairSettings(TableSettings):
-    """Index repair: a scan of the jobs table every `repair_hours`; completed jobs that are older than
-    `completed_job_retention_days` and have no history are removed.
+    """The settings of index repair: it scans the jobs table every `repair_hours`, and removes completed jobs that are
+    older than `completed_job_retention_days` and have no history.
     """
 
     repair_hours: int
@@ -102,14 +104,16 @@ class RepairSettings(TableSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSettings(_Rounds):
-    """The completeness audit: each hour one of `audit_segments` segments of the jobs table."""
+    """The settings of the completeness audit: each hour it examines one of `audit_segments`
+    segments of the jobs table.
+    """
 
     audit_segments: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallbackSettings(TableSettings):
-    """The routes that a run's token opens."""
+    """The settings of the routes that accept a run's token."""
 
     queue_urls: Mapping[Lane, str]
     bulk_urls: Mapping[Lane, str]
@@ -117,10 +121,10 @@ class CallbackSettings(TableSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings(_Rounds):
-    """The HTTP API. `auth`: its authorizer; `none` only on the local stack. Limits are per tenant: at most `job_quota`
-    jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than `smallest_interval_seconds`,
-    at most `backfill_limit` runs per backfill, `delayed_runs_per_hour` delayed runs due in one hour, `seats` in each
-    lane (domain.tenants.seats).
+    """The settings of the HTTP API. `auth` is its authorizer, and `none` is allowed only on the local stack. Limits are
+    per tenant: at most `job_quota` jobs, on average `requests_per_second` with a burst of `burst`,
+    `smallest_interval_seconds` between occurrences, at most `backfill_limit` runs per backfill, `delayed_runs_per_hour`
+    delayed runs due in one hour, and `seats` in each lane (domain.tenants.seats).
     """
 
     default_precision: Precision

@@ -1,7 +1,7 @@
 """Settings: one frozen class per function, read from its environment.
 
-Wrong or missing values are rejected at start, and the error names all of them. Every variable is `DUECOURSE_` and the
-field's name in capitals; a mapping by lane is one variable per lane.
+Invalid or missing values are rejected at start, and the error names all of them. Each variable is `DUECOURSE_` and the
+field's name in capitals. A mapping by lane has one variable per lane.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PREFIX = "DUECOURSE_"
 
 
 class SettingsError(ValueError):
-    """The environment is invalid; the message names every missing or wrong variable and its expected value."""
+    """The environment is invalid. The message names every missing or invalid variable and its expected value."""
 
 
 def _integer(low: int, high: int) -> Callable[[str], int]:
@@ -53,7 +53,9 @@ def _text(text: str) -> str:
 
 
 def _allowed(text: str) -> AllowedTargets:
-    """JSON: `{"functions": ["duecourse-target-*"], …}`; kinds that are left out are not allowed."""
+    """Parse the JSON of the allowed targets: `{"functions": ["duecourse-target-*"], …}`. Kinds that are not listed are
+    not allowed.
+    """
     try:
         given = json.loads(text)
         public_ip = given.pop("public_ip", False) is True
@@ -65,7 +67,8 @@ def _allowed(text: str) -> AllowedTargets:
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "shards": _integer(1, MAX_SHARDS),
-    # The delay of a message is 900 s at most (SQS, DelaySeconds); a minute is left for waiting and clocks.
+    # The maximum delay of a message is 900 s (SQS, DelaySeconds). One minute is reserved for waiting and clock
+    # differences.
     "lookahead_seconds": _integer(60, 840),
     "horizon_seconds": _integer(60, 840),
     "run_retention_days": _integer(1, 3650),
@@ -90,11 +93,11 @@ _READERS: dict[str, Callable[[str], Any]] = {
 
 
 class FromEnvironment:
-    """The base of every function's settings."""
+    """The base class of the settings of all functions."""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:
-        """Read every field. Raises SettingsError naming all that is wrong."""
+        """Read all fields. Raises SettingsError, which names all problems."""
         values: dict[str, Any] = {}
         wrong: list[str] = []
         hints = get_type_hints(cls)
@@ -111,7 +114,7 @@ class FromEnvironment:
                 f"{PREFIX}HORIZON_SECONDS={horizon}: must not be less than {PREFIX}LOOKAHEAD_SECONDS={lookahead}"
             )
         if values.get("auth") == "none" and values.get("stage") != "local":
-            # The stage's configuration rejects it too: an API without authentication should need two mistakes.
+            # The stage's configuration rejects it too: an API without authentication should require two mistakes.
             wrong.append(f"{PREFIX}AUTH='none': is allowed only for the stage local")
         if wrong:
             raise SettingsError(f"{cls.__name__}: " + "; ".join(wrong))

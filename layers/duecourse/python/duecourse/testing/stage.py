@@ -158,10 +158,10 @@ class Stage:
     assigned to an attribute is used from then on.
 
     Attributes:
-            caller: calls targets.
-            wheel: the lanes.
-            jobs, cursors, run_store, wait_queues, timers, inputs, workflows, counters, mark: stores.
-            notices, bus, results: the other output of the stage.
+        caller: calls targets.
+        wheel: the lanes.
+        jobs, cursors, run_store, wait_queues, timers, inputs, workflows, counters, mark: stores.
+        notices, bus, results: the other output of the stage.
 
     """
 
