@@ -74,7 +74,7 @@ class Response:
 def decide(request: Request, files: Mapping[str, bytes], stage: Stage) -> Response:
     """Return the response to a GET request. `files` has the files of the folder by name, including extensions."""
     headers = security_headers(stage, https=request.https)
-    if request.file is None and request.path.endswith("/"):  # relative links need the path without it
+    if request.file is None and request.path.endswith("/"):  # relative links need the path without /
         return Response(308, {**headers, "location": "../console", "cache-control": ASK_AGAIN})
     if request.file == SETTINGS:
         told = {"content-type": "application/json", "cache-control": ASK_AGAIN}

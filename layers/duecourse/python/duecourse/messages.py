@@ -111,8 +111,8 @@ class RunMessage(OfRun):
 
     `nonce` is new at each send: a dead run's nonce under another message id is a redrive. `caught_up_at` is set if the
     run covers missed occurrences: it is the dispatcher's time. `waited` is true if the run has left the wait queue to
-    start. `watch` is set if the message is the watch of the wait queue: it is the nonce of the watch. `final` is true
-    if no occurrence follows this one, whatever the schedule (`max_runs`). `following` is the time at which the next
+    start. `watch` is the nonce of the wait queue's watch, if the message is that watch. `final` is true if no
+    occurrence follows this one, whatever the schedule (`max_runs`). `following` is the time at which the next
     occurrence is due. `rules` are set if the run covers several missed occurrences: they are the rules that produced
     these. `replaces` has the ids and nonces of the messages that this one replaces and continues, newest last. `bulk`
     is true if the message goes to the bulk queue of its lane (domain.tenants.seats).

@@ -66,7 +66,8 @@ def next(  # noqa: A001 - read as schedules.next
 def upcoming(
     expr: str, *, tz: str = "UTC", after: datetime | None = None, count: int | None = None, **options: Unpack[Options]
 ) -> Iterator[datetime]:
-    """Yield the occurrences strictly after ``after`` (default: now) in order: at most ``count``, or all without it.
+    """Return an iterator over the occurrences strictly after ``after`` (default: now), in order: at most ``count``, or
+    all without it.
 
     Raises ScheduleError immediately, before the first occurrence is requested.
     """
@@ -78,8 +79,8 @@ def upcoming(
 def between(
     expr: str, start: datetime, end: datetime, *, tz: str = "UTC", **rules: Unpack[Rules]
 ) -> Iterator[datetime]:
-    """Yield the occurrences of a window, start <= occurrence < end. Raises ScheduleError immediately, before the first
-    occurrence is requested.
+    """Return an iterator over the occurrences of a window, start <= occurrence < end. Raises ScheduleError immediately,
+    before the first occurrence is requested.
     """
     _seconds("end", end)
     found = upcoming(expr, tz=tz, after=_at(EARLIEST, UTC), start=start, **rules)

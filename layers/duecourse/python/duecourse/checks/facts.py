@@ -38,8 +38,8 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """An alarm in state ALARM, and the time since when (UTC, RFC 3339). `runbook` is the page and section that its
-    description names.
+    """An alarm in state ALARM. `since` is the time at which it entered that state (UTC, RFC 3339). `runbook` is the
+    page and section that its description names.
     """
 
     name: str

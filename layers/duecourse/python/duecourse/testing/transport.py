@@ -31,7 +31,7 @@ class _Stderr:
 
 class ApiTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Passes requests to the API application. Concurrent requests of several threads are processed by several
-    applications, like by several instances of the function. Only errors inside the application are logged, to stderr.
+    applications, as by several instances of the function. Only errors inside the application are logged, to stderr.
     """
 
     def __init__(self, api: Api) -> None:

@@ -38,7 +38,7 @@ T = TypeVar("T")
 MAX_PAUSE_SECONDS = 30.0
 
 POLICY = Policy(total=12, backoff_factor=1.0, backoff_max=MAX_PAUSE_SECONDS, backoff_jitter=1.0)
-"""The first attempt is immediate. The pauses are then 2, 4, 8, 16 and always 30 s, about four minutes in total."""
+"""The first retry is immediate. The next ones follow after 2, 4, 8, 16 and then every 30 s, for about four minutes."""
 
 
 class DoNotRetry(Exception):

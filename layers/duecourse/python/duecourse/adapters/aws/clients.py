@@ -107,8 +107,8 @@ class Client:
         boto3_client: Callable[[], Any],
         direct: Callable[[Callable[[], Any]], transport.Transport | None],
     ) -> None:
-        """`boto3_client` creates the client of boto3. `direct` creates the transport of this package; it gets a
-        function that returns boto3's client, in case it needs that.
+        """`boto3_client` creates the client of boto3. `direct` creates the transport of this package; it receives a
+        function that returns boto3's client.
         """
         self._operations = transport.OPERATIONS.get(service, {})
         self._make = boto3_client

@@ -18,7 +18,7 @@ from duecourse.ports import AwsError, Clock, CloudWatchUnavailableError
 _logger = logging.getLogger(__name__)
 
 METRICS_FRESH_SECONDS = 60
-"""How long a response or an error is reused. Each requested metric costs $0.01 per 1,000 (Amazon CloudWatch pricing,
+"""How long a response or an error is reused. Requests cost $0.01 per 1,000 metrics (Amazon CloudWatch pricing,
 "GetMetricData"), and no metric gets more than one value a minute.
 """
 

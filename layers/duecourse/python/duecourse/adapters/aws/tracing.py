@@ -28,8 +28,8 @@ def trace_header() -> str | None:
 
 def trace_headers(header: str | None) -> dict[str, str]:
     """Return the headers of a call that belongs to a recorded trace: the header of X-Ray, and the same as `traceparent`
-    (W3C Trace Context, "Traceparent Header"), whose trace id has the digits of the X-Ray trace id. A trace that is not
-    recorded has no headers, since the receiver would not record its own trace.
+    (W3C Trace Context, "Traceparent Header"), whose trace id has the digits of the X-Ray trace id. Returns no headers
+    for a trace that is not recorded: with them the receiver would not record its own trace.
     """
     found = None if header is None or RECORDED not in header else _IDS.match(header)
     if header is None or found is None:
@@ -51,8 +51,8 @@ def for_messages(header: str | None) -> str | None:
 
 
 def drop_trace_lineage(client: Any, service: str) -> None:
-    """Remove the lineage from the client's requests to SQS, which passes the trace header of a request on with its
-    messages. botocore adds the header of the invocation before it creates a request.
+    """Remove the lineage from the client's requests to SQS, which copies the trace header of a request to its messages.
+    botocore adds the header of the invocation before it creates a request.
     """
     if service == "sqs":
         client.meta.events.register("request-created.sqs", _drop_lineage)

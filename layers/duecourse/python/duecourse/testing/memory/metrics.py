@@ -15,7 +15,7 @@ from duecourse.usecases.report import Report
 
 @dataclass(frozen=True)
 class MemoryMetrics:
-    """Implementation of ports.StageMetrics. Has the reports of the workers as CloudWatch would have them without a
+    """Implementation of ports.StageMetrics. It has the reports of the workers as CloudWatch would have them without a
     delay. There is no age of messages, since no message stays in a lane.
     """
 

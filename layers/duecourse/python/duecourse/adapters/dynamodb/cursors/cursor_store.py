@@ -116,8 +116,8 @@ class Claims:
 
 
 def _is_unknown(outcome: Outcome) -> bool:
-    """Return whether the outcome leaves it open if the claim was made: there was no response, or the condition failed
-    without returning the item.
+    """Return whether the outcome does not show whether the claim was made: there was no response, or the condition
+    failed and the item was not returned.
     """
     if outcome.code in CONDITION_FAILED:
         return not outcome.found
@@ -151,8 +151,8 @@ def _written(claim: Claim, shards: int, now: float) -> Item:
 
 
 def _removed(claim: Claim, written: Item) -> tuple[str, ...]:
-    """Return the attributes to remove when a cursor is exhausted and leaves the index. Attributes that were never set
-    are not included.
+    """Return the attributes that a claim removes, such as those of an exhausted cursor that leaves the index.
+    Attributes that were never set are not included.
     """
     could_stand = ("slot", "due", "occurrence") + (("ending",) if claim.cursor.ending else ())
     return tuple(name for name in could_stand if name not in written)

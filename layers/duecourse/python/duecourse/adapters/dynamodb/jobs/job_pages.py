@@ -172,7 +172,7 @@ class JobPages:
 
 
 def readable(read: Callable[[Item], T], item: Item) -> T | None:
-    """Return the value that `read` makes of an item, or None if this version cannot read the item. The error is logged,
+    """Return the result of `read`, or None if this version cannot read the item. The error is logged,
     so that one item does not fail the whole page.
     """
     try:

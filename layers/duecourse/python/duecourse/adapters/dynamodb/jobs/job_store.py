@@ -80,7 +80,7 @@ class JobWriting:
             return self.read_back(job, made, error)
 
     def given_back(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
-        """Execute the writes like `written`, and return the job's place in the quota. Raises StoreBusyError."""
+        """Execute the writes like `written`, and free the job's place in the quota. Raises StoreBusyError."""
         writes = [*writes, self._count.put(job.tenant, part_of(job))]
         try:
             failed = transact(self._client, writes, self._clock)

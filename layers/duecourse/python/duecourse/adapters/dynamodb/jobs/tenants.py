@@ -90,7 +90,7 @@ class JobCount:
         return max(counters, key=lambda each: each[1])
 
     def put(self, tenant: str, part: int) -> dict[str, Any]:
-        """Return the write that returns a place. It is rejected if the stock is full."""
+        """Return the write that frees a place. It is rejected if the stock is full."""
         return self._add(tenant, _sort(part), "free", 1, "attribute_not_exists(#free) OR #free < :bound", 2 * PORTION)
 
     def stocked(self, tenant: str, part: int, quota: int | None) -> int | None:
@@ -243,7 +243,7 @@ class DynamoSeats:
         keys = [job_key(seats.tenant, each, sort) for each in seats.holders for sort in (JOB, GONE)]
         items = batch_get(self._client, self._table, keys, consistent=True)
         found: dict[str, JobSnapshot] = dict.fromkeys(seats.holders)
-        for item in sorted(items, key=lambda item: item["SK"]["S"]):  # GONE, then JOB: created after it
+        for item in sorted(items, key=lambda item: item["SK"]["S"]):  # JOB after GONE: it was created later
             job_id = owner_of(item["PK"]["S"])[1]
             if item["SK"]["S"] == GONE:
                 found[job_id] = Tombstone(float(item["deleted_at"]["N"]))

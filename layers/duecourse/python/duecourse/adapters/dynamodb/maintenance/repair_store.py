@@ -23,7 +23,7 @@ _READ = (
     "PK", "SK", "slot", "due", "occurrence", "after", "remaining", "generation", "rules", "lane", "precision",
     "tzdata", "error", "last", "state", "updated_at", "expires_at",
 )  # fmt: skip
-"""The attributes of a cursor, and the state and last change of a job. The omitted attributes are charged as well."""
+"""The attributes of a cursor, and the state and last change of a job. DynamoDB also charges for the others."""
 
 
 class DynamoRepairStore:

@@ -198,7 +198,7 @@ seconds.
 
 
 class UnreadableError(HTTPException):
-    """The response is not HTTP, and `http.client` raised an exception other than HTTPException."""
+    """The response is not valid HTTP, but `http.client` did not raise an HTTPException."""
 
 
 class Response(HTTPResponse):
