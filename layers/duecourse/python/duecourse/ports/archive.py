@@ -1,4 +1,4 @@
-"""The archive of expired runs, and the stream that they come from."""
+"""The archive of expired runs, and the stream that delivers them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duecourse.domain.maintenance.archive import RunChange, Sheet
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Changes that were read again; `whole` is False if some of them are no longer in the stream."""
+    """Changes that were read again. `whole` is False if the stream no longer contains some of them."""
 
     changes: tuple[RunChange, ...]
     whole: bool
@@ -21,16 +21,17 @@ class RunChanges(Protocol):
     """The runs table's stream."""
 
     def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[RunChange, ...]:
-        """The changes in records from the stream's event source. A run that cannot be read is an Unreadable."""
+        """Return the changes in records of the stream's event source. A run that cannot be read is an Unreadable."""
 
     def again(self, failed: Mapping[str, Any]) -> Stretch:
-        """The changes of a failed batch, by the event source's failure record (`DDBStreamBatchInfo`): shard, first and
-        last sequence number. The stream keeps them for 24 hours. Raises KeyError for another document.
+        """Return the changes of a failed batch. `failed` is the event source's failure record (`DDBStreamBatchInfo`)
+        with the shard and the first and last sequence number. The stream keeps the changes for 24 hours. Raises
+        KeyError for any other document.
         """
 
 
 class Archive(Protocol):
-    """The store of runs after their time in the table."""
+    """The store of runs that have expired in the table."""
 
     def put(self, sheet: Sheet) -> None:
-        """Write an object, over one of the same key. Raises the store's error if it was not accepted."""
+        """Write an object, replacing one with the same key. Raises the store's error if it was not accepted."""

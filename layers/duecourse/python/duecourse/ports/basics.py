@@ -10,36 +10,36 @@ R = TypeVar("R")
 
 
 class Clock(Protocol):
-    """Time. Instants are UTC epoch seconds."""
+    """A source of time. Instants are UTC epoch seconds."""
 
     def now(self) -> float:
-        """The present instant."""
+        """Return the current instant."""
 
     def sleep_until(self, instant: float) -> None:
-        """Return at `instant` or later; at once when it has passed."""
+        """Return at `instant` or later; immediately if it has passed."""
 
 
 class Randomness(Protocol):
     """Random values."""
 
     def draw(self) -> float:
-        """A number in [0, 1)."""
+        """Return a number in [0, 1)."""
 
     def nonce(self) -> str:
-        """A unique name."""
+        """Return a unique name."""
 
 
 class Executor(Protocol):
-    """Runs calls concurrently that mostly wait for responses."""
+    """Runs calls concurrently. The calls spend most of their time waiting for responses."""
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """Apply `work` to each item; the results in the order of the items. Raises the error of the first item that
-        failed, after all have ended.
+        """Apply `work` to each item and return the results in the order of the items. If calls fail, wait until all
+        have ended, then raise the error of the first failed item.
         """
 
 
 class InlineExecutor:
-    """Runs one call after the other, in the caller's own thread."""
+    """Runs the calls one after another in the caller's thread."""
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """See Executor."""

@@ -8,18 +8,18 @@ from duecourse.checks.facts import Alarms, StageFigures
 
 
 class CloudWatchUnavailableError(RuntimeError):
-    """It cannot be read; the message says why."""
+    """CloudWatch cannot be read. The message has the reason."""
 
 
 class StageAlarms(Protocol):
     """The alarms of the stage."""
 
     def alarms(self) -> Alarms:
-        """The active alarms, at most some seconds old. Raises CloudWatchUnavailableError."""
+        """Return the active alarms, at most a few seconds old. Raises CloudWatchUnavailableError."""
 
 
 class StageMetrics(Protocol):
-    """What CloudWatch keeps of the stage over time."""
+    """The stage's metrics in CloudWatch."""
 
     def figures(self) -> StageFigures:
-        """Those of the last 24 hours, at most a minute old. Raises CloudWatchUnavailableError."""
+        """Return the figures of the last 24 hours, at most a minute old. Raises CloudWatchUnavailableError."""

@@ -1,4 +1,4 @@
-"""Definitions."""
+"""Job definitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from duecourse.domain.tenants.seats import Seats
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
-    """Jobs with their cursors (None if unreadable), ordered by job id; `following` continues after the last."""
+    """Jobs with their cursors (None if unreadable), ordered by job id. `following` continues after the last job."""
 
     items: tuple[tuple[Job, Cursor | None], ...]
     following: str | None
@@ -26,7 +26,7 @@ class JobPage:
 
 @dataclass(frozen=True, slots=True)
 class IdPage:
-    """Ids of jobs, ordered; `following` continues after the last."""
+    """Ids of jobs, in order. `following` continues after the last id."""
 
     ids: Sequence[str]
     following: str | None
@@ -34,7 +34,7 @@ class IdPage:
 
 @dataclass(frozen=True, slots=True)
 class JobCursor:
-    """A job's state (None: of a later release) and its cursor (None if unreadable)."""
+    """A job's state (None: a state of a later release) and its cursor (None if unreadable)."""
 
     job_id: str
     state: JobState | None
@@ -43,7 +43,7 @@ class JobCursor:
 
 @dataclass(frozen=True, slots=True)
 class CursorPage:
-    """Cursors, ordered by job id; `following` continues after the last."""
+    """Cursors, ordered by job id. `following` continues after the last cursor."""
 
     items: tuple[JobCursor, ...]
     following: str | None
@@ -51,7 +51,7 @@ class CursorPage:
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """What was done to a job, newest first; `following` continues after the last."""
+    """The changes of a job, newest first. `following` continues after the last change."""
 
     items: tuple[ChangeRecord, ...]
     following: str | None
@@ -59,8 +59,8 @@ class ChangePage:
 
 @dataclass(frozen=True, slots=True)
 class UsedKey:
-    """A caller's idempotency key that created the job `job_id`: `digest` of the key, `request` a digest of the request.
-    Valid until `expires_at` (UTC seconds).
+    """An idempotency key with which a caller created the job `job_id`. `digest` is the digest of the key, `request`
+    that of the request. Valid until `expires_at` (UTC seconds).
     """
 
     digest: str
@@ -71,9 +71,10 @@ class UsedKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreationTerms:
-    """What a job is created under. `quota`: how many jobs the tenant may have. `key` is used up; whether it was used is
-    decided at `now` (UTC seconds; None: the present). `after` is the last deletion under that id. `record` says who
-    created it. `seats` are those of its lane with its own.
+    """The conditions and additional writes of a job's creation. `quota` is the tenant's quota of jobs. `key` is marked as
+    used; whether it was used before is decided at `now` (UTC seconds; None: the current time). `after` is the last
+    deletion under that id. `record` is the change record of the creation. `seats` are the seats of the job's lane,
+    including the job's.
     """
 
     now: float | None = None
@@ -97,14 +98,14 @@ class Creation:
 
 
 class Refusal(Enum):
-    """Why one of several jobs cannot be created; the first of these reasons is given."""
+    """The reason why one of several jobs cannot be created. If several apply, it is the first of them in this order."""
 
     KEY_USED = auto()
     """The caller's key has already created a job."""
     TAKEN = auto()
     """The id is taken, or reserved by another request."""
     BUSY = auto()
-    """Another job of that id was created and deleted meanwhile."""
+    """Another job with that id was created and deleted meanwhile."""
 
 
 class KeyUsedError(Exception):
@@ -112,7 +113,7 @@ class KeyUsedError(Exception):
 
 
 class JobQuotaError(Exception):
-    """The tenant's quota of jobs is used up: there are places for `left` of the jobs that were to be created."""
+    """The tenant's quota of jobs is used up. It has room for `left` of the jobs in the request."""
 
     def __init__(self, left: int = 0) -> None:
         super().__init__(left)
@@ -120,35 +121,35 @@ class JobQuotaError(Exception):
 
 
 class SeatsChangedError(Exception):
-    """Another job of the tenant has taken a seat meanwhile; nothing was written."""
+    """Another job of the tenant took a seat meanwhile; nothing was written."""
 
 
 class StoreBusyError(Exception):
-    """Other requests write the same items repeatedly; nothing was written."""
+    """Other requests keep writing the same items; nothing was written."""
 
 
 class SeatStore(Protocol):
-    """Which jobs of a tenant have a seat in a lane. A job that takes a seat writes the seats in its own transaction
+    """The seats of a tenant's jobs in a lane. A job that takes a seat writes the seats in its own transaction
     (JobStore). A job that gives up its seat writes nothing: a request that finds all seats taken checks which holders
     have left.
     """
 
     def seats(self, tenant: str, lane: Lane) -> Seats:
-        """Strongly consistent."""
+        """Return the seats of a lane. Strongly consistent."""
 
     def holders(self, seats: Seats) -> Mapping[str, JobSnapshot]:
-        """The jobs of the holders (without separate payloads), by id; those that cannot be read are left out. Strongly
-        consistent.
+        """Return the jobs of the holders (without separate payloads), by id. Jobs that cannot be read are left out.
+        Strongly consistent.
         """
 
     def note(self, seats: Seats) -> None:
-        """Write them, unless they have changed since they were read."""
+        """Write the seats, unless they have changed since they were read."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Selects jobs of a tenant by the beginning of their id (`prefix`), a part of their name (in any case), tag, state
-    and owner; only `workflows`.
+    """Selects jobs of a tenant by a prefix of their id, a part of their name (ignoring case), tag, state and owner.
+    With `workflows`, selects only workflows.
     """
 
     prefix: str = ""
@@ -160,11 +161,11 @@ class JobFilter:
 
     @property
     def sifts(self) -> bool:
-        """Whether jobs are left out that an index finds by prefix and tag."""
+        """Whether the filter excludes jobs that an index finds by prefix and tag."""
         return any(each is not None for each in (self.name, self.state, self.owner)) or self.workflows
 
     def passes(self, job: Job) -> bool:
-        """Whether a job with this prefix and tag matches; its payload is not compared."""
+        """Return whether a job with this prefix and tag matches. Its payload is not compared."""
         return (
             (self.name is None or self.name.casefold() in job.name.casefold())
             and self.state in (None, job.state)
@@ -177,55 +178,56 @@ EVERY_JOB = JobFilter()
 
 
 class JobStore(Protocol):
-    """Definitions. One transaction writes a job, its cursor, its tags' markers, its tenant's count of jobs and the
-    `record` of the change. A job whose `expires_at` has passed is as if it was removed, whether or not the table has
-    removed it already.
+    """Job definitions. One transaction writes a job, its cursor, the markers of its tags, its tenant's count of jobs
+    and the `record` of the change. A job whose `expires_at` has passed is treated as removed, even if the table has not
+    removed it yet.
     """
 
     seats: SeatStore
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
-        """Write both; False, and nothing written, if the id is taken or reserved by another request than `job` is.
+        """Write both. Return False, and write nothing, if the id is taken or another request has reserved it.
 
-        Raises JobQuotaError, KeyUsedError, SeatsChangedError, StoreBusyError (also if another job of that id was
-        created and deleted meanwhile); nothing is written then.
+        Raises JobQuotaError, KeyUsedError, SeatsChangedError or StoreBusyError; nothing is written then. StoreBusyError
+        also means that another job with that id was created and deleted meanwhile.
         """
 
     def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:
-        """Write all of these jobs of one tenant and these `seats` in one transaction, or nothing: then the result says
-        why jobs, by their position, are rejected. No two have the same id; the terms have the same quota and no seats.
+        """Write all of these jobs of one tenant and these `seats` in one transaction, or nothing. If nothing was
+        written, return why jobs, by their position, are rejected. The ids must differ. The terms must have the same
+        quota and no seats.
 
-        Raises JobQuotaError, SeatsChangedError, StoreBusyError; nothing is written then.
+        Raises JobQuotaError, SeatsChangedError or StoreBusyError; nothing is written then.
         """
 
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
-        """The last deletion under that id, kept for a day. Strongly consistent."""
+        """Return the last deletion under that id, which is kept for a day. Strongly consistent."""
 
     def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
-        """The last deletions under these ids, as `gone`."""
+        """Return the last deletions under these ids, like `gone`."""
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
-        """The key of that digest, if it was used and is still valid. Strongly consistent."""
+        """Return the key with that digest, if it was used and is still valid. Strongly consistent."""
 
     def used_keys(self, tenant: str, digests: Iterable[str], *, now: float) -> Mapping[str, UsedKey]:
-        """The keys of these digests, as `used_key`."""
+        """Return the keys with these digests, like `used_key`."""
 
     def get(self, tenant: str, job_id: str) -> Job | None:
-        """Strongly consistent."""
+        """Return the job; None if there is none. Strongly consistent."""
 
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
-        """The job, or when it was deleted (kept for a day), or None. Strongly consistent."""
+        """Return the job, its tombstone if it was deleted (kept for a day), or None. Strongly consistent."""
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
-        """A job and its cursor by one request (None as in `get` and `get_cursor`). Each is strongly consistent, not
-        both together.
+        """Return a job and its cursor with one request (None as in `get` and `get_cursor`). Each read is strongly
+        consistent, but the two are not read together.
         """
 
     def get_all(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None]]:
-        """Those of the jobs that exist, as `get_both`."""
+        """Return the existing jobs among these ids, like `get_both`."""
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
-        """Strongly consistent. None if the job is unknown or its cursor cannot be read."""
+        """Return the cursor. None if the job is unknown or its cursor cannot be read. Strongly consistent."""
 
     def change(
         self,
@@ -238,50 +240,57 @@ class JobStore(Protocol):
         seats: Seats | None = None,
         quota: int | None = None,
     ) -> bool:
-        """Write `changed` and `cursor` over `job` and `standing`, `records` of skipped occurrences, and `seats` with
-        its own; False, and nothing written, if one of them changed, or one of the records exists already.
+        """Replace `job` and `standing` by `changed` and `cursor`. Also write the `records` of skipped occurrences and
+        `seats`, which include the job's. Return False, and write nothing, if one of the items has changed or one of the
+        records exists.
 
-        A job has changed if its generation, its revision, its state or its reservation differs. A cursor that stays as
-        it was read is not written and may move meanwhile. A COMPLETED job that
-        becomes ACTIVE counts towards the `quota` again. Raises JobQuotaError, and nothing is written then.
+        A job has changed if its generation, its revision, its state or its reservation differs. A cursor equal to
+        `standing` is not written, and may move meanwhile. A COMPLETED job that becomes ACTIVE counts towards the
+        `quota` again. Raises JobQuotaError, and writes nothing then.
         """
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
-        """Delete job and cursor and record the deletion; False if the job has changed since (see `change`)."""
+        """Delete the job and its cursor, and record the deletion. Return False if the job has changed since (see
+        `change`).
+        """
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
-        """Reserve the job as it was read (None: its id); False, and nothing written, if it has changed (see `change`).
-        An id can also be reserved again once its reservation has ended. The version stays.
+        """Reserve the job (None: its id). Return False, and write nothing, if it has changed since it was read (see
+        `change`). An id whose reservation has ended can be reserved again. The version does not change.
         """
 
     def release(self, tenant: str, job_id: str, reservation: Reservation) -> None:
-        """End the reservation, unless the same request has reserved the job again. Raises nothing where that fails."""
+        """End the reservation, unless the same request has reserved the job again. Does not raise if the write
+        fails.
+        """
 
     def complete(self, job: Job, *, at: float, expires_at: int | None = None) -> bool:
-        """ACTIVE -> COMPLETED; False if its generation is no longer `job`'s or it is not ACTIVE. The revision grows.
-        It is a condition only with `expires_at` (UTC seconds): the job is removed then, with its cursor, payload and
-        tags' markers as they were read. The job no longer counts towards its tenant's quota. Raises StoreBusyError.
+        """Change the job from ACTIVE to COMPLETED. Return False if it is not ACTIVE or has another generation than
+        `job`. The revision grows, and the job no longer counts towards its tenant's quota. Raises StoreBusyError.
+
+        With `expires_at` (UTC seconds), the revision is a condition too. The job is removed at that time, with its
+        cursor, its payload and the markers of its tags as they were read.
         """
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
-        """Write records of requests about runs; idempotent."""
+        """Write the records of requests about runs. Idempotent."""
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        """The changes under that id, newest first, also of a deleted job. Strongly consistent."""
+        """Return the changes under that id, newest first, also those of a deleted job. Strongly consistent."""
 
     def page(
         self, tenant: str, where: JobFilter = EVERY_JOB, *, limit: int, after: str | None, budget: Budget | None = None
     ) -> JobPage:
-        """Jobs of a tenant whose id sorts after `after`. If the filter sifts, a bounded number of jobs is looked at, so
-        the page may be short or empty and still have a next page. It is short, too, where large payloads have used up
-        `budget`.
+        """Return jobs of a tenant whose id sorts after `after`. If the filter sifts, only a bounded number of jobs is
+        read, so the page may be short or empty and still have a next page. It is also short if large payloads have used
+        up `budget`.
         """
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
-        """The ids alone, of all jobs or of those with the tag. May be stale."""
+        """Return only the ids, of all jobs or of the jobs with the tag. May be stale."""
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
-        """Cursors of a tenant's jobs whose id sorts after `after`. May be stale."""
+        """Return the cursors of a tenant's jobs whose id sorts after `after`. May be stale."""
 
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
-        """Which of these jobs have the tag. May be stale."""
+        """Return the ids of the jobs that have the tag. May be stale."""

@@ -21,19 +21,19 @@ class Lanes(Protocol):
     """The queues of the lanes."""
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
-        """Send each to its lane; which were accepted, in order."""
+        """Send each message to its lane. Return which messages were accepted, in order."""
 
 
 class Received(Protocol):
     """The visibility of received messages."""
 
     def postpone(self, receipt: str, seconds: int) -> None:
-        """Let the message become visible again after `seconds` (0 to 43,200)."""
+        """Make the message visible again after `seconds` (0 to 43,200)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadMessage:
-    """A received message of the dead-letter queue, hidden from other receivers for a moment."""
+    """A message received from the dead-letter queue. Other receivers cannot see it for a short time."""
 
     message_id: str
     receipt: str
@@ -44,12 +44,14 @@ class DeadLetterQueue(Protocol):
     """The dead-letter queue, for its reconciler."""
 
     def receive(self) -> list[DeadMessage]:
-        """Up to ten messages, hidden from others for a moment; none when there are no more."""
+        """Receive up to ten messages, hidden from other receivers for a short time. The list is empty if there are no
+        more.
+        """
 
     def delete(self, message: DeadMessage) -> None:
-        """Remove it."""
+        """Delete the message."""
 
     def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
-        """Make them visible again after `seconds`; 0: at once. Best effort: a message whose change is rejected becomes
-        visible within minutes.
+        """Make the messages visible again after `seconds` (0: immediately). Best effort: a message whose change is
+        rejected becomes visible within minutes.
         """

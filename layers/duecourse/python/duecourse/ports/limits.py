@@ -12,7 +12,7 @@ from duecourse.domain.tenants.rate import Bucket, BucketChange
 
 @dataclass(frozen=True, slots=True)
 class BucketConflict:
-    """The change's condition does not hold; `found` is the present bucket (None: there is none)."""
+    """The condition of the change does not hold. `found` is the current bucket (None: there is no bucket)."""
 
     found: Bucket | None
 
@@ -21,21 +21,23 @@ class TenantLimits(Protocol):
     """A tenant's token bucket and its counters."""
 
     def bucket(self, tenant: str) -> Bucket | None:
-        """The stored bucket. Strongly consistent."""
+        """Return the stored bucket. Strongly consistent."""
 
     def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
-        """Apply the change to the stored bucket in one write. Return the new bucket; its `at` is the one of the bucket
-        before where that is later, so that the writer learns of a clock that is ahead.
+        """Apply the change to the stored bucket in one write, and return the new bucket. If the previous bucket had a
+        later `at`, return that `at`: it shows the writer that a clock is ahead.
         """
 
     def jobs(self, tenant: str) -> int:
-        """How many jobs the tenant has that count towards its quota (Job.counts), as counted with their writes."""
+        """Return how many of the tenant's jobs count towards its quota (Job.counts). Each write of a job updates this
+        count.
+        """
 
     def delayed(self, tenant: str, hour: str) -> int:
-        """How many delayed runs are counted as due in an hour (`2026-11-21T06`). May be stale."""
+        """Return how many delayed runs are counted as due in an hour (`2026-11-21T06`). May be stale."""
 
     def count_delayed(self, tenant: str, hour: str, places: int, *, expires_at: int) -> None:
-        """Count so many more, until `expires_at` (UTC seconds)."""
+        """Add `places` to the count, which is kept until `expires_at` (UTC seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +51,18 @@ class TickMark(Protocol):
     """The time of the last tick, and the watermarks."""
 
     def mark(self, at: float) -> None:
-        """Store a tick's time `at` (UTC seconds)."""
+        """Store the time `at` of a tick (UTC seconds)."""
 
     def last(self) -> float | None:
-        """When the last tick came; None before the first."""
+        """Return the time of the last tick; None before the first one."""
 
     def progress(self) -> Progress:
-        """The watermarks of all shards that were ever used."""
+        """Return the watermarks of all shards that were ever used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """The messages of a lane by SQS's approximate count: visible, in flight, delayed."""
+    """The number of messages in a lane by SQS's approximate count: visible, in flight and delayed."""
 
     waiting: int
     in_flight: int
@@ -68,7 +70,7 @@ class Depth:
 
     @property
     def empty(self) -> bool:
-        """Whether it holds no message."""
+        """Whether the lane has no messages."""
         return self.waiting + self.in_flight + self.delayed == 0
 
 
@@ -76,4 +78,4 @@ class Depths(Protocol):
     """The depths of the lanes."""
 
     def depth(self, lane: Lane) -> Depth | None:
-        """A lane's depth, at most some seconds old; None if it cannot be read."""
+        """Return a lane's depth, at most a few seconds old; None if it cannot be read."""

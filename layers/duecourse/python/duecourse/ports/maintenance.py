@@ -15,8 +15,8 @@ from duecourse.domain.runs.coverage import OccurrenceRange
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A range of occurrences of a job that is `lost` or `doubled`; of a workflow's step its run `run_id`, at the
-    instant that is the range.
+    """A range of occurrences of a job that is `lost` or `doubled`. For a step of a workflow, `run_id` is its run and
+    the range is one instant.
     """
 
     kind: str
@@ -38,7 +38,9 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True)
 class JobsPage:
-    """Some jobs of a segment, without their payloads; `following` continues after them (None: that was all)."""
+    """A page of the jobs of a segment, without their payloads. `following` continues after them (None: no more
+    jobs).
+    """
 
     jobs: Sequence[Job]
     following: str | None
@@ -46,7 +48,7 @@ class JobsPage:
 
 @dataclass(frozen=True, slots=True)
 class IndexPage:
-    """Some cursors, timers and completed jobs; `following` continues after them (None: that was all)."""
+    """A page of cursors, timers and completed jobs. `following` continues after them (None: no more entries)."""
 
     entries: Sequence[Entry]
     following: str | None
@@ -54,51 +56,53 @@ class IndexPage:
 
 
 class AuditStore(Protocol):
-    """Definitions by segment, turns and findings."""
+    """Job definitions by segment, turns and findings."""
 
     def jobs(self, segment: int, segments: int, start: str | None) -> JobsPage:
-        """The next page of a segment's jobs; those that cannot be read are left out and logged. May be stale."""
+        """Return the next page of a segment's jobs. Jobs that cannot be read are logged and left out. May be stale."""
 
     def after(self, job: Job) -> str:
-        """The position after a job of a page."""
+        """Return the position after a job of a page."""
 
     def turns(self) -> list[Turn]:
-        """The last turn of each segment. Strongly consistent."""
+        """Return the last turn of each segment. Strongly consistent."""
 
     def save(self, turn: Turn, *, now: float) -> bool:
-        """Write it over the previous version; False if another audit has written meanwhile."""
+        """Write the turn over its previous version. Return False if another audit has written it meanwhile."""
 
     def known(self, finding: Finding) -> bool:
-        """Whether it is stored. Strongly consistent."""
+        """Return whether the finding is stored. Strongly consistent."""
 
     def keep(self, finding: Finding, *, now: float) -> None:
-        """Store a finding; idempotent."""
+        """Store a finding. Idempotent."""
 
     def open(self, limit: int) -> list[Undecided]:
-        """Jobs with ranges that are not decided, those with the oldest first. Those that cannot be read are left out
-        and logged. Strongly consistent.
+        """Return jobs with undecided ranges, those with the oldest ranges first. Jobs that cannot be read are logged
+        and left out. Strongly consistent.
         """
 
     def undecided(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], *, now: float) -> bool:
-        """Add ranges to the open ones of the job; whether there were none before."""
+        """Add ranges to the job's undecided ranges. Return whether there were none before."""
 
     def settle(self, standing: Undecided, left: Sequence[OccurrenceRange], *, now: float) -> bool:
-        """Replace a job's open ranges by `left`; False, and nothing written, if they were written meanwhile."""
+        """Replace a job's undecided ranges by `left`. Return False, and write nothing, if they were written
+        meanwhile.
+        """
 
 
 class RepairStore(Protocol):
-    """Every cursor and timer, whether or not it is in the due index, and every completed job."""
+    """All cursors and timers, in the due index or not, and all completed jobs."""
 
     def page(self, start: str | None) -> IndexPage:
-        """The next page of all entries. May be stale."""
+        """Return the next page of all entries. May be stale."""
 
     def place(self, entry: Entry, slot: str, cursor: Cursor | None = None) -> bool:
-        """Put an entry into a slot, with `cursor`'s occurrence if one is given, and without its error if `cursor` has
-        none; False, and nothing written, if the entry is not exactly as it was read.
+        """Move an entry to a slot. With `cursor`, also write its occurrence, and remove the entry's error if `cursor`
+        has none. Return False, and write nothing, if the entry differs from the one that was read.
         """
 
     def last_pass(self) -> RepairPass | None:
-        """The position of the last pass; None before the first. Strongly consistent."""
+        """Return the position of the last pass; None before the first one. Strongly consistent."""
 
     def save(self, position: RepairPass, *, now: float) -> bool:
-        """Write it over the previous version; False if another invocation has written meanwhile."""
+        """Write the position over its previous version. Return False if another invocation has written it meanwhile."""

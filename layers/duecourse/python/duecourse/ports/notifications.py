@@ -11,7 +11,7 @@ from duecourse.domain.runs.states import Run
 
 @dataclass(frozen=True, slots=True)
 class FailureNotification:
-    """The notice of a dead run, with the owner (empty: none) and the runbook of its job."""
+    """The notice of a dead run, with the owner (empty: no owner) and the runbook of its job."""
 
     run: Run
     died_at: float
@@ -23,12 +23,14 @@ class Notifier(Protocol):
     """Notices for people."""
 
     def death(self, death: FailureNotification) -> None:
-        """Publish; raises if it was not accepted."""
+        """Publish the notice. Raises if it was not accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutboundEvent:
-    """An outcome of a run. `detail_type` is one of domain.runs.document; `detail` is JSON-able and small."""
+    """An outcome of a run. `detail_type` is one of the types in domain.runs.document. `detail` is small and can be
+    encoded as JSON.
+    """
 
     detail_type: str
     detail: dict[str, Any]
@@ -39,4 +41,4 @@ class Bus(Protocol):
     """Events for programs."""
 
     def publish(self, events: Sequence[OutboundEvent]) -> int:
-        """Publish; returns how many were not accepted. Never raises for an error of the bus."""
+        """Publish the events. Return how many were not accepted. Never raises for an error of the bus."""

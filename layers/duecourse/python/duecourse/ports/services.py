@@ -1,4 +1,4 @@
-"""How requests to AWS services end if they do not succeed."""
+"""The errors of requests to AWS services."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ THROTTLED = frozenset(
         "TransactionInProgressException",
     }
 )
-"""Error codes of throttling: those of AWS's SDKs ("Retry behavior", AWS SDKs and Tools Reference Guide), and what
-DynamoDB says of a single statement and SQS of a key.
+"""Error codes of throttling: the codes in AWS's SDKs ("Retry behavior", AWS SDKs and Tools Reference Guide), and the
+codes that DynamoDB returns for a single statement and SQS for a key.
 """
 
 TRANSIENT = frozenset({"RequestTimeout", "RequestTimeoutException"})
-"""Codes of other errors after which the same request is made again."""
+"""Codes of other errors after which the same request is sent again."""
 
 _CONFLICT = "TransactionConflictException"
 
@@ -42,11 +42,11 @@ class AwsError(Exception):
 
 
 class NoAnswerError(AwsError):
-    """No complete answer came. It is unknown whether the request took effect."""
+    """No complete response was received. It is unknown whether the request took effect."""
 
 
 class ServiceError(AwsError):
-    """The service refused a request, or failed. `answer` is the document that it sent."""
+    """The service rejected a request, or failed. `answer` is the document in its response."""
 
     def __init__(
         self, code: str, message: str = "", *, status: int = 400, answer: Mapping[str, Any] | None = None

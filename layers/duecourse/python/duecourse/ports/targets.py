@@ -13,9 +13,9 @@ from duecourse.domain.targets.targets import CallableTarget, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt's call. `timeout_seconds` is the job's timeout or less, if the worker has less time left.
-    `callback_token` is the attempt's callback token, if the run waits for a callback. `taken` is what the job's
-    templates may name of its workflow, as text (`upstream.extract.result.rows`).
+    """The call of one attempt. `timeout_seconds` is the job's timeout, or less if the worker has less time left.
+    `callback_token` is the attempt's callback token, if the run waits for a callback. `taken` contains the workflow
+    values that the job's templates may use, as text (`upstream.extract.result.rows`).
     """
 
     job: Job
@@ -30,7 +30,7 @@ class Caller(Protocol):
     """Calls targets."""
 
     def call(self, call: Call) -> Outcome:
-        """Call the target and decide the outcome from its response. Never raises for an error of the target; always
+        """Call the target and derive the outcome from its response. Never raises for an error of the target. Always
         ends within the timeout (plus about a second).
         """
 
@@ -39,7 +39,7 @@ class Secrets(Protocol):
     """A tenant's secrets."""
 
     def get(self, tenant: str, name: str) -> str:
-        """The secret, from a short cache. Raises SecretUnknownError, SecretsUnavailableError."""
+        """Return the secret, from a short-lived cache. Raises SecretUnknownError or SecretsUnavailableError."""
 
 
 class SecretUnknownError(Exception):
@@ -47,37 +47,37 @@ class SecretUnknownError(Exception):
 
 
 class SecretsUnavailableError(Exception):
-    """The store of secrets did not respond; another attempt makes sense."""
+    """The store of secrets did not respond. A later attempt may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredTask:
-    """A target that the operator registered under a name, and values for fields that a job leaves out."""
+    """A target that the operator registered under a name, and defaults for fields that a job leaves out."""
 
     target: CallableTarget
     defaults: dict[str, Any]
 
 
 class TasksUnavailableError(Exception):
-    """The store of tasks did not respond; another attempt makes sense."""
+    """The store of tasks did not respond. A later attempt may succeed."""
 
 
 class Tasks(Protocol):
     """Named targets of the stage."""
 
     def get(self, name: str) -> RegisteredTask | None:
-        """The task, from a short cache; None if none is registered under that name. Raises TasksUnavailableError."""
+        """Return the task, from a short-lived cache; None if no task has that name. Raises TasksUnavailableError."""
 
 
 LINK_SECONDS = 300
-"""How long the address of a result is valid."""
+"""How long the link to a result is valid."""
 
 
 class Results(Protocol):
-    """The store of large results, which are kept as long as their runs."""
+    """The store of large results. A result is kept as long as its run."""
 
     def put(self, key: str, document: bytes) -> None:
-        """Write a result (JSON); raises if it was not accepted."""
+        """Write a result (JSON). Raises if it was not accepted."""
 
     def link(self, key: str) -> str:
-        """An address at which the result can be read for LINK_SECONDS, by anyone who has it."""
+        """Return a link with which anyone can read the result for LINK_SECONDS."""
