@@ -71,8 +71,8 @@ class UsedKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreationTerms:
-    """The conditions and additional writes of a job's creation. `quota` is the tenant's quota of jobs. `key` is marked as
-    used; whether it was used before is decided at `now` (UTC seconds; None: the current time). `after` is the last
+    """The conditions and additional writes of a job's creation. `quota` is the tenant's quota of jobs. `key` is marked
+    as used; whether it was used before is decided at `now` (UTC seconds; None: the current time). `after` is the last
     deletion under that id. `record` is the change record of the creation. `seats` are the seats of the job's lane,
     including the job's.
     """

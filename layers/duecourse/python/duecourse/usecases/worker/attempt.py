@@ -1,7 +1,8 @@
-"""A worker's invocation, from top to bottom: it receives messages, decides, starts attempts and writes their ends.
+"""A worker's invocation, from top to bottom: it receives messages, decides, starts attempts and records how they ended.
 
-The messages of a batch are handled concurrently. The order at the end of each is record, then send, then delete. After
-a crash in between the redelivered message repeats the steps; all of them are idempotent.
+The messages of a batch are handled concurrently. At the end of each message the worker writes the record, then sends
+the next message, then deletes this one. After a crash in between, the redelivered message repeats these steps; all of
+them are idempotent.
 """
 
 from __future__ import annotations
@@ -75,27 +76,29 @@ from duecourse.usecases.workflows.workflows import Found, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 MAX_DECISIONS = 6
-"""How often a message is decided again after a condition failed. Each failure means that another writer won, so several
-in a row mean a fault; the message is then requeued."""
+"""How many times a message is decided again after a condition failed. Each failure means that another writer was first,
+so several in a row indicate a fault. The message is then requeued.
+"""
 
 CLOCK_SLACK_SECONDS = 1.5
-"""A message that is earlier than the hold by up to this time is held too: the API does not wait for a second's start
-when it sends, and clocks differ."""
+"""A message that is earlier than the hold by up to this time is held too: the API sends it without waiting for the
+start of the second, and clocks differ.
+"""
 
 HELD_SECONDS = 31 * DAY_SECONDS
-"""How long a message is kept for the resumption of its job: longer than a workflow's run can last."""
+"""How long a message is kept until its job is resumed: longer than a workflow's run can last."""
 
 MAX_FINISHES = 6
-"""How often the end of a call is decided again because its record changed meanwhile."""
+"""How many times the end of a call is decided again because its record changed meanwhile."""
 
 LAST_FINISH_SECONDS = 8
-"""In the last seconds of its lease a worker begins no further try to write a finish. The SDK's own four tries pause for
-at most seven seconds (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode standard). Without any
-answer they take half a minute; after that the next try needs as much time.
+"""In the last seconds of its lease a worker does not try again to write a finish. The SDK's four tries pause for at
+most seven seconds (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode standard). Without a
+response they take half a minute, and the next try needs as much time.
 """
 
 INLINE_BYTES = 2048
-"""A result up to this size (JSON) stays in the record, which then costs at most 3 write units, mostly 1."""
+"""A result up to this size (JSON) is stored in the record, which then costs at most 3 write units, in most cases 1."""
 
 EXCERPT_CHARACTERS = 1000
 
@@ -105,12 +108,12 @@ ENDS = {
     RunState.SKIPPED: "RunsSkipped",
     RunState.CANCELLED: "RunsCancelled",
 }
-"""The metric of each state in which runs end."""
+"""The metric of each final state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The report of all messages, and the ids of those that stay in their queue."""
+    """The report of all messages, and the ids of the messages that stay in their queue."""
 
     report: Report
     retained: tuple[str, ...]
@@ -118,7 +121,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneWorker:
-    """The use case; one instance serves many invocations and all their threads."""
+    """The use case. One instance serves many invocations and all their threads."""
 
     jobs: JobStore
     runs: RunStore
@@ -136,8 +139,8 @@ class LaneWorker:
     rules: WorkerRules
 
     def __call__(self, received: Sequence[ReceivedMessage], deadline: float) -> Batch:
-        """Handle each message in its own thread before `deadline` (UTC seconds, when Lambda kills the invocation). All
-        threads have ended on return.
+        """Handle each message in a separate thread before `deadline` (UTC seconds; Lambda kills the invocation then).
+        All threads have ended when this returns.
         """
         with ThreadPoolExecutor(max_workers=max(len(received), 1), thread_name_prefix="run") as threads:
             handled = list(threads.map(lambda one: self.handle(one, deadline), received))
@@ -151,7 +154,7 @@ class LaneWorker:
         )
         report.counts["MessagesReceived"] += len(received)
         report.counts["MessagesLeft"] += len(retained)
-        if report.counts["AttemptsStarted"]:  # a rate of failures also needs zeros
+        if report.counts["AttemptsStarted"]:  # rates of failures need zeros too
             for metric in ("AttemptsFailed", "RunsDead"):
                 report.counts.setdefault(metric, 0)
         return Batch(report, retained)
@@ -183,7 +186,7 @@ class LaneWorker:
     def _context(self, received: ReceivedMessage, deadline: float) -> AttemptContext:
         return AttemptContext(
             message_id=received.message_id,
-            # With a random part: one invocation may receive the same message twice.
+            # With a random part, since one invocation may receive the same message twice.
             fencing_token=f"{received.request_id}/{received.message_id}/{self.randomness.nonce()}",
             lease_until=deadline,
             expires_at=int(self.clock.now()) + self.rules.run_retention_days * DAY_SECONDS,
@@ -201,14 +204,14 @@ class LaneWorker:
                 return self.requeue.send(item, message.not_before, "early")
         elif early > 0:
             self.clock.sleep_until(message.not_before)
-        # Before the record is read: a worker that finds nothing to start must see what others started until then.
+        # Before the record is read: a worker that finds nothing to start must see everything that others have started.
         found = self.workflows.look(message)
-        # The first delivery of a first attempt is nearly always new, so the conditional write checks that, not a read.
-        # A run that has waited has a record.
+        # The first delivery of a first attempt is nearly always new, so the conditional write checks this instead of a
+        # read. A run that has waited has a record.
         first = message.starts_run and not message.waited and found is None
         run = None if first and item.received.receive_count == 1 else self.requeue.record(message)
         if run is not None and may_run_again(run):
-            # It may start all the same, but only if its workflow's run was active after that record was read.
+            # It may still start, but only if its workflow's run was active after that record was read.
             found = self.workflows.look(message, run)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
@@ -220,11 +223,11 @@ class LaneWorker:
         return Disposition.RETAIN
 
     def _step(self, item: WorkItem, job: JobSnapshot, run: Run | None, found: Found) -> Disposition | Conflict:
-        """Decide once and act; a Conflict means that another writer was first."""
+        """Decide once and act. A Conflict means that another writer was first."""
         message, report, now = item.message, item.report, self.clock.now()
         decision = decide(event_of(message, self.randomness.draw(), found), job, run, item.context, now=now)
         if run is None and found is None and (covering := self.coverage.covering(message, job, now=now)) is not None:
-            if (own := self.requeue.record(message)) is not None:  # not read yet, such as that of a redriven run
+            if (own := self.requeue.record(message)) is not None:  # not read yet, for example for a redriven run
                 return Conflict(own)
             decision = Drop(f"{covering.name} covers it")
         match decision:
@@ -237,7 +240,7 @@ class LaneWorker:
             case Drop(reason):
                 report.counts["DuplicatesDropped"] += 1
                 report.add("message_dropped", reason=reason, asked=message.kind)
-                # A dead run that was redriven waits for its next attempt, unless its job is deleted.
+                # A redriven dead run waits for its next attempt, unless its job is deleted.
                 self._leave_wait_queue(item, run if run is not None and isinstance(own_job(job, run), Job) else None)
                 return Disposition.ACK
             case FollowUp(past, reason):
@@ -266,9 +269,9 @@ class LaneWorker:
     def _reschedule(
         self, item: WorkItem, run: Running | Waiting | None, until: float, reason: str
     ) -> Disposition | Conflict:
-        """Send a message that checks the deadline again. It is sent before the record names it: after a crash in
-        between another one is sent, and the unnamed one is dropped. The token changes too, so that the writer that ends
-        the attempt must read the record again.
+        """Send a message that checks the deadline again. It is sent before the record refers to it: after a crash in
+        between, another one is sent, and the message without a record is dropped. The token changes too, so that the
+        writer that ends the attempt must read the record again.
         """
         armed = self.randomness.nonce()
         message = item.message
@@ -280,9 +283,9 @@ class LaneWorker:
         return self.runs.write(rearmed(run, armed, item.context.fencing_token), run) or disposition
 
     def _hold(self, item: WorkItem, run: Run | None, until: float, reason: str) -> Disposition | Conflict:
-        """Keep the message for the resumption of its job, then read the job again, which may have been resumed
-        meanwhile. A copy looks again from time to time, in case the resumption's message is lost; for a run in the
-        queue of its job that queue's watch does so.
+        """Keep the message until its job is resumed. Then read the job again, since it may have been resumed meanwhile.
+        A copy of the message checks again from time to time, in case the message sent on resumption is lost. For a run
+        in the wait queue, the queue's watch does this.
         """
         message, now = item.message, self.clock.now()
         if message.waited:
@@ -298,15 +301,15 @@ class LaneWorker:
         return self.requeue.send(item, until, reason)
 
     def _leave_wait_queue(self, item: WorkItem, run: Run | None) -> None:
-        """Remove a run from the wait queue that was started from there and no longer waits, in case its worker
-        died before doing so.
+        """Remove a run from the wait queue that was started from there and no longer waits, in case its worker died
+        before it did so.
         """
         if item.message.waited:
             self.effects.leave_wait_queue(item.message, run, item.report)
 
     def _has_begun(self, item: WorkItem) -> bool:
-        """Whether this message already carries the run: it was on time by the clock of another worker. The message must
-        not be replaced by a copy then, since the run would have no message.
+        """Return whether this message already carries the run: another worker's clock considered it on time. Such a
+        message must not be replaced by a copy, since the run would be left without a message.
         """
         message, received = item.message, item.received
         if received.receive_count == 1 and not message.replaces:
@@ -334,7 +337,7 @@ class Starter:
     rules: WorkerRules
 
     def start(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None = None) -> Disposition | Conflict:
-        """Start the attempt, or defer it; `turn` is what the workflow's run of a step says."""
+        """Start the attempt, or defer it. For a step, `turn` is the decision of the workflow's run about it."""
         deferred = self._deferred(item, decision, job, turn)
         if deferred is not None:
             return deferred
@@ -347,13 +350,13 @@ class Starter:
         return self._begin(item, locked, job)
 
     def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> Disposition | None:
-        """What happens to a message that this worker cannot start; None if it can."""
+        """Return the disposition of a message that this worker cannot start; None if it can."""
         message, rules = item.message, self.rules
         defer = partial(self.requeue.defer, item, decision.previous, message.not_before)
         if rules.near_limit(item):
             return defer("near the receive limit")
         if item.context.lease_until - self.clock.now() < job.timeout_seconds + FINISH_MARGIN_SECONDS:
-            # To the job's present lane: this lane's workers may never have enough time.
+            # To the job's current lane: the workers of this lane may never have enough time.
             return defer("not enough time left", lane=job.lane)
         if message.is_step and message.attempt == 1 and job.lane is not rules.lane:
             return defer("its job has moved to another lane", lane=job.lane)
@@ -362,7 +365,7 @@ class Starter:
         return None
 
     def _fitted(self, item: WorkItem, decision: Start, job: Job) -> Start | Disposition:
-        """The start of a run without a record, shortened to the occurrences that no other run covers."""
+        """Return the start of a run without a record, shortened to the occurrences that no other run covers."""
         if decision.previous is not None:
             return decision
         fitted, now = self.coverage.fit(decision.run, item.message, job), self.clock.now()
@@ -377,14 +380,16 @@ class Starter:
     def _locked(
         self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None
     ) -> Start | Disposition | Conflict:
-        """The start once its run has the lock of its job, if it needs one; else what happens instead."""
+        """Return the start if its run does not need the lock of its job or has it now; otherwise the disposition of its
+        message.
+        """
         message = item.message
         if message.waited:
             self.wait_queue.received(message)  # before the lock is read
         match self.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
             case Held(called_until):
                 earlier = latest(decision.run.called_until, called_until)
-                if decision.run.is_workflow:  # whose steps have seats if it has the lock
+                if decision.run.is_workflow:  # its steps have seats if it has the lock
                     earlier = (earlier or 0.0) if needs_lock(job) else None
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
@@ -401,9 +406,9 @@ class Starter:
                 return self.transitions.write(item, refused(decision, reason, because), job)
 
     def _begin(self, item: WorkItem, decision: Start, job: Job) -> Disposition | Conflict:
-        """Arm the deadline, write the record, call the target and write the end."""
+        """Send the deadline message, write the record, call the target and record the end."""
         message, now = item.message, self.clock.now()
-        # Before any write: if it cannot be read, no attempt is used up.
+        # Before any write: if the payload cannot be read, no attempt is used up.
         prepared = self.calls.prepared(job, decision.run)
         run = with_its_key(decision.run, job)
         if run.deadlines is not None:
@@ -416,17 +421,17 @@ class Starter:
                 self.overlaps.release(job, conflict.found)  # a copy for a dead run: no later step would release it
             return conflict
         waited = message.waited or isinstance(decision.previous, Queued)
-        # A redriven run may have waited in the wait queue, and be started by another message than the one there.
+        # A redriven run may have waited in the wait queue, and another message than the one there may start it.
         if waited or (needs_lock(job) and isinstance(decision.previous, Final)):
             self.wait_queue.begun(message, run, item.report, locked=needs_lock(job))
         _count(decision, job, message, item.report)
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
-            # Deleted before this record was there: the deletion found no run to cancel.
+            # Deleted before this record existed: the deletion found no run to cancel.
             return self.transitions.write(item, cancel(run, "deleted", now), job)
         return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
 
     def _has_seat(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> bool:
-        """Whether the run may start on this worker, which is for seats."""
+        """Return whether the run may start on this worker, which only serves jobs with a seat."""
         message, run = item.message, decision.run
         start = Starting(
             message.generation,
@@ -435,7 +440,7 @@ class Starter:
             first=run.attempt == 1 and not isinstance(decision.previous, Final),
             following=message.following,
             last=message.final,
-            called_until=None if run.is_workflow else run.called_until,  # it calls nothing itself
+            called_until=None if run.is_workflow else run.called_until,  # a workflow's run calls no target
             in_workflow=None if turn is None else turn.called_until,
         )
         return has_seat(job, self.rules.lane, start)
@@ -446,8 +451,8 @@ class Starter:
         return self.requeue.defer(bulk, decision.previous, now, "no seat is free", lane=job.lane)
 
     def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
-        """Record that the run waits, put it in the wait queue, then read the lock again, which may have been released
-        meanwhile. The message is deleted: the worker that releases the lock starts the run.
+        """Record that the run waits and put it in the wait queue. Then read the lock again, since it may have been
+        released meanwhile. The message is deleted: the worker that releases the lock starts the run.
         """
         standing, report = decision.previous, item.report
         if standing is None:
@@ -487,7 +492,7 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
     report.count("AttemptsStarted", target)
     if isinstance(previous, Queued | None):
         report.counts["CaughtUp"] += decision.run.caught_up
-        # One that has waited for its turn, or for other steps of its workflow, is late from when it was called.
+        # The lateness of a run that waited in the queue or for other steps of its workflow counts from its call.
         since = message.not_before if message.waited or message.is_step else float(message.due)
         if decision.run.first_started_at is not None:
             report.measure("Lateness", decision.run.first_started_at - since)
@@ -497,7 +502,7 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
 
 @dataclass(frozen=True, slots=True)
 class TransitionWriter:
-    """Writes records, each on the condition that the record is unchanged since the decision."""
+    """Writes records on the condition that they are unchanged since the decision."""
 
     runs: RunStore
     effects: SideEffects
@@ -508,8 +513,8 @@ class TransitionWriter:
     def write(
         self, item: WorkItem, transition: Transition, job: JobSnapshot, *, retry: WriteRetry | None = None
     ) -> Disposition | Conflict:
-        """Write the record and do its side effects; a Conflict means that another writer was first. With `retry` a
-        write that fails is retried: only this worker knows its content.
+        """Write the record and perform its side effects. A Conflict means that another writer was first. With `retry`,
+        a failed write is retried, because only this worker knows its content.
         """
         previous, report = transition.previous, item.report
         run = self._with_stored_result(transition.run, report)
@@ -539,15 +544,15 @@ class TransitionWriter:
         return self.effects.perform(item, run, job)
 
     def _with_stored_result(self, run: Run, report: Report) -> Run:
-        """The run with its result, a large one moved to the store of results. If the store rejects it, the run still
-        succeeds and keeps the beginning of the result.
+        """Return the run with its result. A large result is moved to the store of results. If the store rejects it, the
+        run still succeeds and keeps the beginning of the result.
         """
         if not isinstance(run, Succeeded) or run.result is None:
             return run
         document = orjson.dumps(run.result)
         if len(document) <= INLINE_BYTES:
             return run
-        # results/default/nightly/20261121T064700Z/1.json: attempts never overwrite each other's.
+        # results/default/nightly/20261121T064700Z/1.json: attempts never overwrite each other's results.
         key = f"results/{run.tenant}/{run.job_id}/{run.name.local}/{run.attempt}.json"
         try:
             self.results.put(key, document)
@@ -560,8 +565,8 @@ class TransitionWriter:
         return replace(run, result=None, result_key=key, result_bytes=len(document))
 
     def finish(self, item: WorkItem, run: Running, job: Job, outcome: Outcome) -> Disposition:
-        """Write the end of the call over the record with which the attempt was started. Only this worker knows it, so a
-        failed write is retried until shortly before the lease ends.
+        """Replace the record with which the attempt was started by its end. Only this worker knows how the call ended,
+        so a failed write is retried until shortly before the lease ends.
         """
         draw = self.randomness.draw()
         retry = WriteRetry(self.clock, self.randomness, item.context.lease_until - LAST_FINISH_SECONDS)
@@ -585,8 +590,8 @@ def _not_written(report: Report, problem: Exception) -> None:
 
 
 def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
-    """The attempt was ended by another writer: by its own callback, which may be faster than the call's response, or by
-    a worker that took over after the lease.
+    """Handle an attempt that another writer has ended: its own callback, which may be faster than the call's response,
+    or a worker that took over after the lease.
     """
     called_back = run.callback_hash is not None and found is not None and found.attempt == run.attempt
     if not called_back:

@@ -1,4 +1,4 @@
-"""Call the target of a run that has started."""
+"""Calls the target of a run that has started."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from duecourse.usecases.workflows.workflows import Payloads, Prepared, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 FINISH_MARGIN_SECONDS = 3
-"""The time of an invocation that a worker reserves to record the end of an attempt."""
+"""The time of an invocation that a worker reserves for recording the end of an attempt."""
 
 BEGIN_MARGIN_SECONDS = 15
-"""In the last seconds of its lease a worker begins no further try to start a workflow's steps: the end of the attempt
-must be recorded.
+"""In the last seconds of its lease a worker does not try again to start a workflow's steps, because it must record the
+end of the attempt.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls targets, with the run's own payload if its request had one."""
+    """Calls targets, with the payload of the run's request if it had one."""
 
     caller: Caller
     payloads: Payloads
@@ -38,14 +38,14 @@ class Calls:
     workflows: Workflows
 
     def prepared(self, job: Job, run: Run) -> Prepared | Failed:
-        """The job as this run calls it, or why it cannot be called: what its payload is made of is not there."""
+        """Return the job as this run calls it, or a failure if a value that its payload's templates need is missing."""
         try:
             return self.payloads.prepared(job, run)
         except TemplateError as problem:
             return Failed(str(problem), retryable=False, code=problem.code)
 
     def call(self, item: WorkItem, run: Run, prepared: Prepared | Failed) -> Outcome:
-        """The outcome of the call. Never raises: after any error the attempt has ended."""
+        """Return the outcome of the call. Never raises: any error ends the attempt."""
         if isinstance(prepared, Failed):
             return prepared
         spare = item.context.lease_until - self.clock.now() - FINISH_MARGIN_SECONDS
@@ -65,8 +65,8 @@ class Calls:
         return outcome
 
     def _begin(self, item: WorkItem, run: Run) -> Outcome:
-        """Start a workflow's steps. An error of the store is no failure of the workflow: it is tried again until
-        shortly before the lease ends, since starts that are repeated change nothing.
+        """Start a workflow's steps. An error of the store does not fail the workflow: the start is retried until
+        shortly before the lease ends, since repeated starts change nothing.
         """
 
         def begin() -> Outcome:
@@ -83,7 +83,9 @@ class Calls:
 
 
 def _broken(item: WorkItem, problem: Exception) -> Failed:
-    """The outcome of a call that broke. Without the error's text, which may quote a header and so a secret."""
+    """Return the outcome of a call that failed with an internal error. It does not contain the error's text, which may
+    quote a header and thus a secret.
+    """
     name, trace = type(problem).__name__, "".join(format_tb(problem.__traceback__))
     item.report.add("call_broke", alarming=True, error=name, traceback=trace)
     return Failed(f"the call failed because of an internal error ({name})", code="internal")

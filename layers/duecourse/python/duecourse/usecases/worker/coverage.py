@@ -1,4 +1,4 @@
-"""Catch-up runs, which cover several occurrences, and the runs of those occurrences: each occurrence runs once."""
+"""Catch-up runs, which cover several occurrences, and the runs of these occurrences. Each occurrence runs once."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from duecourse.ports import RunStore
 from duecourse.usecases.worker.work_item import start_request_of
 
 NEARBY = 10
-"""Records that are read before an occurrence: the one that covers it is the nearest, apart from runs on request."""
+"""How many records are read before an occurrence. The nearest one, except for runs on request, is the one that may
+cover it.
+"""
 
 MAX_PARTS = 1000
-"""The most parts of a catch-up between existing runs."""
+"""The maximum number of parts into which existing runs divide a catch-up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +31,25 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Reads records of the same job, only for runs that are late or cover several occurrences."""
+    """Reads records of the same job, but only for runs that are late or cover several occurrences."""
 
     runs: RunStore
 
     def covering(self, message: RunMessage, job: JobSnapshot, *, now: float) -> Run | None:
-        """The record of a catch-up that covers a late occurrence: a dispatcher counted it as missed while its message
-        waited.
+        """Return the record of a catch-up that covers a late occurrence. A dispatcher counted the occurrence as missed
+        while its message waited.
         """
         starts = message.starts_run and not message.suffix
         if not starts or message.count > 1 or not isinstance(job, Job):
             return None
-        # A dispatcher whose clock is ahead counts an occurrence as missed that is on time here.
+        # A dispatcher whose clock is ahead counts as missed an occurrence that is on time here.
         if now <= message.due + job.missed.grace_seconds - CLOCKS_DIFFER_SECONDS:
             return None
         nearby = self.runs.page(message.tenant, message.job_id, limit=NEARBY, before=message.name.local)
         return next((run for run in nearby if not run.suffix and (run.through or 0) >= message.occurrence), None)
 
     def fit(self, run: Running, message: RunMessage, job: Job) -> Fitted:
-        """A catch-up, shortened to end before the first run in its range that has its own record or waits in the wait
+        """Return a catch-up, shortened to end before the first run in its range that has a record or waits in the wait
         queue.
         """
         if run.through is None or (occurrences := start_request_of(message).occurrences(job)) is None:

@@ -1,6 +1,7 @@
-"""The side effects of a written record: the next message, the notice, the release of the lock, the job's completion.
+"""The side effects of a written record: the next message, the notice, the release of the lock, the completion of the
+job.
 
-Every step is idempotent: a redelivered message of a record that is already past it repeats them.
+Every step is idempotent: a redelivered message repeats the steps of a record that was already written.
 """
 
 from __future__ import annotations
@@ -38,25 +39,27 @@ from duecourse.usecases.workflows.workflows import Workflows
 TRIES = 3
 PAGE = 50
 MAX_READ = 1000
-"""The most records that are read: many skipped runs may be between the dead ones."""
+"""The maximum number of records read: there may be many skipped runs between the dead ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailingJobs:
-    """Counts deaths from the records, so that a repeated call counts nothing twice."""
+    """Pauses jobs that keep failing. It counts dead runs from the records, so a repeated call does not count a run
+    twice.
+    """
 
     jobs: JobStore
     runs: RunStore
     clock: Clock
 
     def consider(self, job: Job, report: Report) -> None:
-        """Pause the job if its policy requires this and enough of its runs have died in a row since its last change."""
+        """Pause the job if its policy requires it and enough of its runs in a row have died since its last change."""
         limit = job.pause_on_failure
         if limit is None:
             return
         recent = self._recent(job, limit * 2)
         for _ in range(TRIES):
-            # The job is read before its cursor: a change in between fails the job's condition.
+            # The job is read before its cursor: if the job changes in between, its condition fails.
             found = self.jobs.get(job.tenant, job.id)
             if found is None or found.state is not JobState.ACTIVE or found.pause_on_failure is None:
                 return
@@ -77,8 +80,8 @@ class FailingJobs:
         )
 
     def _recent(self, job: Job, wanted: int) -> list[Run]:
-        """The newest records, of which `wanted` have ended with success or death; runs may end in another order than
-        they began.
+        """Return the newest records, enough to include `wanted` runs that have succeeded or died. Runs may end in
+        another order than they began.
         """
         recent: list[Run] = []
         spoke = 0
@@ -93,8 +96,9 @@ class FailingJobs:
 
 
 DEAD_VISIBILITY_SECONDS = 1
-"""A dead run's message is failed with this visibility until SQS itself moves it: only then does the console's redrive
-know its source."""
+"""A dead run's message is failed with this visibility until SQS moves it to the dead-letter queue. Only a message moved
+by SQS can be redriven in the console, since SQS then knows its source.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +118,10 @@ class SideEffects:
     workflows: Workflows
 
     def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
-        """Perform them; returns what happens to the message. `job` may be as old as the attempt."""
+        """Perform the side effects and return the disposition of the message. `job` may be as old as the attempt."""
         if (
             run.workflow is not None and isinstance(run, Final) and not run.notified
-        ):  # which is written once this is done
+        ):  # `notified` is written after this
             self.workflows.ended(run, item.report)
         match run:
             case Retrying():
@@ -143,16 +147,16 @@ class SideEffects:
                 assert_never(other)
 
     def leave_wait_queue(self, message: RunMessage, run: Run | None, report: Report) -> None:
-        """Remove the run that a message is about from its wait queue, if by its record `run` it no longer waits,
-        and start the next one. A message that removes nothing and is not the wait queue's call starts nothing.
+        """Remove the run of a message from its wait queue if, according to its record `run`, it no longer waits. Then
+        start the next run. A message that removes nothing and is not the wait queue's call starts nothing.
         """
         called = message.waited and self.wait_queue.received(message)
         if self.wait_queue.leave(message, run) or called:
             self.wait_queue.call_next(message, report)
 
     def _carried_by_another(self, item: WorkItem, run: Run) -> bool:
-        """Whether a workflow's run that an evaluation made dead has its dead letter in another message, which is sent
-        here if it is not: another delivery of the evaluation, which found less, may delete it.
+        """Return whether another message is the dead letter of a workflow's run that an evaluation made dead. If there
+        is none yet, send it: another delivery of this evaluation may find less and delete the message.
         """
         if run.message_id != item.received.message_id:
             return True
@@ -175,7 +179,7 @@ class SideEffects:
         if self.overlaps.release(job, run) and job.overlap.rule.waits:
             self.wait_queue.call_next(run, report)
         now = self.clock.now()
-        # Only for a job whose schedule may have no future occurrence; its cursor is authoritative.
+        # Only for a job whose schedule may have no future occurrence. Its cursor is authoritative.
         soon = int(now) + CLOCKS_DIFFER_SECONDS
         ending = job.scheduled and (job.max_runs is not None or job.following(soon) is None)
         if ending and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=now):
@@ -193,8 +197,8 @@ class SideEffects:
         item.report.add("death_announced", alarming=True, code=run.code, error=run.error)
 
     def _pause_failing(self, job: JobSnapshot, report: Report) -> None:
-        """Pause a job that keeps failing. Each delivery of a dead run's message checks this: if it fails here, the next
-        delivery does it, and announces nothing again.
+        """Pause a job that keeps failing. Each delivery of a dead run's message checks this. If the check fails, the
+        next delivery repeats it without another announcement.
         """
         if not isinstance(job, Job):
             return
@@ -206,8 +210,8 @@ class SideEffects:
             report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=error)
 
     def _publish(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
-        """Publish the outcome, only by the message that wrote the record: copies are common (the API sends what the
-        tick sends too).
+        """Publish the outcome, but only for the message that wrote the record: copies are common (the API and the tick
+        send the same message).
         """
         if isinstance(job, Job) and run.message_id == item.received.message_id:
             self.announcements.publish(run, job, item.report)

@@ -1,16 +1,17 @@
-"""Overlap of runs of one job: the lock of the active run, and the wait queue of the others.
+"""Overlap of the runs of one job: the lock of the active run, and the wait queue of the others.
 
 The lock is held from a run's first start to its final state. A waiting run consists of two items and has no message.
 
-A run enters the wait queue and then reads the lock again; a holder releases the lock and then starts the next run: one
-of the two sees the other's write. A waiting run is started by sending its stored message, a call. Its worker decides
-again, so an extra message changes nothing. If one is lost, the wait queue's watch, one message every half minute,
-starts the first run.
+A run enters the wait queue and then reads the lock again. A holder releases the lock and then starts the next run. So
+one of the two sees the other's write. A waiting run is started by sending its stored message: a call. The worker that
+receives the call decides again, so an extra call changes nothing. If a call is lost, the wait queue's watch, one
+message every half minute, starts the first run.
 
-A wait queue has one call at a time: its nonce is recorded (`Watch.call`) before it is sent, and no other call is sent
-until a worker has received this one. That worker removes the nonce before it reads the lock. Therefore no release of
-the lock is missed: the worker of the other call reads the lock later, and if its own run no longer waits, it calls the
-next one. Only the watch sends a call in spite of another one, which may be lost.
+A wait queue has one call at a time. The nonce of the call is recorded (`Watch.call`) before the call is sent, and no
+other call is sent until a worker has received this one. That worker removes the nonce before it reads the lock.
+Therefore no release of the lock is missed: the worker that receives the call reads the lock after the release, and
+calls the next run if its own run no longer waits. Only the watch sends a call while another one is recorded, since that
+one may be lost.
 """
 
 from __future__ import annotations
@@ -48,18 +49,18 @@ MAX_TAKE_OVERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """This run may start. `called_until`: until when calls of earlier runs began that may still be in progress."""
+    """This run may start. Calls of earlier runs that began before `called_until` may still be in progress."""
 
     called_until: float | None = None
 
 
 LockResult = Held | Skip | RetryLater | Wait | Conflict
-"""The result of a request for the lock. A Conflict means that the record of the run is already past this start."""
+"""The result of a request for the lock. A Conflict means that the run's record is already past this start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlaps:
-    """Takes and releases locks; jobs that allow overlap, and one-off jobs, need none."""
+    """Takes and releases locks. One-off jobs and jobs that allow overlap need no lock."""
 
     runs: RunStore
     wait_queues: WaitQueues
@@ -67,13 +68,14 @@ class Overlaps:
 
     def take(self, job: Job, start: Start, lease_until: float, *, again: bool = False) -> LockResult:
         """Take the lock for a start, if necessary from a holder that is final or lost. Idempotent for the holder, but a
-        late message does not take it from a later start of its run. `again`: it has waited for the holder to begin.
+        late message does not take the lock from a later start of its run. `again`: the message has waited for the
+        holder to begin.
         """
         run, previous = start.run, start.previous
         if not needs_lock(job):
             return Held()
         fresh = isinstance(previous, Queued | None)
-        # A run that has started before (a retry, a redrive) goes before those in the wait queue.
+        # A run that has started before (a retry, a redrive) precedes the runs in the wait queue.
         turn = decide_turn(job, position_of(run), **self._ends(job)) if fresh else None
         if turn is not None:
             return turn
@@ -83,19 +85,19 @@ class Overlaps:
         return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
 
     def full_at(self, job: Job) -> int | None:
-        """How many runs may wait in the wait queue (`queue_limit`), if that many do; else None."""
+        """Return the limit of the wait queue (`queue_limit`) if it is reached, else None."""
         limit = job.queue_limit
         return (
             limit if limit is not None and self.wait_queues.length(job.tenant, job.id, limit=limit) >= limit else None
         )
 
     def is_free(self, job: Job) -> bool:
-        """Whether the lock is free."""
+        """Return whether the lock is free."""
         return self.runs.locked(job.tenant, job.id) is None
 
     def release(self, job: Job, run: Run) -> bool:
-        """Release the lock if `run`, by this final record, holds it; whether it is free now. A redrive may have taken
-        it meanwhile: its lock is not released.
+        """Release the lock if `run`, whose final record this is, holds it. Return whether the lock is free now. If a
+        redrive has taken the lock meanwhile, it is not released.
         """
         if not needs_lock(job):
             return False
@@ -104,14 +106,16 @@ class Overlaps:
         return self.runs.unlock(job.tenant, job.id, run.name.local, through=last_rank_before(run), free=noted)
 
     def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
-        """The lock after this run, or after the one that held it, with the calls of them that may be in progress."""
+        """Return the lock after this run, or after the run that held it, with the calls of these runs that may be in
+        progress.
+        """
         now, earlier = self.clock.now(), None if held is None else held.called_until
-        lane = Lane.LONG if run is None or run.is_workflow else run.lane  # its steps are in any lane
+        lane = Lane.LONG if run is None or run.is_workflow else run.lane  # its steps may be in any lane
         until = latest(wanted.called_until, earlier, None if run is None else called_until(run, now))
         return replace(wanted, called_until=None if calls_are_over(until, lane, now) else until)
 
     def _ends(self, job: Job) -> dict[str, QueuePosition | None]:
-        """The first place of the wait queue, or the last one if only the newest run runs."""
+        """Return the first position of the wait queue, or the last one if only the newest run runs."""
         rule = job.overlap.rule
         if not rule.waits:
             return {"first": None, "last": None}
@@ -135,11 +139,11 @@ class Overlaps:
             if held.holder == wanted.holder:
                 if holder != record:
                     return Conflict(holder)
-                # Taken before for this start, or left by a run of the same name, whose job and record were deleted.
+                # Taken before for this start, or left by a run with the same name whose job and record were deleted.
                 previous, wanted = held, self._after(wanted, None, held)
                 continue
             if holder is not None and own_job(job, holder) is None:
-                # The lock of a deleted job of the same id, whose runs do not count.
+                # The lock of a deleted job with the same id, whose runs do not count.
                 previous, wanted = held, self._after(wanted, holder, held)
                 continue
             match decide_lock(held, holder, asks, now=now):
@@ -151,7 +155,7 @@ class Overlaps:
 
 
 def position_of(run: Run | RunMessage) -> QueuePosition:
-    """A run's place in its job's wait queue."""
+    """Return a run's position in its job's wait queue."""
     return QueuePosition(run.due, run.name.local)
 
 
@@ -159,18 +163,18 @@ WATCH_SECONDS = 30
 """The interval at which the watch starts the first run of a wait queue."""
 
 WATCH_LOST_SECONDS = 90
-"""After this time without a message of the watch, a run that enters the wait queue sets up a new one."""
+"""After this time without a message of the watch, a run that enters the wait queue creates a new one."""
 
 KEPT_SECONDS = 400 * DAY_SECONDS
-"""The TTL of items that were not deleted: longer than any record is kept."""
+"""The TTL of items that were not deleted. It exceeds the retention of all records."""
 
 MAX_LOOKS = 4
-"""How often the watch reads its item again because a call was recorded meanwhile."""
+"""How many times the watch reads its item again because a call was recorded meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitQueue:
-    """Starts waiting runs by their START messages, each with a new nonce."""
+    """Starts waiting runs by sending their START messages, each with a new nonce."""
 
     wait_queues: WaitQueues
     forwarder: Forwarder
@@ -178,10 +182,10 @@ class WaitQueue:
     randomness: Randomness
 
     def enter(self, job: Job, run: Run, message: RunMessage, report: Report) -> bool:
-        """Put the run in the wait queue with the message that is to start it; False if it is there already. `run` is
-        its record. Raises if a message cannot be sent.
+        """Put the run in the wait queue with the message that will start it. `run` is its record. Return False if it is
+        already there. Raises if a message cannot be sent.
 
-        The watch is set up first: if the worker dies or a request fails, no run is in a wait queue without a watch.
+        The watch is created first: if the worker dies or a request fails, no run is in a wait queue without a watch.
         """
         entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=())
         if run.through is None:
@@ -190,8 +194,8 @@ class WaitQueue:
         entered = self.wait_queues.enter(entry, expires_at=self._expires_at())
         if entered:
             report.counts["RunsQueued"] += 1
-        # A repeated message does this too: its worker may have died after it entered. A start from the wait queue need
-        # not.
+        # A repeated message does this too: its worker may have died after it entered the run. A start from the wait
+        # queue does not need it.
         if entered or not message.waited:
             if job.start_deadline_seconds is not None:
                 newest = max(message.due, message.through or 0)
@@ -203,7 +207,7 @@ class WaitQueue:
         return entered
 
     def leave(self, message: RunMessage, run: Run | None) -> bool:
-        """Remove the run that a message is about from the wait queue, if by its record `run` it no longer waits;
+        """Remove the run of a message from the wait queue if, according to its record `run`, it no longer waits. Return
         whether it was removed. A dead run may wait for the attempt that its redrive requests.
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
@@ -211,17 +215,17 @@ class WaitQueue:
 
     def begun(self, message: RunMessage, run: Run, report: Report, *, locked: bool) -> None:
         """Remove a run that has started, and start the next one if the job has no lock (not `locked`). A failure here
-        must not affect the recorded attempt: the wait queue's watch starts the first run again.
+        must not affect the recorded attempt; the wait queue's watch starts the first run again.
         """
         try:
             self.leave(message, run)
             if not locked:
                 self.call_next(run, report)
-        except Exception as problem:  # noqa: BLE001 - after any error the call of the run must follow
+        except Exception as problem:  # noqa: BLE001 - whatever the error, the call of the run must follow
             report.add("wait_queue_not_left", alarming=True, error=format_error(problem))
 
     def received(self, message: RunMessage) -> bool:
-        """Whether the message is the wait queue's call, which is removed. A copy replaces the message that it names."""
+        """Remove the wait queue's call if this message is the call, or a copy of it. Return whether it was removed."""
         standing = self.wait_queues.watch(message.tenant, message.job_id)
         names = {message.nonce, *(nonce for _, nonce in message.replaces)}
         if standing is None or standing.call not in names:
@@ -229,14 +233,14 @@ class WaitQueue:
         return self._record(message, replace(standing, call=None), standing)
 
     def call_next(self, run: Run | RunMessage, report: Report) -> None:
-        """Start the first run of the job's wait queue, unless the wait queue's call is on its way."""
+        """Start the first run of the job's wait queue, unless the wait queue's call is in transit."""
         for first in self._first(run):
             self._call(first, report)
 
     def look(self, message: RunMessage, report: Report) -> None:
-        """Handle the watch's message: start the first run, and send the next message of the watch. It is sent before
-        its nonce is recorded: after a crash in between this message comes again, and the unrecorded one is dropped. If
-        no watch is recorded, the sender of this message has not recorded it yet.
+        """Handle the watch's message: start the first run, and send the watch's next message. That message is sent
+        before its nonce is recorded: after a crash in between, this message is redelivered, and the unrecorded one is
+        dropped. If no watch is recorded, the sender of this message has not recorded it yet.
         """
         for _ in range(MAX_LOOKS):
             standing = self.wait_queues.watch(message.tenant, message.job_id)
@@ -247,7 +251,7 @@ class WaitQueue:
             if not first:
                 if not self._record(message, None, standing):
                     continue
-                first = self._first(message)  # a run may have entered the wait queue and found its watch
+                first = self._first(message)  # a run may have entered the wait queue and found the watch
                 if not first:
                     return
                 standing = None
@@ -260,9 +264,9 @@ class WaitQueue:
         raise WaitQueueUnavailableError(f"the watch of {message.name} changed at each of {MAX_LOOKS} attempts")
 
     def _watched(self, entry: RunMessage) -> Watch:
-        """The wait queue's watch, which is set up if there is none. The message is sent before its nonce is recorded,
-        as in `look`: a crash in between leaves an unrecorded message, which is dropped, and never a watch without a
-        message.
+        """Return the wait queue's watch, which is created if there is none. The message is sent before its nonce is
+        recorded, as in `look`: a crash in between leaves an unrecorded message, which is dropped, and never a watch
+        without a message.
         """
         now = self.clock.now()
         standing = self.wait_queues.watch(entry.tenant, entry.job_id)
@@ -274,8 +278,8 @@ class WaitQueue:
         return watch
 
     def _record(self, whose: RunMessage, watch: Watch | None, standing: Watch | None) -> bool:
-        """Write the watch over exactly `standing`; whether it was written. If only the response to the write was lost,
-        it is there.
+        """Replace exactly `standing` by the watch. Return whether it was written; a read finds it if only the response
+        to the write was lost.
         """
         lines, tenant, job_id = self.wait_queues, whose.tenant, whose.job_id
         written = lines.set_watch(tenant, job_id, watch, standing, expires_at=self._expires_at())
@@ -285,8 +289,8 @@ class WaitQueue:
         return self.wait_queues.waiting(run.tenant, run.job_id, limit=1)
 
     def _call(self, first: RunMessage, report: Report) -> None:
-        """Send the wait queue's call to its first run, unless a call is on its way. If another worker has changed the
-        watch meanwhile, it has sent a call, or will read the lock later than this worker released it.
+        """Send the wait queue's call to its first run, unless a call is in transit. If another worker has changed the
+        watch meanwhile, that worker has sent a call, or will read the lock after this worker has released it.
         """
         watch = self._watched(first)
         called = replace(watch, call=self.randomness.nonce())
@@ -308,6 +312,6 @@ class WaitQueue:
 
 
 class WaitQueueUnavailableError(Exception):
-    """A lane did not accept a run's start message; the received message is retained, and its next delivery tries
+    """A lane did not accept a run's start message. The received message is retained, and its next delivery tries
     again.
     """

@@ -1,4 +1,4 @@
-"""Replaces a received message by a new copy, so that waiting does not count as a failed delivery."""
+"""Replaces a received message by a copy, so that waiting does not count as a failed delivery."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ MIN_REST_SECONDS = 60
 """The shortest delay of a message that is requeued near its receive limit."""
 
 MAX_REST_SECONDS = 300
-"""The longest. The delay of a start is a quarter of the time it has already waited: a start that fails for hours is not
-retried every few seconds, and still begins within minutes after the fault is over.
+"""The longest delay of such a message. A start is delayed by a quarter of the time it has already waited: a start that
+fails for hours is not retried every few seconds, and still begins within minutes after the fault is over.
 """
 
 MAX_REQUEUED_SECONDS = DAY_SECONDS
-"""How long after it was due a run that never began is requeued: a start that fails for a whole day (because its job
-cannot be read, for example) will fail again, and copies of every occurrence would be requeued indefinitely. A run with
-a record is exempt: it may have died long ago and just been redriven.
+"""How long after it was due a run that never began is requeued. A start that fails for a whole day (for example,
+because its job cannot be read) will fail again, and copies for all occurrences would be requeued indefinitely. A run
+with a record is exempt: it may have died long ago and just been redriven.
 """
 
 PROMPT_SECONDS = 5
-"""How soon a message is retried after a fault of Duecourse or AWS. A command must be quick, since a program that has
-completed its attempt sends no heartbeats meanwhile. So must the first retry of a start, since a throttled request must
-not use up the run's grace; the delay then doubles each time to relieve a busy table.
+"""How soon a message is retried after a fault of Duecourse or AWS. A command must be handled quickly, because a program
+that has completed its attempt sends no more heartbeats. The first retry of a start must be quick too, because a
+throttled request must not use up the run's grace period. The delay then doubles each time to relieve a busy table.
 """
 
 
@@ -48,8 +48,8 @@ class Requeue:
     rules: WorkerRules
 
     def send(self, item: WorkItem, not_before: float, reason: str, *, lane: Lane | None = None) -> Disposition:
-        """Send a copy with a new nonce, into this worker's lane unless another is given."""
-        # The delay is 900 s at most: a copy that comes early must be recognised as early and requeued.
+        """Send a copy with a new nonce to `lane`, or to this worker's lane."""
+        # The delay is at most 900 s. A copy that arrives early must be recognised as early and requeued.
         wanted = max(item.message.not_before, not_before)
         copy = item.message.again(nonce=self.randomness.nonce(), not_before=wanted, instead_of=item.received.message_id)
         sent = self.forwarder.send(copy, not_before, lane)
@@ -70,7 +70,7 @@ class Requeue:
         return self.send(carried_on(item, run), not_before, reason, lane=lane)
 
     def requeue(self, item: WorkItem) -> Disposition:
-        """After a fault of Duecourse or AWS: retain the message, or requeue it before it reaches the receive limit."""
+        """Handle a fault of Duecourse or AWS: retain the message, or requeue it before it reaches the receive limit."""
         message, received, report = item.message, item.received, item.report
         if not self.rules.near_limit(item):
             self.forwarder.postpone(item.received.receipt, self._pause(item))
@@ -83,8 +83,8 @@ class Requeue:
             report.counts["RescueReadsFailed"] += 1
             report.add("rescue_read_failed", alarming=True, error=format_error(problem))
             if message.requests_attempt:
-                # An earlier delivery may have stored the start, although its response was an error. Until the lease of
-                # that delivery ends, which is before this invocation's end, a copy is dropped. (A longer delay than the
+                # An earlier delivery may have stored the start, although its response was an error. A copy is dropped
+                # until the lease of that delivery ends, which is before this invocation's end. (A delay longer than the
                 # lane's needs a timer, whose write may fail like the read.)
                 lease_ended = item.context.lease_until + LEASE_MARGIN_SECONDS
                 again_at = max(again_at, min(lease_ended, now + MAX_DELAY_SECONDS))
@@ -93,12 +93,12 @@ class Requeue:
             return Disposition.RETAIN  # the dead-letter reconciler records it as dead
         if run is not None and run.message_id == received.message_id:
             if isinstance(run, Dead):
-                return Disposition.RETAIN  # it belongs in the dead-letter queue, and a copy would be dropped
+                return Disposition.RETAIN  # it belongs in the dead-letter queue; a copy would be dropped
             again_at = max(again_at, (run.lease_until if isinstance(run, Running) else 0.0) + LEASE_MARGIN_SECONDS)
         return self.send(carried_on(item, run), again_at, "near the receive limit")
 
     def _pause(self, item: WorkItem) -> int:
-        """Seconds until a message becomes visible again; with jitter in the upper half for starts, so that those
+        """Return the seconds until a message becomes visible again. Starts get jitter in the upper half, so that those
         throttled together do not retry together.
         """
         if not item.message.requests_attempt:
@@ -118,15 +118,15 @@ class Requeue:
         return self.clock.now() - max(message.due, message.caught_up_at or 0.0)
 
     def record(self, message: RunMessage) -> Run | None:
-        """The record of the run that a message is about, strongly read."""
+        """Return the record of a message's run. Strongly consistent."""
         return self.runs.get(message.tenant, message.job_id, message.name.local)
 
 
 def carried_on(item: WorkItem, run: Run | None) -> WorkItem:
-    """The item with the message to copy. The record knows the message that carries a run by its nonce, which a copy
-    does not have. So the copy names the next step, a redrive or the next attempt, whatever the message's own kind was
-    (such as a FAIL by which the run died). It names the attempt so that a copy and a message that stays do not redrive
-    each other.
+    """Return the item with the message to copy. A record identifies the message that carries its run by a nonce, which
+    a copy does not have. Therefore the copy requests the next step, a redrive or the next attempt, whatever the
+    message's kind was (for example, a FAIL that made the run dead). It contains the attempt, so that a copy and a
+    retained message do not redrive each other.
     """
     message = item.message
     if run is None or run.nonce != message.nonce:

@@ -1,4 +1,4 @@
-"""A received message, and the corresponding event of the domain."""
+"""A received message and its event in the domain."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Disposition(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMessage:
-    """One delivery of a message. `receive_count` counts from 1; `request_id` names the invocation."""
+    """A delivery of a message. `receive_count` counts from 1; `request_id` identifies the invocation."""
 
     message_id: str
     receipt: str
@@ -54,8 +54,8 @@ class ReceivedMessage:
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """A parsed received message. `context` has the deadline and the token of this delivery; `report` collects what is
-    done.
+    """A parsed received message. `context` has the deadline and the token of this delivery; `report` collects the
+    actions.
     """
 
     message: RunMessage
@@ -66,14 +66,18 @@ class WorkItem:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRules:
-    """`max_receive_count` is the redrive policy's: a message received more often goes to the dead-letter queue."""
+    """The configuration of a worker. `max_receive_count` comes from the redrive policy: a message received more often
+    moves to the dead-letter queue.
+    """
 
     lane: Lane
     max_receive_count: int
     run_retention_days: int
 
     def near_limit(self, item: WorkItem) -> bool:
-        """Whether another failed delivery could end in the dead-letter queue though the run is not dead."""
+        """Return whether another failed delivery could move the message to the dead-letter queue although the run is
+        not dead.
+        """
         return item.received.receive_count >= self.max_receive_count - 1
 
 
@@ -82,8 +86,8 @@ CANCELLED = "cancelled"
 
 
 def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
-    """The event of a message; `draw` is a random number in [0, 1). `found` is what a workflow's run says
-    about it.
+    """Return the event of a message. `draw` is a random number in [0, 1). `found` is the state of the workflow's run
+    that concerns the message.
     """
     request = start_request_of(message)
     if isinstance(found, StepTurn):
@@ -107,8 +111,8 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
 
 
 def start_request_of(message: RunMessage) -> StartRequest:
-    """The start request of a message. A redrive names the attempt that died, if any had started, and requests the next
-    one.
+    """Return the start request of a message. A redrive refers to the attempt that died, if any had started, and
+    requests the next one.
     """
     redrive = isinstance(message.command, Redrive)
     return StartRequest(
