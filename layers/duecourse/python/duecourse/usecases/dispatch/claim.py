@@ -1,9 +1,10 @@
-"""The plans of due cursors, what a claim writes in addition to the cursor, and the records of occurrences that it
+"""The plans of due cursors, the writes of a claim in addition to the cursor, and the records of the occurrences that it
 skips.
 
 No step after a claim is required: records of skipped occurrences are written in the claim's transaction, and a job
-whose schedule ends is completed before it. If the last run is still active, the claimed cursor stays in the index as
-`ending` until another round has checked it: the worker that ends the last run then finds the schedule over.
+whose schedule has ended is completed before the claim. If the last run is still active, the claimed cursor stays in the
+index as `ending` until another round has checked it: the worker that ends the last run then finds that the schedule is
+over.
 """
 
 from __future__ import annotations
@@ -27,21 +28,24 @@ from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.unreadable import UNREADABLE
 
 MAX_RECORDS = 50
-"""Records of one range: with a job, its cursor and its tags they fit into one transaction of 100 writes."""
+"""The maximum number of records of one range. Together with a job, its cursor and its tags they fit into a transaction
+of 100 writes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipping:
-    """Makes records; they live for `run_retention_days`."""
+    """Creates records of skipped occurrences, which are kept for `run_retention_days`."""
 
     runs: RunStore
     clock: Clock
     run_retention_days: int
 
     def records(self, cursor: Cursor, ranges: Iterable[SkippedRange]) -> tuple[Run, ...]:
-        """The records of ranges that `cursor` passes, for the parts that have none yet: some occurrences may have been
-        enqueued without a claim (by the API, or by a dispatcher that died), and have run or wait. Records are read
-        strongly, and the write is conditional on the new ones not existing.
+        """Return the records of ranges that `cursor` passes, for the parts that have no record yet. Some occurrences
+        may have been enqueued without a claim (by the API, or by a dispatcher that died) and may have run or be
+        waiting. The existing records are read strongly consistently, and the write requires that the new ones do not
+        exist.
         """
         return tuple(self._record(cursor, part) for skipped in ranges for part in self._parts(cursor, skipped))
 
@@ -70,18 +74,19 @@ class Skipping:
 
 
 MIN_GROUP = 100
-"""Cursors: ten full batches of messages, four of claims."""
+"""The minimum number of cursors: ten full batches of messages, four of claims."""
 
 MAX_GROUP = 1000
-"""The throughput of a DynamoDB partition (1,000 write units a second), so one group a second is a shard's full
-speed."""
+"""The maximum number of cursors. A DynamoDB partition has a throughput of 1,000 write units per second, so one group
+per second is the full speed of a shard.
+"""
 
 GROUP_FIRINGS = 2000
-"""A group ends earlier when its cursors fire often, so that memory stays flat."""
+"""A group ends earlier if its cursors fire often, to limit memory."""
 
 
 MAX_FAILED_SECONDS = 10
-"""After reads of records that failed have taken this long, a round reads no more of them: its other cursors are due."""
+"""After failed reads of records have taken this long, a round reads no more records: its other cursors are due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +99,10 @@ class Planned:
 
 @dataclass(slots=True)
 class GroupSize:
-    """How many cursors are sent and claimed together: few at first, twice as many after each group without throttling.
+    """The number of cursors that are sent and claimed together. It doubles after each group without throttling.
 
-    Cursors that were sent and not claimed are sent again by the next round. So groups start small, and are halved when
-    the table throttles.
+    Cursors that were sent but not claimed are sent again by the next round. Therefore groups start small, and are
+    halved when the table throttles.
     """
 
     cursors: int = MIN_GROUP
@@ -109,7 +114,7 @@ class GroupSize:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A cursor that is to be quarantined, and why."""
+    """A cursor to be quarantined, and the reason."""
 
     cursor: Cursor | BrokenCursor
     error: str
@@ -117,9 +122,9 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Plans pages of the due index up to `horizon` seconds ahead. `runs` are read for `run_all` jobs that missed more
-    than `max_missed`: occurrences that ran on time were not missed. A cursor whose records cannot be read now is left
-    to the next round: `report` counts and names it.
+    """Plans pages of the due index up to `horizon` seconds ahead. `runs` is read for `run_all` jobs that missed more
+    than `max_missed`, since occurrences that ran on time were not missed. A cursor whose records cannot be read now is
+    left to the next round; it is counted and named in `report`.
     """
 
     clock: Clock
@@ -127,13 +132,13 @@ class Planning:
     runs: RunStore
     report: Report
     failed: list[float] = field(default_factory=list)
-    """How long each read took that failed (s)."""
+    """The duration of each failed read (seconds)."""
 
     def groups(
         self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, rejected: list[Rejected]
     ) -> Iterator[list[Planned]]:
-        """The groups of a page, each of the size that `size` has by then; a cursor that the page has twice is planned
-        once. Cursors that cannot be read or planned are added to `rejected`.
+        """Yield the groups of a page, each with the current size of `size`. A cursor that appears twice in the page is
+        planned once. Cursors that cannot be read or planned are added to `rejected`.
         """
         group: list[Planned] = []
         firings = 0
@@ -152,7 +157,7 @@ class Planning:
             yield group
 
     def again(self, won: Sequence[Planned], until: float, rejected: list[Rejected]) -> list[Planned]:
-        """The cursors that are still due by `until` after their claim, planned again."""
+        """Plan the cursors again that are still due by `until` after their claim."""
         left = (planned.plan.cursor for planned in won)
         plans = (self._plan(cursor, rejected) for cursor in left if cursor.due is not None and cursor.due <= until)
         return [planned for planned in plans if planned is not None]
@@ -162,7 +167,7 @@ class Planning:
             case BrokenCursor():
                 rejected.append(Rejected(cursor, cursor.error))
             case Cursor(error=str(error)):
-                # Quarantined, and put back into the index by an older version: no claim would take it.
+                # Quarantined, and put back into the index by an older version. No claim would accept it.
                 rejected.append(Rejected(cursor, error))
             case Cursor():
                 now = self.clock.now()
@@ -175,7 +180,9 @@ class Planning:
         return None
 
     def _made(self, cursor: Cursor, now: float, rejected: list[Rejected], on_time: Collection[int] = ()) -> Plan | None:
-        """The plan; None for a cursor that cannot be planned. Nothing is read here, so each error is the cursor's."""
+        """Return the plan; None for a cursor that cannot be planned. Nothing is read here, so the cursor is the cause
+        of any error.
+        """
         try:
             return plan(cursor, now=now, horizon=self.horizon, on_time=on_time)
         except (ScheduleError, ExclusionError) as problem:
@@ -185,8 +192,8 @@ class Planning:
         return None
 
     def _on_time(self, cursor: Cursor, made: Plan) -> frozenset[int] | None:
-        """The missed occurrences of a plan that have a run of their own; None if the records cannot be read now. An
-        error of the store says nothing about the cursor.
+        """Return the missed occurrences of a plan that have a separate run; None if the records cannot be read now. An
+        error of the store does not mean that the cursor is broken.
         """
         first, last = made.firings[0].occurrence if made.firings else made.skipped[0].first, made.skipped[-1].last
         began = self.clock.now()
@@ -209,7 +216,9 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class Claiming:
-    """Makes claims from plans. With `announcements`, skipped ranges are published if their job asks for it."""
+    """Creates claims from plans. With `announcements`, skipped ranges are published if their job's `events` include
+    them.
+    """
 
     jobs: JobStore
     skipping: Skipping
@@ -217,12 +226,12 @@ class Claiming:
     announcements: Announcements | None = None
 
     def is_plain(self, made: Plan) -> bool:
-        """Whether the claim of this plan only moves the cursor."""
+        """Return whether the claim of this plan only moves the cursor."""
         return not made.skipped and not self._is_over(made)
 
     def claim(self, planned: Planned) -> Claim:
-        """The claim of a plan. Raises the error of a store that does not respond; nothing is written then, and the next
-        round repeats it.
+        """Return the claim of a plan. Raises the error of a store that does not respond; nothing is written then, and
+        the next round repeats it.
         """
         cursor, moved = planned.cursor, planned.plan.cursor
         records = self.skipping.records(cursor, planned.plan.skipped)
@@ -233,7 +242,7 @@ class Claiming:
         return Claim(cursor, moved, records)
 
     def tell(self, planned: Planned, records: Sequence[Run], report: Report) -> None:
-        """Count and announce the missed and skipped occurrences of a claim that was won."""
+        """Count and announce the missed and skipped occurrences of a successful claim."""
         made = planned.plan
         skipped = sum(record.count for record in records)
         missed = skipped + sum(firing.count for firing in made.firings if firing.caught_up)
@@ -246,14 +255,16 @@ class Claiming:
             report.add("caught_up", tenant=cursor.tenant, job_id=cursor.job_id, missed=missed, reason=made.reason)
 
     def _is_over(self, made: Plan) -> bool:
-        """Whether the schedule has ended and its last occurrence may have run."""
+        """Return whether the schedule has ended and its last occurrence may have run."""
         left = made.cursor
         if left.occurrence is not None:
             return False
         return left.last is None or left.last <= self.clock.now() + CLOCKS_DIFFER_SECONDS
 
     def _announce(self, record: Run, report: Report) -> None:
-        """Publish a skipped range. The cursor does not have the job's `events`, so the job is read; ranges are rare."""
+        """Publish a skipped range. The cursor does not contain the job's `events`, so the job is read. Such ranges are
+        rare.
+        """
         if self.announcements is None:
             return
         job = self.jobs.get(record.tenant, record.job_id)

@@ -1,7 +1,7 @@
 """Messages of planned firings, for the dispatcher and the API, and of timers that are due soon.
 
-Timers that are due soon: send their messages, then delete them. After a crash in between the next round repeats both,
-and workers drop the repeats.
+The messages of due timers are sent before the timers are deleted. After a crash in between, the next round repeats
+both, and workers drop the repeated messages.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from duecourse.usecases.report import Report
 from duecourse.usecases.write_retry import WriteRetry
 
 ALIGNED_SECONDS = 0.15
-"""A message sent within this time after a second's start counts as sent at its start."""
+"""A message sent within this time after the start of a second counts as sent at its start."""
 
 HOLD_SECONDS = 1.0
-"""A worker holds a message that arrives at most this early until its instant."""
+"""A worker holds a message that arrives up to this time early until its instant."""
 
 
 def outgoing(
     cursor: Cursor, plan: Plan, *, now: float, nonce: Callable[[], str], correlation_id: str | None = None
 ) -> list[Outgoing]:
-    """One message per firing, each with the delay that makes it visible at its due second when sent at `now`.
-    `correlation_id` names the request or round that enqueues them.
+    """Return one message per firing, each with the delay that makes it visible at its due second if it is sent at
+    `now`. `correlation_id` identifies the request or round that enqueues the messages.
     """
     final = plan.firings[-1] if plan.firings and plan.cursor.occurrence is None else None
     return [
@@ -45,11 +45,11 @@ def outgoing(
 
 
 def delay(due: int, precision: Precision, now: float) -> int:
-    """The delay of a message in whole seconds, rounded up so that it is never visible early.
+    """Return the delay of a message in whole seconds, rounded up so that it is never visible early.
 
-    A message that is sent some tenths after a second's start is visible those tenths after its due second. Messages of
-    jobs with precision `exact` are visible one second earlier (up to two, if not sent at a second's start), and their
-    worker holds them.
+    A message sent some tenths after the start of a second becomes visible those tenths after its due second. Messages
+    of jobs with precision `exact` become visible one second earlier (up to two, if they are not sent at the start of a
+    second), and their worker holds them.
     """
     match precision:
         case Precision.SECOND:
@@ -62,7 +62,7 @@ def delay(due: int, precision: Precision, now: float) -> int:
 def message(
     cursor: Cursor, firing: Firing, *, now: float, nonce: str, final: bool = False, correlation_id: str | None = None
 ) -> RunMessage:
-    """The message of a firing; its first attempt may start when it is due."""
+    """Return the message of a firing. Its first attempt may start when it is due."""
     return RunMessage(
         RunIdentity(
             tenant=cursor.tenant,
@@ -80,7 +80,7 @@ def message(
         nonce=nonce,
         caught_up_at=now if firing.caught_up else None,
         following=firing.following,
-        # A range is read by the rules that made it, even if the job changes before it runs.
+        # A range is read with the rules that created it, even if the job changes before it runs.
         rules=OccurrenceRules(cursor.schedule, cursor.exclude, cursor.jitter_seconds) if firing.count > 1 else None,
         final=final,
     )
@@ -89,15 +89,16 @@ def message(
 OUT_OF_TIME = "out of time; the next tick continues"
 
 GROUP_TIMERS = 100
-"""Timers sent and cleared together: ten full batches of messages, four of deletions."""
+"""The number of timers sent and cleared together: ten full batches of messages, four of deletions."""
 
 
 def send_due_timers(
     timers: Sequence[Timer], store: CursorStore, lanes: Lanes, retry: WriteRetry, report: Report
 ) -> str | None:
-    """Send and delete the timers, and retry throttled deletes. Returns why it stopped early, if it did: the time is up,
-    or a delete failed for another reason than its condition, so that more sends would only be repeated. A timer whose
-    delete the table rejects permanently is reported and does not stop the others; every round sends it again.
+    """Send and delete the timers, and retry throttled deletions. Return the reason if it stopped early: the time is up,
+    or a deletion failed for another reason than its condition. In the second case further messages would only be
+    repeated. If the table rejects a deletion permanently, the timer is reported and the others continue; every round
+    sends it again.
     """
     for begin in range(0, len(timers), GROUP_TIMERS):
         now = retry.clock.now()
@@ -126,8 +127,8 @@ def send_due_timers(
 
 
 def _outgoing(timer: Timer, randomness: Randomness, now: float) -> Outgoing:
-    """The message with a new nonce: a timer that could not be deleted is sent again, and a dead run's nonce under
-    another message id would be a redrive.
+    """Return the timer's message with a new nonce. A timer that could not be deleted is sent again, and a dead run's
+    nonce under another message id would count as a redrive.
     """
     message = timer.message.again(nonce=randomness.nonce())
     return Outgoing(message, delay(timer.due, Precision.SECOND, now))

@@ -1,7 +1,7 @@
-"""A dispatch round of one shard: read what is due soon, send its messages, then claim.
+"""A dispatch round of one shard: read the entries that are due soon, send their messages, then claim.
 
-If a dispatcher dies between the two, the cursor has not moved: the next round enqueues the same run ids again and
-workers drop the repeats. There is no other recovery.
+If a dispatcher dies between sending and claiming, the cursor has not moved. The next round enqueues the same run ids
+again, and workers drop the repeated messages. There is no other recovery.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
 
 @dataclass(frozen=True, slots=True)
 class ClaimOutcome:
-    """The results of a group's claims. `refused` come with the table's error."""
+    """The results of a group's claims. `refused` contains the table's errors."""
 
     won: list[Planned]
     refused: list[tuple[Planned, str]]
     failed: str | None
-    """Why one or more claims failed for another reason than their condition."""
+    """Why at least one claim failed for another reason than its condition; None if none did."""
     throttled: int
     all_sent: bool
 
@@ -53,7 +53,9 @@ class ClaimOutcome:
 
 @dataclass(frozen=True, slots=True)
 class SendAndClaim:
-    """`shards` is the shard count for claimed cursors; `executor` makes claims that need reads concurrently."""
+    """Sends the messages of a group and claims its cursors. `shards` is the shard count for claimed cursors. `executor`
+    concurrently creates the claims that need reads.
+    """
 
     cursors: CursorStore
     lanes: Lanes
@@ -68,9 +70,9 @@ class SendAndClaim:
     def __call__(
         self, group: list[Planned], retry: WriteRetry, report: Report, *, aligned: bool = True
     ) -> ClaimOutcome:
-        """Send, and claim the cursors whose messages were all accepted. Throttled claims are retried with `retry`,
-        because their messages are already sent. Nothing else is sent meanwhile. `aligned`: wait for the start of the
-        next second before sending, so that messages become visible at the start of their second.
+        """Send the messages, and claim the cursors whose messages were all accepted. Throttled claims are retried with
+        `retry` because their messages are already sent; nothing else is sent meanwhile. `aligned`: wait for the start
+        of the next second before sending, so that messages become visible at the start of their second.
         """
         sent = self._send(group, report, aligned=aligned)
         wanted = self._claims(sent, report)
@@ -88,7 +90,7 @@ class SendAndClaim:
         return done
 
     def _send(self, group: list[Planned], report: Report, *, aligned: bool) -> list[Planned]:
-        """Send the messages of a group; returns the cursors whose messages were all accepted."""
+        """Send the messages of a group. Return the cursors whose messages were all accepted."""
         now = self._aligned(group) if aligned else self.clock.now()
         nonce, named = self.randomness.nonce, self.correlation_id
         batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]
@@ -107,8 +109,8 @@ class SendAndClaim:
         return sent
 
     def _aligned(self, group: Iterable[Planned]) -> float:
-        """Wait for the start of the next second if that makes messages visible at the start of theirs; returns the time
-        then.
+        """Wait for the start of the next second if this makes messages visible at the start of their second. Return the
+        time after the wait.
         """
         now = self.clock.now()
         waits = any(planned.plan.firings and planned.plan.firings[-1].due > now for planned in group)
@@ -118,8 +120,8 @@ class SendAndClaim:
         return now
 
     def _claims(self, sent: list[Planned], report: Report) -> list[tuple[Planned, Claim]]:
-        """The claims of these plans. Most only move the cursor; a claim that needs records that cannot be read now is
-        left to the next round.
+        """Return the claims of these plans. Most claims only move the cursor. A claim whose records cannot be read now
+        is left to the next round.
         """
         claims: list[tuple[Planned, Claim]] = []
         others: list[Planned] = []
@@ -147,7 +149,7 @@ class SendAndClaim:
 
 
 def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> ClaimOutcome:
-    """The claims by result; lost ones were made by another dispatcher."""
+    """Return the claims by result. Another dispatcher has made the lost ones."""
     won: list[Planned] = []
     refused: list[tuple[Planned, str]] = []
     failed: str | None = None
@@ -165,27 +167,31 @@ def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_s
 
 
 WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
-"""How far a watermark stays behind the present: far longer than an index read is ever stale."""
+"""The minimum lag of a watermark behind the current time: far longer than an index read is ever stale."""
 
 FIRST_LOOK_BACK_SECONDS = 7 * DAY_SECONDS
-"""How far a shard without a watermark looks back: jobs may have been created long before the first tick. That takes 168
-queries, once per shard."""
+"""How far back a shard without a watermark reads: jobs may have been created long before the first tick. This takes 168
+queries, once per shard.
+"""
 
 ALIGNED_GROUPS = 16
-"""The number of groups of a round that wait for the start of a second. A round with more groups has a backlog and goes
+"""The number of groups of a round that wait for the start of a second. A round with more groups has a backlog and runs
 as fast as the table allows: with the wait, small groups of jobs that fire every few seconds would be claimed too
-slowly."""
+slowly.
+"""
 
 TRACE_FRAMES = 8
-"""The number of stack frames of an unexpected error that its log line shows."""
+"""The number of stack frames in the log line of an unexpected error."""
 
 MAX_REFUSED = 1000
-"""The most cursors that one round quarantines because the table rejects their claims."""
+"""The maximum number of cursors that a round quarantines because the table rejects their claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class DispatchRules:
-    """`lookahead`: a cursor is picked up when due within it; `horizon`: how far ahead occurrences are enqueued (s)."""
+    """The settings of a round. `lookahead`: a cursor is read if it is due within this time (seconds). `horizon`: how
+    far ahead occurrences are enqueued (seconds).
+    """
 
     shards: int
     lookahead: int
@@ -198,7 +204,7 @@ class _StopSending(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """The use case; one instance serves many rounds, one at a time."""
+    """The use case. One instance serves many rounds, one at a time."""
 
     cursors: CursorStore
     lanes: Lanes
@@ -209,8 +215,8 @@ class Dispatch:
     executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, shard: int, deadline: float, correlation_id: str | None = None) -> Report:
-        """Run a round. It ends before `deadline` (UTC seconds), and the next tick's round continues. `correlation_id`
-        names it in the messages that it sends and in its report.
+        """Run a round. It ends before `deadline` (UTC seconds), and the round of the next tick continues.
+        `correlation_id` identifies the round in its messages and in its report.
         """
         return _Round.of(self, shard, deadline, correlation_id).run()
 
@@ -232,7 +238,7 @@ class _Round:
 
     @classmethod
     def of(cls, uses: Dispatch, shard: int, deadline: float, correlation_id: str | None) -> _Round:
-        """A round that has not started."""
+        """Return a round that has not started."""
         parts = (uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.claiming, uses.executor, uses.rules.shards)
         named = {} if correlation_id is None else {"correlation_id": correlation_id}
         report = Report(about={"shard": shard, **named})
@@ -271,8 +277,8 @@ class _Round:
         watermark = self.uses.cursors.watermark(self.shard)
         self.first = first = bucket_of(now - FIRST_LOOK_BACK_SECONDS) if watermark is None else min(watermark, behind)
         age = now - bucket_start(first)
-        # A shard without a watermark looks far back and is not behind. A watermark is normally two to three hours back;
-        # a metric for that would be billed every month.
+        # A shard without a watermark reads far back although it is not late. A watermark normally lags by two to three
+        # hours; a metric for this normal lag would cost money every month.
         if watermark is not None and age > WATERMARK_LAG_SECONDS + BUCKET_SECONDS:
             self.report.age("WatermarkAge", age)
         until = now + self.uses.rules.lookahead
@@ -288,14 +294,14 @@ class _Round:
             self._advance(watermark or first, empty_through, behind)
 
     def _advance(self, watermark: str, empty_through: str | None, behind: str) -> None:
-        """Raise the watermark past the buckets that were found empty, but never to less than two hours behind."""
+        """Raise the watermark past the buckets that were empty. It always lags by at least two hours."""
         if empty_through is not None and watermark < behind:
             following = bucket_of(bucket_start(empty_through) + BUCKET_SECONDS)
             self.uses.cursors.advance_watermark(self.shard, min(following, behind))
 
     def _bucket(self, slot: str, until: float) -> int:
-        """Dispatch everything due in a slot; returns the number of entries. After throttling the slot is read again
-        from the beginning, without the entries that were claimed meanwhile.
+        """Dispatch all entries due in a slot. Return the number of entries. After throttling the slot is read again
+        from the beginning; the entries that were claimed meanwhile are no longer in it.
         """
         self.report.counts["SlotsRead"] += 1
         seen = 0
@@ -328,7 +334,7 @@ class _Round:
             self._quarantine(rejected[begin : begin + MIN_GROUP])
 
     def _group(self, group: list[Planned], until: float, rejected: list[Rejected]) -> None:
-        """Send and claim a group; cursors that are still due within the lookahead are planned again at once."""
+        """Send and claim a group. Cursors that are still due within the lookahead are planned again immediately."""
         while group:
             self._check_time()
             self.groups += 1
@@ -346,7 +352,7 @@ class _Round:
 
     def _quarantine_refused(self) -> None:
         """Quarantine cursors whose claims the table rejects, since every round would send their messages again. If no
-        other claim was won, the fault may be the table's and not the cursors', so nothing is quarantined then.
+        other claim succeeded, the table may be at fault instead of the cursors, so nothing is quarantined.
         """
         if not self.refused:
             return
@@ -356,7 +362,7 @@ class _Round:
             self.report.add("claims_refused", alarming=True, count=len(self.refused), error=self.refused[0].error)
 
     def _quarantine(self, rejected: Sequence[Rejected]) -> None:
-        """Take them out of the index, concurrently, so that they block no others."""
+        """Remove the cursors from the index concurrently, so that they do not block others."""
         cursors = self.uses.cursors
         written = self.uses.executor.map(lambda one: cursors.quarantine(one.cursor, one.error), rejected)
         for each, done in zip(rejected, written, strict=True):

@@ -11,8 +11,9 @@ GOLDEN = 0.618033988749895
 
 
 def in_turn(shards: int, minute: int) -> list[int]:
-    """All shards, with another first one each minute: if there are more than can be dispatched in a minute, the last
-    ones must not always be the same. Steps of the golden ratio spread the first ones evenly for any count.
+    """Return all shards, beginning with a different shard each minute. If there are more shards than can be dispatched
+    in a minute, the last ones must not always be the same. Steps of the golden ratio spread the first shards evenly for
+    any count.
     """
     first = int(minute * GOLDEN % 1 * shards)
     return [*range(first, shards), *range(first)]
@@ -20,8 +21,8 @@ def in_turn(shards: int, minute: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """`shards` is the configured count; every shard ever used is ticked, so that no job is lost when the count is
-    raised. `mark` stores the time of the last tick, which the API's health check reads.
+    """Sends the messages of a tick. `shards` is the configured count; every shard ever used gets a message, so that no
+    job is lost when the count is raised. `mark` stores the time of the last tick, which the API's health check reads.
     """
 
     cursors: CursorStore
@@ -31,7 +32,7 @@ class Tick:
     shards: int
 
     def __call__(self) -> Report:
-        """Start a dispatch round in every shard. The queue deduplicates two ticks of one minute."""
+        """Start a dispatch round in every shard. The queue deduplicates two ticks of the same minute."""
         now = self.clock.now()
         minute = int(now) // 60
         shards = self.cursors.highest_shards(self.shards)
@@ -45,8 +46,8 @@ class Tick:
         return report
 
     def _mark(self, now: float, report: Report) -> None:
-        """Store the tick's time after its messages were sent: a tick that reached no shard does not count."""
+        """Store the time of the tick, after its messages were sent. A tick that reached no shard does not count."""
         try:
             self.mark.mark(now)
-        except Exception as problem:  # noqa: BLE001 (rounds have started; only the mark is missing until the next tick)
+        except Exception as problem:  # noqa: BLE001 - only the mark is missing until the next tick
             report.add("tick_not_marked", alarming=True, error=format_error(problem))

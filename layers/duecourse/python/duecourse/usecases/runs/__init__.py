@@ -1,1 +1,1 @@
-"""Use cases of the API about runs."""
+"""Use cases of the API that concern runs."""

@@ -1,6 +1,6 @@
-"""Commands to runs: cancel, redrive, and the callbacks of programs that work on them.
+"""Commands for runs: cancel, redrive, and the callbacks of programs that work on them.
 
-The API only enqueues a message, the worker decides. A heartbeat is written at once.
+The API only enqueues a message; the worker decides. A heartbeat is written immediately.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.worker.work_item import CANCELLED
 
 NAMED_RUNS = 5
-"""How many runs a change record names; of the others it has the number."""
+"""The maximum number of run ids in a change record. Further runs are only counted."""
 
 
 class RunStateError(Exception):
-    """The run's state does not allow the command; `run` is the run as it was found."""
+    """The run's state does not allow the command. `run` is the run that was found."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(f"{run.name} is {run.state}")
@@ -34,15 +34,15 @@ class RunStateError(Exception):
 
 
 class RunEndedError(RunStateError):
-    """It has ended."""
+    """The run has ended."""
 
 
 class NotDeadError(RunStateError):
-    """It is not dead."""
+    """The run is not dead."""
 
 
 class JobGoneError(RunStateError):
-    """Its job was deleted, so there is no target to call."""
+    """The run's job was deleted, so there is no target to call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,16 @@ class CommandSender:
     randomness: Randomness
 
     def send(self, command: Command, runs: Sequence[Run]) -> list[bool]:
-        """Send one message per run, about its present attempt; returns which were accepted."""
+        """Send one message per run, about its current attempt. Return which messages were accepted."""
         return self.lanes.send([Outgoing(self.message(command, run), 0) for run in runs])
 
     def send_one(self, command: Command, run: Run) -> None:
-        """The same for one run. Raises LaneUnavailableError."""
+        """Send a message about one run. Raises LaneUnavailableError."""
         if not all(self.send(command, [run])):
             raise LaneUnavailableError(str(run.name))
 
     def records(self, what: ChangeAction, runs: Sequence[Run], by: str | None) -> list[ChangeRecord]:
-        """The change records of a command: one for each job of these runs, which names the first runs."""
+        """Return the change records of a command: one for each job of these runs, with the ids of its first runs."""
         now, of_jobs = self.clock.now(), defaultdict[tuple[str, str], list[str]](list)
         for run in runs:
             of_jobs[run.tenant, run.job_id].append(str(run.name))
@@ -73,14 +73,14 @@ class CommandSender:
         ]
 
     def message(self, command: Command, run: Run) -> RunMessage:
-        """A message about a run's present attempt, for now."""
+        """Return a message about a run's current attempt, due now."""
         return message_about(run, command, now=self.clock.now(), nonce=self.randomness.nonce())
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """Commands of a run's owner (`by`). Each returns the run as it was at the request. The author is recorded before
-    the message is sent, so that every change has one.
+    """Commands that a caller (`by`) sends to a run. Each returns the run as it was at the time of the request. The
+    author is recorded before the message is sent, so that every change has an author.
     """
 
     runs: Runs
@@ -88,10 +88,9 @@ class Commands:
     orders: CommandSender
 
     def cancel(self, tenant: str, run_id: str, by: str | None = None) -> Run:
-        """Cancel a queued, waiting, running or retrying run; a program that works on it learns this at its next
-        heartbeat.
+        """Cancel a queued, waiting, running or retrying run. The next heartbeat informs a program that works on it.
 
-        Raises RunUnknownError, RunEndedError, LaneUnavailableError.
+        Raises RunUnknownError, RunEndedError or LaneUnavailableError.
         """
         run = self.runs.get(tenant, run_id)
         if run.state.final:
@@ -101,9 +100,9 @@ class Commands:
         return run
 
     def redrive(self, tenant: str, run_id: str, by: str | None = None) -> Run:
-        """Grant a dead run another allowance of attempts.
+        """Grant a dead run a new set of attempts.
 
-        Raises RunUnknownError, NotDeadError, JobGoneError, LaneUnavailableError.
+        Raises RunUnknownError, NotDeadError, JobGoneError or LaneUnavailableError.
         """
         run = self.runs.get(tenant, run_id)
         if run.state is not RunState.DEAD:
@@ -119,18 +118,18 @@ DEFAULT_CODE = "callback.failed"
 
 
 class BadTokenError(Exception):
-    """The token is not or no longer valid for this run, or there is no such run; the error does not say which. The
-    record has only the present attempt's token, so an earlier attempt's token looks like a forged one.
+    """The token is not valid, or no longer valid, for this run, or there is no such run. The error does not say which.
+    The record only has the token of the current attempt, so the token of an earlier attempt looks like a forged one.
     """
 
 
 class AttemptOverError(RunStateError):
-    """The token's attempt has ended, and its run has not."""
+    """The token's attempt has ended, but its run has not."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedFailure:
-    """The failure that a program reports for its attempt; `retryable` False forbids another attempt."""
+    """The failure that a program reports for its attempt. `retryable=False` forbids another attempt."""
 
     error: str
     code: str = DEFAULT_CODE
@@ -140,7 +139,7 @@ class ReportedFailure:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatResult:
-    """The response to a heartbeat: the run with its new deadline, and the reason to stop the work, if any."""
+    """The response to a heartbeat: the run with its new deadline, and the reason to stop the work (None: continue)."""
 
     run: Run
     stop: str | None
@@ -148,10 +147,10 @@ class HeartbeatResult:
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """The token alone, which names tenant and attempt, authorizes every call: `admitted` checks it. The other methods
-    take the run that it returned.
+    """The callbacks of programs. The token, which contains tenant and attempt, is the only authorization; `admitted`
+    checks it. The other methods take the run that `admitted` returned.
 
-    They raise AttemptOverError, RunEndedError; complete and fail LaneUnavailableError too.
+    They raise AttemptOverError and RunEndedError; `complete` and `fail` also raise LaneUnavailableError.
     """
 
     runs: RunStore
@@ -160,7 +159,7 @@ class Callbacks:
     orders: CommandSender
 
     def admitted(self, run_id: str, token: CallbackToken) -> Run:
-        """The run whose present attempt has this token. Raises BadTokenError."""
+        """Return the run whose current attempt has this token. Raises BadTokenError."""
         try:
             name = parse_run_id(run_id)
         except ValueError:
@@ -168,7 +167,7 @@ class Callbacks:
         return _opened(self.runs.get(token.tenant, name.job_id, name.local), token)
 
     def heartbeat(self, of: Run, token: CallbackToken, report: ProgressReport = NOTHING) -> HeartbeatResult:
-        """Make sure that a whole heartbeat interval is left, and keep the report. Raises BadTokenError too."""
+        """Ensure that a whole heartbeat interval is left, and store the report. Also raises BadTokenError."""
         run = _alive(of)
         timed = run.deadlines is not None and run.deadlines.heartbeat_until is not None
         if not timed and report == NOTHING:
@@ -186,7 +185,7 @@ class Callbacks:
         return HeartbeatResult(beat.beaten(run), run.cancel_requested)
 
     def complete(self, run: Run, result: object) -> Run:
-        """Request the run's success; idempotent for a run that has already succeeded with this token."""
+        """Request the run's success. Idempotent for a run that has already succeeded with this token."""
         if not isinstance(run, Succeeded):
             self.orders.send_one(Complete(result), _alive(run))
         return run
@@ -199,14 +198,14 @@ class Callbacks:
 
 
 def _opened(run: Run | None, token: CallbackToken) -> Run:
-    """The run whose present attempt is the token's."""
+    """Return the run if its current attempt has this token. Raises BadTokenError."""
     if run is None or token.attempt != run.attempt or not token.opens(run.callback_hash):
         raise BadTokenError
     return run
 
 
 def _alive(run: Run) -> Running | Waiting:
-    """The run, if its attempt is not over."""
+    """Return the run if its attempt is not over. Raises RunEndedError or AttemptOverError."""
     if isinstance(run, Final):
         raise RunEndedError(run)
     if not isinstance(run, Running | Waiting):

@@ -1,4 +1,4 @@
-"""Dead runs: listed, and redriven many at a time."""
+"""Dead runs: lists them, and redrives many with one request."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ from duecourse.usecases.runs.lists import RunSearch, StatePage, mark_of
 from duecourse.usecases.runs.requests import LaneUnavailableError
 
 REDRIVE_SECONDS = 15.0
-"""After this time a redrive of many runs stops and returns where to continue: an HTTP API gives up after 30 s."""
+"""After this time a redrive of many runs stops and returns a position to continue from: an HTTP API times out after 30
+s.
+"""
 
 PORTION = 20
-"""Runs that are read and sent between two checks of the clock."""
+"""The number of runs read and sent between two checks of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadRuns:
-    """Selects dead runs: of one job or of all, that died from `since` on and before `until` (UTC seconds), of jobs that
-    have the `tag` now, whose error contains a text.
+    """Selects dead runs: of one job or of all jobs, that died from `since` on and before `until` (UTC seconds), whose
+    job has the `tag` now, and whose error contains a text.
     """
 
     job_id: str | None = None
@@ -39,8 +41,8 @@ class DeadRuns:
 
 @dataclass(frozen=True, slots=True)
 class RedriveResult:
-    """`sent` were sent; `refused` were not by their lane, `orphaned` not since their job is deleted; `following`
-    continues after the last that was read (None: there are no more).
+    """The number of runs whose redrive was sent, was `refused` by their lane, or was not sent because their job is
+    deleted (`orphaned`). `following` continues after the last run that was read (None: there are no more).
     """
 
     sent: int
@@ -51,8 +53,8 @@ class RedriveResult:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """The list may lag a little: a redriven run is shown until its worker has started it; a second redrive message for
-    it is dropped.
+    """Lists and redrives dead runs. The list may lag a little: it shows a redriven run until its worker has started it.
+    A second redrive message for it is dropped.
     """
 
     search: RunSearch
@@ -60,7 +62,7 @@ class DeadLetters:
     orders: CommandSender
 
     def page(self, tenant: str, choice: DeadRuns, *, limit: int, before: StateMark | None) -> StatePage:
-        """One page of the selected runs, those that died last first, after the mark."""
+        """Return a page of the selected runs after the mark. The runs that died last come first."""
         wanted = RunFilter((RunState.DEAD,), choice.since, choice.until, choice.error)
         return self.search.page(tenant, wanted, limit=limit, before=before, job_id=choice.job_id, tag=choice.tag)
 
@@ -75,11 +77,11 @@ class DeadLetters:
         charge: Charge = free,
         dry_run: bool = False,
     ) -> RedriveResult:
-        """Redrive up to `limit` of the selected runs for the caller `by`, those that died last first, after the mark.
-        It ends early when its time is up, and after a portion of which nothing was accepted. A dry run reads the same
-        and sends nothing; it counts what would be sent.
+        """Redrive up to `limit` of the selected runs after the mark, for the caller `by`. The runs that died last come
+        first. It ends early when its time is up, or when no message of a portion was accepted. A dry run reads the same
+        and sends nothing; it counts the runs that would be redriven.
 
-        Raises LaneUnavailableError if no message was accepted, and what `charge` raises for the number of runs to be
+        Raises LaneUnavailableError if no message was accepted, and the errors of `charge` for the number of runs to be
         read.
         """
         until = self.orders.clock.now() + REDRIVE_SECONDS
@@ -91,7 +93,7 @@ class DeadLetters:
             portion = page.items[looked_at : looked_at + PORTION]
             looked_at += len(portion)
             self._read(tenant, portion, jobs)
-            # Without its job a run has no target to call.
+            # A run without its job has no target to call.
             owned = [run for run in portion if own_job(jobs[run.job_id], run) is not None]
             if dry_run:
                 accepted = [True] * len(owned)
@@ -110,6 +112,6 @@ class DeadLetters:
         return RedriveResult(sent, refused, orphaned, following)
 
     def _read(self, tenant: str, runs: Iterable[Run], jobs: dict[str, Job | None]) -> None:
-        """Add the jobs of the runs to `jobs`, if they are not in it."""
+        """Add the jobs of the runs to `jobs`, except those already in it."""
         for job_id in {run.job_id for run in runs} - jobs.keys():
             jobs[job_id] = self.jobs.get(tenant, job_id)

@@ -1,4 +1,4 @@
-"""Why a job ran at an instant, or did not: reads the data, and the domain decides."""
+"""Explains why a job ran at an instant, or did not. It reads the data; the domain decides."""
 
 from __future__ import annotations
 
@@ -32,21 +32,23 @@ from duecourse.usecases.workflows.view import NoWorkflowRunError, WorkflowRuns
 
 PAGE = 100
 MAX_READ = 400
-"""The most records that are read before an instant: the record of a range may come after those of occurrences that the
-API sent at once (100), and of runs on request.
+"""The maximum number of records read before an instant. The record of a range may come after the records of occurrences
+that the API sent immediately (100) and of runs on request.
 """
 
 
 CHANGES = 100
-"""The last changes of a job among which its pause is looked for, 100 KB at most."""
+"""The number of a job's last changes that are searched for its pause, 100 KB at most."""
 
 MAX_WAITING = 100
-"""How many runs of a wait queue are read, at most 100 KB; for runs behind them the response has no place."""
+"""The maximum number of runs read from a wait queue, 100 KB at most. The response has no position for runs behind
+them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """The explanation, and its run: the record, or a queued run without one."""
+    """The explanation and its run, which is a record or a queued run without one."""
 
     found: Explanation
     run: Run | None
@@ -54,8 +56,8 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """Explains with a few reads; `lookahead_seconds` and the others are settings of the stage. Of a workflow's run it
-    reads the records of all steps.
+    """Explains with a few reads. `lookahead_seconds` and the fields after it are settings of the stage. For a
+    workflow's run, it reads the records of all steps.
     """
 
     jobs: JobStore
@@ -71,17 +73,17 @@ class Explain:
     def __call__(
         self, tenant: str, job_id: str, at: int, tags: Set[str] | None = None, charge: Charge = free
     ) -> Explained:
-        """Why it ran at `at` (UTC seconds), or did not; `tags` are those of the caller's tag-scoped permissions.
-        Raises JobUnknownError if nothing is known of the job, and what `charge` raises for a workflow's run that is to
-        be read.
+        """Explain why the job ran at `at` (UTC seconds), or did not. `tags` are the tags of the caller's tag-scoped
+        permissions. Raises JobUnknownError if there is neither a job nor a record, and the errors of `charge` for
+        reading a workflow's run.
         """
         return self._explained(tenant, job_id, at, tags, charge)[0]
 
     def _explained(
         self, tenant: str, job_id: str, at: int, tags: Set[str] | None, charge: Charge
     ) -> tuple[Explained, WorkflowRunView | None]:
-        """The explanation, with the run of a workflow that was read for it."""
-        # The cursor is read before the records, so that a run that starts meanwhile is seen as started.
+        """Return the explanation, and the run of a workflow that was read for it."""
+        # The cursor is read before the records, so that a run that starts meanwhile is found as started.
         job = self.jobs.snapshot(tenant, job_id)
         cursor = self.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
         by_hand = isinstance(job, Job) and not job.scheduled
@@ -105,12 +107,16 @@ class Explain:
         return Explained(found if view is None else waiting_for(found, view, now=now), found.run), view
 
     def _reached(self, tenant: str, workflow: str, tags: Set[str] | None) -> bool:
-        """Whether a caller with these tags may learn of the workflow's runs; nothing is read for one without."""
+        """Return whether a caller with these tags may see the workflow's runs. Nothing is read for a caller without
+        tag-scoped permissions.
+        """
         job = None if tags is None else self.jobs.get(tenant, workflow)
         return tags is None or (job is not None and not tags.isdisjoint(job.tags))
 
     def _as_step(self, job: Job, workflow: str, at: int, alone: Explanation, charge: Charge) -> Explained:
-        """Of a job without a record then: what the run of its workflow says of it, or why its workflow did not run."""
+        """Explain a job without a record at that instant from the run of its workflow, or explain why its workflow did
+        not run.
+        """
         try:
             whole, view = self._explained(job.tenant, workflow, at, None, charge)
         except JobUnknownError:
@@ -125,15 +131,15 @@ class Explain:
         return Explained(found, found.run)
 
     def _view(self, run: Run, charge: Charge) -> WorkflowRunView | None:
-        """The steps of a workflow's run; None where it is another one, or its graph is no longer kept."""
+        """Return the steps of a workflow's run; None if it is not a workflow's run or its graph has expired."""
         try:
             return self.workflow_runs.look(run, charge)
         except (NoWorkflowRunError, GraphMissingError):
             return None
 
     def _record(self, tenant: str, job_id: str, at: int, *, by_hand: bool) -> tuple[Run | None, bool]:
-        """The record of this occurrence, or the newest earlier one that covers it; and whether all were read. Runs on
-        request are considered only for a job that has no others (`by_hand`).
+        """Return the record of this occurrence, or of the newest earlier run that covers it, and whether the search was
+        complete. Runs on request are considered only for a job that has no other runs (`by_hand`).
         """
         before = RunName(job_id, at + 1).local
         for _ in range(0, MAX_READ, PAGE):
@@ -147,8 +153,8 @@ class Explain:
         return None, False
 
     def _around(self, at: int, job: JobSnapshot, record: Run | None, searched: bool, now: float) -> ExplainContext:
-        """The context. The lane's depth is read only if it matters: for an occurrence that was due a while ago and has
-        no record.
+        """Return the context. The lane's depth is read only if it matters: for an occurrence that was due a while ago
+        and has no record.
         """
         overdue = record is None and at + SETTLED_SECONDS < now
         depth = self.depths.depth(job.lane) if overdue and isinstance(job, Job) else None
@@ -164,7 +170,7 @@ class Explain:
         )
 
     def _line(self, run: Run) -> tuple[str, ...]:
-        """The runs in the wait queue in which the run waits, if it does: one query."""
+        """Return the wait queue of the run, if the run waits in it. This takes one query."""
         if run.state is not RunState.QUEUED:
             return ()
         return tuple(str(each.name) for each in self.wait_queues.waiting(run.tenant, run.job_id, limit=MAX_WAITING))

@@ -1,6 +1,6 @@
-"""The health of a stage: the age of its last tick, and what else the API may look at.
+"""The health of a stage: the age of its last tick, and everything else that the API can check.
 
-`duecourse doctor` checks the same and more, with more rights.
+`duecourse doctor` has more permissions and checks the same and more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RIGHTS = "docs/security.md#what-each-function-may-do"
 
 @dataclass(frozen=True, slots=True)
 class StageLook:
-    """What was found, in the order in which a run is made; `alarms` is None without a response of CloudWatch."""
+    """The checks, in the order in which they concern a run. `alarms` is None if CloudWatch did not respond."""
 
     checks: tuple[Check, ...]
     alarms: Alarms | None
@@ -35,7 +35,7 @@ class StageLook:
 
 @dataclass(frozen=True, slots=True)
 class StageChecks:
-    """Looks at tick, shards, watermarks, lanes and alarms. What cannot be looked at hides nothing else."""
+    """Checks tick, shards, watermarks, lanes and alarms. A failed check does not hide the others."""
 
     health: Health
     depths: Depths
@@ -43,7 +43,7 @@ class StageChecks:
     shards: int
 
     def look(self) -> StageLook:
-        """The present state of the stage. Nothing of any tenant is in it."""
+        """Return the current state of the stage. It contains no data of any tenant."""
         checks = [*self._clock(), *(self._lane(lane) for lane in Lane)]
         try:
             alarms = self.stage_alarms.alarms()
@@ -53,7 +53,7 @@ class StageChecks:
 
     def _clock(self) -> Iterator[Check]:
         pulse, dispatching = self.health.pulse(), self.health.dispatching()
-        # The API does not know when the stack was made: it is young until it should have ticked.
+        # The API does not know when the stack was created. It treats the stack as new until a tick is overdue.
         age = 0.0 if pulse.last is None and pulse.status is Status.OK else math.inf
         yield verdicts.ticked(pulse.age, age)
         yield verdicts.shards(Shards(dispatching.shards or None, {"Api": self.shards}, age))
@@ -67,11 +67,12 @@ class StageChecks:
 
 
 LATE_SECONDS = 180
-"""An older last tick is late: three were missed. Occurrences due within the lookahead (five minutes) are still
-enqueued."""
+"""If the last tick is older, it is late: three ticks were missed. Occurrences due within the lookahead (five minutes)
+are already enqueued.
+"""
 
 FRESH_SECONDS = 5
-"""How long the mark is cached, so that unauthenticated requests for the health cost no reads."""
+"""How long the mark is cached, so that unauthenticated health requests cost no reads."""
 
 
 class Status(StrEnum):
@@ -83,7 +84,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClockHealth:
-    """When the last tick came (None: there was none yet), how long ago (s), and the status."""
+    """The time of the last tick (None: there was no tick yet), its age (seconds), and the status."""
 
     status: Status
     last: float | None
@@ -92,8 +93,8 @@ class ClockHealth:
 
 @dataclass(frozen=True, slots=True)
 class Dispatching:
-    """`shards` is the highest count ever used; `behind` has for each shard how far (s) its watermark is behind its
-    normal place: 0 if it is not, None if no round has ended yet.
+    """The progress of dispatching. `shards` is the highest count ever used. `behind` is, for each shard, how far its
+    watermark is behind its normal position (seconds): 0 if it is not behind, None if no round has ended yet.
     """
 
     shards: int
@@ -109,17 +110,17 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """One instance per process, which caches the mark for some seconds."""
+    """Reads the mark, and caches it for a few seconds. There is one instance per process."""
 
     mark: TickMark
     clock: Clock
     _seen: _Seen = field(default_factory=_Seen, repr=False)
 
     def pulse(self) -> ClockHealth:
-        """Late when the last tick is older than LATE_SECONDS.
+        """Return the age of the last tick. The status is late if it is older than LATE_SECONDS.
 
-        Before the first tick the time counts from this instance's first call: a new stack is not late, and one whose
-        rule never fires is late after three minutes.
+        Before the first tick the time counts from this instance's first call: a new stack is not late, and a stack
+        whose rule never fires is late after three minutes.
         """
         seen, now = self._seen, self.clock.now()
         if seen.first_asked is None:
@@ -131,7 +132,7 @@ class Health:
         return ClockHealth(status, seen.last, None if seen.last is None else max(now - seen.last, 0.0))
 
     def dispatching(self) -> Dispatching:
-        """How far each shard is."""
+        """Return the progress of each shard."""
         could = bucket_start(bucket_of(self.clock.now() - WATERMARK_LAG_SECONDS))
         found = self.mark.progress().watermarks
         behind = {

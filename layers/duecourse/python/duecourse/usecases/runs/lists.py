@@ -1,7 +1,7 @@
 """Reads runs: a single run, a job's history, a search across jobs, and counts.
 
-An enqueued run has no record before its first attempt: a job's history and a single run include it nevertheless. Counts
-require a few reads and no scan.
+An enqueued run has no record before its first attempt. A job's history and a read of a single run include it anyway.
+Counts require a few reads and no scan.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from duecourse.usecases.tenants import Limits
 ALL = RunFilter()
 
 PORTION, PORTIONS = 100, 5
-"""Runs that are read at once for a page of some of them, and how often at most."""
+"""The number of runs read with one request for a filtered page, and the maximum number of these requests."""
 
 Window = tuple[int, int]
-"""The instants after the first and up to the second."""
+"""The instants after the first value and up to the second."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """Runs, newest first; `following` (a local run name) continues after the last."""
+    """Runs, newest first. `following` (a local run name) continues after the last run."""
 
     items: tuple[Run, ...]
     following: str | None
@@ -60,7 +60,9 @@ class RunPage:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Each page requires a few requests: a query of the records, and a read of the job and its cursor."""
+    """Reads the runs of a job. Each page requires a few requests: a query of the records, and a read of the job and its
+    cursor.
+    """
 
     jobs: JobStore
     runs: RunStore
@@ -81,11 +83,12 @@ class History:
         first: int | None = None,
         end: int | None = None,
     ) -> RunPage:
-        """The runs that are `wanted`, before the local name `before`, of occurrences from `first` on and before `end`
-        (UTC seconds); none if the job has not the `tag`. The records of a deleted job can still be read. A page of some
-        of the runs examines a bounded number: it may be short or empty and still have a next page.
+        """Return the runs that match `wanted` and precede the local name `before`, for occurrences from `first` on and
+        before `end` (UTC seconds). The page is empty if the job does not have the `tag`. The records of a deleted job
+        can still be read. A filtered page examines a bounded number of runs: it may be short or empty and still have a
+        next page.
 
-        Raises JobUnknownError where there is neither a job nor a record.
+        Raises JobUnknownError if there is neither a job nor a record.
         """
         # The cursor is read first, so that a run that starts meanwhile is shown exactly once.
         job, cursor = self.jobs.get_both(tenant, job_id)
@@ -112,7 +115,7 @@ class History:
     def _part(
         self, tenant: str, job_id: str, job: Job | None, cursor: Cursor | None, limit: int, before: str | None
     ) -> RunPage:
-        """All runs before the local name `before`; without a `job` records alone."""
+        """Return all runs before the local name `before`; without `job`, only records."""
         records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
         queued = [] if job is None or cursor is None else self._queued(job, cursor, records, limit + 1, before)
         queued += [] if job is None else self._requested(job, records, limit + 1, before)
@@ -123,8 +126,8 @@ class History:
         return RunPage(tuple(merged[:limit]), following)
 
     def _queued(self, job: Job, cursor: Cursor, records: list[Run], count: int, before: str | None) -> list[Run]:
-        """The newest `count` enqueued runs of this page without a record, or with a record of a deleted job of the same
-        id.
+        """Return the newest `count` enqueued runs of this page that have no record, or a record of a deleted job with
+        the same id.
         """
         if job.state is JobState.PAUSED:
             return []
@@ -143,7 +146,7 @@ class History:
         return [queued_run(job, at, schedule.due(at)) for at in newest(schedule, without((low, high), covered), count)]
 
     def _requested(self, job: Job, records: list[Run], count: int, before: str | None) -> list[Run]:
-        """The newest `count` runs on request of this page that are due later and have no record."""
+        """Return the newest `count` runs on request of this page that are due later and have no record."""
         known = {run.name.local for run in records}
         oldest = records[-1].name.local if len(records) == count else ""  # older runs are on later pages
         timers = self.timers.requested_runs(job.tenant, job.id, limit=count, before=before)
@@ -156,7 +159,7 @@ class History:
         ]
 
     def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:
-        """The window of occurrences of the job's present schedule that were sent to their lane."""
+        """Return the window of occurrences of the job's current schedule that were sent to their lane."""
         days = min(MESSAGE_RETENTION_DAYS, self.run_retention_days)
         low = max(since_when(job, schedule), int(self.clock.now()) - days * DAY_SECONDS)
         until = at_once_until(job, schedule, self.horizon_seconds)
@@ -168,7 +171,7 @@ class History:
 
 
 def without(window: Window, covered: Iterable[Window]) -> list[Window]:
-    """The parts of a window that none of the others covers, oldest first."""
+    """Return the parts of a window that no other window covers, oldest first."""
     low, high = window
     parts: list[Window] = []
     for begin, end in sorted(covered):
@@ -180,10 +183,11 @@ def without(window: Window, covered: Iterable[Window]) -> list[Window]:
 
 
 def newest(schedule: Occurrences, windows: list[Window], count: int) -> list[int]:
-    """The newest `count` occurrences in the windows (oldest first, apart from each other), newest first.
+    """Return the newest `count` occurrences in the windows, newest first. The windows are disjoint and ordered, oldest
+    first.
 
-    A schedule only has `next`, so a window with too many occurrences is halved, and the newer half is searched first:
-    at most `count` + 1 steps per halving, for any window and schedule.
+    A schedule only has `next`. So a window with too many occurrences is halved, and the newer half is searched first.
+    This takes at most `count` + 1 steps per halving, for any window and schedule.
     """
     found: list[int] = []
     pending = list(windows)
@@ -199,14 +203,16 @@ def newest(schedule: Occurrences, windows: list[Window], count: int) -> list[int
 
 
 EXAMINED = 500
-"""Runs that are read for a page of those with a tag or an error; a page may therefore be short, or empty, and still
-have a next one.
+"""The number of runs read for a page filtered by tag or error. Such a page may be short or empty and still have a next
+page.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class StatePage:
-    """Runs, those that came into their state last first; `following` continues after the last that was examined."""
+    """Runs in the order in which they entered their state, the last one first. `following` continues after the last run
+    that was examined.
+    """
 
     items: tuple[Run, ...]
     following: StateMark | None
@@ -214,8 +220,8 @@ class StatePage:
 
 @dataclass(frozen=True, slots=True)
 class RunSearch:
-    """Finds runs by the index of unsuccessful states, which may lag a little. A run has no tags: its job's present ones
-    count, so that successful runs need not store any.
+    """Finds runs with the index of unsuccessful states, which may lag a little. A run has no tags: the current tags of
+    its job count, so that successful runs need not store any.
     """
 
     runs: RunStore
@@ -231,7 +237,9 @@ class RunSearch:
         job_id: str | None = None,
         tag: str | None = None,
     ) -> StatePage:
-        """One page of the runs in `wanted.states`, all in UNSUCCESSFUL: of one job, or of jobs that have the tag."""
+        """Return a page of the runs in `wanted.states` (all in UNSUCCESSFUL), of one job or of the jobs that have the
+        tag.
+        """
         reading = limit if wanted.error is None and tag is None else max(limit, EXAMINED)
         until = None if wanted.until is None else StateMark(wanted.until, "")
         marks = [mark for mark in (until, before) if mark is not None]
@@ -253,17 +261,17 @@ class RunSearch:
 
 
 def mark_of(run: Run) -> StateMark:
-    """The mark of a list that ends with this run."""
+    """Return the mark of a list that ends with this run."""
     return StateMark(state_since(run), str(run.name), run.state)
 
 
 DEAD_COUNTED = 100
-"""Dead runs are counted up to this many; for more the count is a lower bound."""
+"""The limit up to which dead runs are counted exactly. Above it the count is a lower bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class TenantStats:
-    """`dead` is exact up to DEAD_COUNTED; a lane's depth is None if it cannot be read."""
+    """The figures of a tenant. `dead` is exact up to DEAD_COUNTED. A lane's depth is None if it cannot be read."""
 
     jobs: int
     dead: int
@@ -284,7 +292,7 @@ class Stats:
     limits: Limits
 
     def figures(self, tenant: str) -> TenantStats:
-        """The present figures; the lanes' depths are those of all tenants together."""
+        """Return the current figures. The depths of the lanes include the messages of all tenants."""
         dead = len(self.runs.by_state(tenant, (RunState.DEAD,), limit=DEAD_COUNTED + 1))
         return TenantStats(
             jobs=self.counters.jobs(tenant),
@@ -297,7 +305,9 @@ class Stats:
 
 
 JUST_AFTER = ".b-"
-"""Sorts after a run's plain name and before all other names (see domain.ids: the smallest possible suffix)."""
+"""Sorts after a run's name without a suffix and before all other names (the smallest possible suffix, see
+domain.ids).
+"""
 
 
 class RunUnknownError(Exception):
@@ -314,7 +324,7 @@ class Runs:
     inputs: Inputs
 
     def get(self, tenant: str, run_id: str) -> Run:
-        """The run's record, or a QUEUED run where it is enqueued and has none. Raises RunUnknownError."""
+        """Return the run's record, or a QUEUED run if it is enqueued and has no record. Raises RunUnknownError."""
         try:
             name = parse_run_id(run_id)
         except ValueError:
@@ -327,18 +337,20 @@ class Runs:
         return run
 
     def link(self, run: Run) -> str | None:
-        """An address at which a large result can be read for LINK_SECONDS; None if the record has the result."""
+        """Return a link with which a large result can be read for LINK_SECONDS; None if the record contains the
+        result.
+        """
         return self.results.link(run.result_key) if isinstance(run, Succeeded) and run.result_key is not None else None
 
     def _binds_nobody(self, run: Run) -> bool:
-        """Whether the record belongs to a deleted job, so that a run of the re-created job may be queued under its
-        name. Only for runs that never began.
+        """Return whether the record belongs to a deleted job, so that a run of the re-created job may be queued under
+        the same name. This only applies to runs that never began.
         """
         job = self.history.jobs.get(run.tenant, run.job_id) if run.attempt == 0 else None
         return job is not None and binds_nobody(job, run)
 
     def _enqueued(self, tenant: str, name: RunName) -> Run | None:
-        """The run under that name in its job's history: QUEUED, or a record that was written meanwhile."""
+        """Return the run with that name from its job's history: QUEUED, or a record that was written meanwhile."""
         try:
             page = self.history.page(tenant, name.job_id, limit=1, before=name.local + JUST_AFTER)
         except JobUnknownError:
@@ -346,7 +358,7 @@ class Runs:
         return next((run for run in page.items if run.name == name), None)
 
     def _asked(self, tenant: str, name: RunName) -> Run | None:
-        """A QUEUED run if it was requested and its message can still be on the way."""
+        """Return a QUEUED run if it was requested and its message may still be in transit."""
         asked = self.inputs.get(tenant, name.job_id, name.suffix)
         job = None if asked is None else self.history.jobs.get(tenant, name.job_id)
         if asked is None or job is None or asked.generation < job.created_generation:
@@ -359,8 +371,8 @@ class Runs:
 
 
 def _due(job: Job, asked: Input, occurrence: int) -> int | None:
-    """When the requested run of an occurrence starts; None if it was not requested. A backfill is computed again by the
-    job's present schedule, since its runs have no items before they start.
+    """Return when the requested run of an occurrence starts; None if it was not requested. A backfill is computed again
+    from the job's current schedule, since its runs have no items before they start.
     """
     if asked.backfill is None:
         return occurrence if occurrence == asked.occurrence else None

@@ -1,4 +1,4 @@
-"""The payload of a run. It is not stored, but computed from the run and its job."""
+"""The payload of a run. It is not stored but computed from the run and its job."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ TOKEN = "{{callback_token}}"
 
 @dataclass(frozen=True, slots=True)
 class SentPayload:
-    """A run's payload with its templates filled in for the last attempt, or why they cannot be (`problem`).
+    """A run's payload with its templates filled in for the last attempt, or the reason why they cannot be (`problem`).
 
-    `own`: it was given when the run was asked for. `changed`: the job was changed after the attempt began, which may
-    have sent something else. That of a workflow's run is what its steps take of it, as it is.
+    `own`: the payload comes from the run's request. `changed`: the job was changed after the attempt began, so the
+    attempt may have sent something else. The payload of a workflow's run is the workflow's payload as its steps use it,
+    without templates filled in.
     """
 
     payload: Any
@@ -38,14 +39,16 @@ class SentPayload:
 
 @dataclass(frozen=True, slots=True)
 class RunPayloads:
-    """Computes what runs send by the present definitions of their jobs."""
+    """Computes the payloads of runs from the current definitions of their jobs."""
 
     runs: Runs
     jobs: JobStore
     payloads: Payloads
 
     def of(self, tenant: str, run_id: str) -> SentPayload:
-        """What the run's last attempt sent, or its first one will. Raises RunUnknownError, JobGoneError."""
+        """Return the payload that the run's last attempt sent, or its first attempt will send. Raises RunUnknownError
+        or JobGoneError.
+        """
         run = self.runs.get(tenant, run_id)
         job = self.jobs.get(tenant, run.job_id)
         if job is None or own_job(job, run) is None:

@@ -1,6 +1,6 @@
-"""Runs on request: now, and for past occurrences.
+"""Runs on request: immediate, delayed, and for past occurrences.
 
-A request has an author, an idempotency key and, until it starts, a run without a record.
+A request has an author and an idempotency key. Its run has no record until it starts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
 from duecourse.usecases.tenants import DelayedRunQuota
 
 SUFFIX_CHARACTERS = 8
-"""48 bits: no accidental collision within one job."""
+"""48 bits: no accidental collisions within a job."""
 
 MAX_BY = 256
 
@@ -40,18 +40,18 @@ MAX_AHEAD_DAYS = 366
 """How far ahead a run can be requested."""
 
 PAST_SECONDS = 60
-"""How far a requested time may lie in the past: clocks differ, and a request takes time. The run starts at once."""
+"""How far a requested time may lie in the past: clocks differ, and a request takes time. The run starts immediately."""
 
 KEPT_LONGER_DAYS = 30
-"""How much longer than its run's record a request is kept: retries and redrives need its payload."""
+"""How much longer a request is kept than its run's record: retries and redrives need its payload."""
 
 
 class LaneUnavailableError(Exception):
-    """The run's lane did not accept the message; nothing has changed."""
+    """The run's lane did not accept the message. Nothing has changed."""
 
 
 def queued_run(job: Job, occurrence: int, due: int) -> Queued:
-    """An enqueued run without a record, as it is shown."""
+    """Return an enqueued run without a record, as it is shown to callers."""
     return Queued(
         RunIdentity(job.tenant, job.id, occurrence, due, job.generation),
         lane=job.lane,
@@ -61,8 +61,8 @@ def queued_run(job: Job, occurrence: int, due: int) -> Queued:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """The author (`by`), the idempotency key (None: every request is a new one), and the `correlation_id` for the
-    request's runs.
+    """The author (`by`), the idempotency key (None: every request is new), and the `correlation_id` of the request's
+    runs.
     """
 
     by: str
@@ -70,28 +70,28 @@ class RunRequest:
     correlation_id: str | None = None
 
     def suffix(self, letter: str, job: Job, nonce: str) -> str:
-        """The suffix of the request's runs: `.m3kQ…` from its key, or from `nonce` without one. It differs for a job
-        that was re-created under the same id.
+        """Return the suffix of the request's runs (`.m3kQ…`), derived from its key, or from `nonce` if it has no key. A
+        job created again with the same id gets another suffix.
         """
         seed = f"nonce {nonce}" if self.key is None else f"key {job.created_generation} {self.key}"
         digest = sha256(f"{letter} {seed}".encode()).digest()
         return f".{letter}{urlsafe_b64encode(digest).decode()[:SUFFIX_CHARACTERS]}"
 
     def record(self, what: ChangeAction, job: Job, wanted: Input, **facts: object) -> ChangeRecord:
-        """The record of the request `wanted`; the same for a repetition of it."""
+        """Return the change record of the request `wanted`. A repetition of the request has the same record."""
         of, at = (job.tenant, job.id), wanted.requested_at
         return asked(what, of, wanted.requested_by, at, wanted.suffix, job.revision, **facts)
 
     def fingerprint(self, said: object) -> str:
-        """A digest that distinguishes a repetition of the request from another one with the same key. `said` is plain
-        JSON.
+        """Return a digest that distinguishes a repetition of the request from another request with the same key. `said`
+        is plain JSON.
         """
         document = orjson.dumps([self.key, said], option=orjson.OPT_SORT_KEYS)
         return sha256(document).hexdigest()
 
 
 def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = None) -> Run:
-    """A requested run without a record; due at once unless another time is given."""
+    """Return a requested run without a record. It is due at its occurrence unless `due` is set."""
     run = queued_run(job, occurrence, occurrence if due is None else due)
     identity = replace(
         run.identity,
@@ -104,7 +104,7 @@ def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = Non
 
 
 def message_of(job: Job, run: Run, nonce: str) -> RunMessage:
-    """The message that starts a requested run of the job."""
+    """Return the message that starts a requested run of the job."""
     return RunMessage(
         run.identity,
         lane=run.lane,
@@ -116,26 +116,26 @@ def message_of(job: Job, run: Run, nonce: str) -> RunMessage:
 
 @dataclass(frozen=True, slots=True)
 class OwnPayload:
-    """A payload that replaces the job's; it may be None (JSON null)."""
+    """A payload that replaces the job's payload. It may be None (JSON null)."""
 
     payload: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """When a run is to start: `at` an instant (UTC seconds), or after `delay_seconds`."""
+    """When a run starts: `at` an instant (UTC seconds), or after `delay_seconds`."""
 
     at: int | None = None
     delay_seconds: int | None = None
 
     def due(self, now: float) -> int:
-        """The instant, for a request at `now` (UTC seconds)."""
+        """Return the instant (UTC seconds) for a request at `now` (UTC seconds)."""
         return ceil(now + (self.delay_seconds or 0)) if self.at is None else self.at
 
 
 def instant_of(job: Job, text: str) -> int:
-    """The instant (UTC seconds) that a text names: ISO-8601 with an offset, or a time in the job's zone, which is read
-    as the job's schedule `at(...)` would be. Raises ScheduleError (on `at`).
+    """Return the instant (UTC seconds) for a text: ISO-8601 with an offset, or a time in the job's zone, which is read
+    like the job's schedule `at(...)`. Raises ScheduleError (on `at`).
     """
     try:
         moment = parse_moment(text.upper())
@@ -152,8 +152,8 @@ def instant_of(job: Job, text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Manual:
-    """Writes the request with its author, then sends a message, or writes the timer of a run that is due later. After a
-    crash in between the caller repeats the request; with a key that gives the same run.
+    """Writes the request with its author. Then sends a message, or writes the timer of a run that is due later. After a
+    crash in between the caller repeats the request; with an idempotency key this results in the same run.
     """
 
     jobs: JobStore
@@ -167,7 +167,7 @@ class Manual:
     run_retention_days: int
 
     def job(self, tenant: str, job_id: str, expected: Precondition = ANYTHING) -> Job:
-        """The job to be run. Raises JobUnknownError, JobVersionError."""
+        """Return the job to be run. Raises JobUnknownError or JobVersionError."""
         job = self.jobs.get(tenant, job_id)
         if job is None:
             raise JobUnknownError(job_id)
@@ -177,10 +177,10 @@ class Manual:
     def run(
         self, job: Job, run_request: RunRequest, given: OwnPayload | None = None, later: Later | None = None
     ) -> Run:
-        """The new run, QUEUED, due now or `later`; for a repeated request the present state of its run.
+        """Return the new run, QUEUED, due now or `later`. For a repeated request, return the current state of its run.
 
-        Raises KeyReusedError, LaneUnavailableError; ScheduleError (on `at`) for a time that has passed or is too far
-        ahead; RunQuotaError.
+        Raises KeyReusedError, LaneUnavailableError or RunQuotaError. Raises ScheduleError (on `at`) for a time that has
+        passed or is too far ahead.
         """
         now = self.clock.now()
         due = int(now) if later is None else later.due(now)
@@ -208,7 +208,7 @@ class Manual:
         run = requested_run(job, asked, asked.occurrence or int(asked.requested_at))
         if standing is not None:
             record = self.runs.get(job.tenant, job.id, run.name.local)
-            # Its record may have expired. Before that a second message is dropped.
+            # Its record may have expired. Until then, a second message is dropped.
             if record is not None or standing.sent or now > run.due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:
                 return record or run
         message = message_of(job, run, self.randomness.nonce())
@@ -226,7 +226,7 @@ class Manual:
         return run
 
     def _check(self, job: Job, suffix: str, due: int, now: float) -> None:
-        """Raises ScheduleError or RunQuotaError for a time that no new request may name."""
+        """Raises ScheduleError or RunQuotaError for a time that is not allowed in a new request."""
         if due > now + MAX_AHEAD_DAYS * DAY_SECONDS:
             raise ScheduleError("at", f"is too far ahead; name a time within {MAX_AHEAD_DAYS} days, or create a job")
         problem: Exception | None = None
@@ -248,7 +248,9 @@ class BackfillEstimate:
 
 @dataclass(frozen=True, slots=True)
 class BackfillStarted:
-    """A started backfill: `suffix` is that of its runs. `repeated`: it was started before, and nothing was sent."""
+    """A started backfill. `suffix` is the suffix of its runs. `repeated`: it was started before, and nothing was
+    sent.
+    """
 
     look: BackfillEstimate
     suffix: str
@@ -257,9 +259,9 @@ class BackfillStarted:
 
 @dataclass(frozen=True, slots=True)
 class Backfills:
-    """Writes the request with its author, then sends all runs: those that start soon into their lane, the others as
-    timers. After a crash in between the caller repeats the request; with a key that gives the same runs at the same
-    times.
+    """Writes the request with its author, then sends all runs: runs that start soon as messages to their lane, the
+    others as timers. After a crash in between the caller repeats the request; with an idempotency key this results in
+    the same runs at the same times.
     """
 
     jobs: JobStore
@@ -272,14 +274,14 @@ class Backfills:
     run_retention_days: int
 
     def look(self, job: Job, asked: Backfill) -> BackfillEstimate:
-        """The estimate without a start. Raises BackfillTooLargeError; ScheduleError if the schedule can no longer be
-        compiled, or there is none.
+        """Return the estimate without starting the backfill. Raises BackfillTooLargeError. Raises ScheduleError if the
+        job has no schedule or its schedule can no longer be compiled.
         """
         return self._look(job, asked, self.clock.now())
 
     def start(self, job: Job, asked: Backfill, run_request: RunRequest, *, charge: Charge = free) -> BackfillStarted:
-        """Start it. Raises as `look` does, KeyReusedError, and what `charge` raises for the number of its runs; nothing
-        is written then.
+        """Start the backfill. Raises the errors of `look`, KeyReusedError, and the errors of `charge` for the number of
+        runs; nothing is written then.
         """
         now = self.clock.now()
         look = self._look(job, asked, now)
@@ -320,7 +322,9 @@ class Backfills:
         return BackfillEstimate(made, estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS))
 
     def _send(self, job: Job, made: BackfillPlan, asked: Input) -> None:
-        """Send the runs. Messages that the lane does not accept become timers too, which the next tick sends."""
+        """Send the runs. Messages that the lane does not accept are written as timers too, which the next tick
+        sends.
+        """
         now = self.clock.now()
         soon: list[Outgoing] = []
         later: list[RunMessage] = []

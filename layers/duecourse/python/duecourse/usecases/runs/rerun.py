@@ -1,4 +1,4 @@
-"""Rerun a part of a workflow's run: some steps and all that come after them."""
+"""Reruns a part of a workflow's run: some steps and all steps downstream of them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from duecourse.usecases.workflows.view import NoWorkflowRunError
 
 
 class RunNotEndedError(RunStateError):
-    """It has not ended, or continues since a step was redriven."""
+    """The run has not ended, or continues because a step was redriven."""
 
 
 class NoStepError(Exception):
-    """The workflow's run has no such jobs: `names` by their places in what was asked."""
+    """The workflow's run does not have these jobs. `names` has their names by their index in the request."""
 
     def __init__(self, names: Mapping[int, str]) -> None:
         super().__init__(", ".join(names.values()))
@@ -43,8 +43,9 @@ class NoStepError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reruns:
-    """A rerun is another run of the same occurrence, with a graph of its own: the steps that do not run again are
-    given as ended in it, with the runs whose results they hand down. The request is written, then its message is sent.
+    """A rerun is a new run of the same occurrence, with a separate graph. In this graph the steps that do not run again
+    have already ended, and refer to the runs whose results they pass on. The request is written before its message is
+    sent.
     """
 
     runs: Runs
@@ -58,10 +59,10 @@ class Reruns:
     run_retention_days: int
 
     def rerun(self, tenant: str, run_id: str, begin: Sequence[str], run_request: RunRequest) -> Run:
-        """The new run, QUEUED; for a request that was made before, what has become of its run.
+        """Return the new run, QUEUED. For a repeated request, return the current state of its run.
 
         Raises RunUnknownError, NoWorkflowRunError, RunNotEndedError, JobGoneError, NoStepError, GraphMissingError,
-        KeyReusedError, LaneUnavailableError.
+        KeyReusedError or LaneUnavailableError.
         """
         run = self.runs.get(tenant, run_id)
         if run.workflow is None or run.is_step:
@@ -101,7 +102,7 @@ class Reruns:
         return new
 
     def _asked(self, job: Job, run: Run, run_request: RunRequest, begin: list[str], now: float) -> Input:
-        """The request, with the payload that the first run was given."""
+        """Return the request, with the payload of the first run's request."""
         given = self.inputs.get(job.tenant, job.id, run.suffix) if run.own_payload else None
         return Input(
             suffix=run_request.suffix("m", job, self.randomness.nonce()),
@@ -118,8 +119,8 @@ class Reruns:
 
 
 def rerun_graph(graph: Graph, run: Run, begin: Sequence[str], ends: StepOutcomes) -> Graph:
-    """The graph of the rerun of a run whose steps have ended so: `begin` and all that come after them run again. A
-    step that never ended, since the run was over before, counts as cut.
+    """Return the graph for the rerun of a run whose steps have these outcomes (`ends`). The steps in `begin` and all
+    steps downstream of them run again. A step that never ended, because the run was over before, counts as aborted.
     """
     again = graph.after(sum(1 << graph.numbers[name] for name in set(begin)))
     known = ends.joined(graph.carried_over)

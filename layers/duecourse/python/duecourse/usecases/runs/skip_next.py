@@ -1,4 +1,4 @@
-"""Skips next occurrences by writing their records before they come due."""
+"""Skips the next occurrences by writing their records before they are due."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from duecourse.usecases.runs.requests import MAX_BY, RunRequest
 SKIPPED = "skipped_on_request"
 MAX_SKIPPED = 100
 MAX_PASSED = 1000
-"""The most occurrences with a record (started or already skipped) that are passed over."""
+"""The maximum number of occurrences with a record (started or already skipped) that are passed over."""
 
 
 class NothingToSkipError(Exception):
@@ -28,8 +28,9 @@ class NothingToSkipError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SkipNext:
-    """Enqueued messages stay in their lane: their worker finds the record. The first writer wins, worker or request.
-    A request with a key is written first: repeated, it looks from the same instant on and finds its own records.
+    """Skips occurrences. Their enqueued messages stay in their lane, where the worker finds the record. The first
+    writer wins, whether it is the worker or the request. A request with an idempotency key is written first: when it is
+    repeated, it searches from the same instant and finds the records that it wrote.
     """
 
     jobs: JobStore
@@ -40,11 +41,11 @@ class SkipNext:
     run_retention_days: int
 
     def skip(self, job: Job, count: int, request: RunRequest) -> list[Run]:
-        """Skip the next `count` occurrences, or fewer if there are no more; returns their records, oldest first.
+        """Skip the next `count` occurrences, or fewer if there are no more. Return their records, oldest first.
 
-        Raises NothingToSkipError if there is none, JobChangedError if the job's cursor is of another generation or the
-        job was changed since the request was sent first, KeyReusedError, JobUnreadableError if it cannot be read, and
-        ScheduleError for a schedule that can no longer be compiled.
+        Raises NothingToSkipError if there is no occurrence to skip, KeyReusedError, and JobUnreadableError if the
+        cursor cannot be read. Raises JobChangedError if the job's cursor has another generation, or if the job was
+        changed since the request was first sent. Raises ScheduleError for a schedule that can no longer be compiled.
         """
         cursor = self.jobs.get_cursor(job.tenant, job.id)
         if cursor is None and self.jobs.get(job.tenant, job.id) == job:
@@ -64,13 +65,13 @@ class SkipNext:
             row.step()
         if not skipped:
             raise NothingToSkipError(job.id)
-        # Only now it is known what was skipped; each of those records also names the author.
+        # It is only known now which occurrences were skipped. Each of these records also contains the author.
         span = {"runs": len(skipped), "from": to_iso(skipped[0].occurrence), "to": to_iso(skipped[-1].occurrence)}
         self.jobs.note([request.record(ChangeAction.SKIPPED_NEXT, job, asked, **span)])
         return skipped
 
     def _asked(self, job: Job, count: int, request: RunRequest, now: float) -> Input:
-        """The request as it was sent first; it is kept only where its key can repeat it."""
+        """Return the request as it was first sent. It is only stored if its key allows a repetition."""
         wanted = Input(
             suffix=request.suffix("s", job, self.randomness.nonce()),
             requested_at=now,
@@ -90,12 +91,12 @@ class SkipNext:
         return asked
 
     def _found(self, record: Run) -> bool:
-        """Whether the same request skipped it before it came due."""
+        """Return whether the same request skipped the occurrence before it was due."""
         found = self.runs.get(record.tenant, record.job_id, record.name.local)
         return found is not None and is_written_as(record, found)
 
     def _written(self, record: Run, job: Job) -> bool:
-        """Write the record; whether it was written. A record of a deleted job of the same id is overwritten."""
+        """Write the record, overwriting a record of a deleted job with the same id. Return whether it was written."""
         conflict = self.runs.write(record, None)
         if conflict is not None and conflict.found is not None and conflict.found.generation < job.created_generation:
             conflict = self.runs.write(record, conflict.found)
@@ -116,6 +117,6 @@ class SkipNext:
             reason=SKIPPED,
             attempts_allowed=job.attempts_allowed,
             fencing_token=f"skip/{asked.suffix}",
-            # The retention counts from the due time: until then the record keeps the occurrence from running.
+            # The retention counts from the due time: until then the record prevents the occurrence from running.
             expires_at=int(max(now, due)) + self.run_retention_days * DAY_SECONDS,
         )

@@ -119,9 +119,7 @@ class SideEffects:
 
     def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
         """Perform the side effects and return the disposition of the message. `job` may be as old as the attempt."""
-        if (
-            run.workflow is not None and isinstance(run, Final) and not run.notified
-        ):  # `notified` is written after this
+        if run.workflow is not None and isinstance(run, Final) and not run.notified:  # `notified` is written after this
             self.workflows.ended(run, item.report)
         match run:
             case Retrying():
