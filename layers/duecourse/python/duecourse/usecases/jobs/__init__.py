@@ -1,1 +1,1 @@
-"""Use cases of the API about jobs."""
+"""Use cases of the API that concern jobs."""

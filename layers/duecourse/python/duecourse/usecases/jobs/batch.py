@@ -1,4 +1,4 @@
-"""Create many jobs in few transactions."""
+"""Creates many jobs in few transactions."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from duecourse.usecases.jobs.view import JobView
 from duecourse.usecases.tenants import SEAT_TRIES, placed
 
 MAX_WRITES = 90
-"""Writes of jobs in one transaction. It can have 100; the others are for the quota and for the seats of each lane."""
+"""The maximum number of writes of jobs in a transaction. A transaction can have 100 writes; the others are for the
+quota and for the seats of each lane.
+"""
 
 WRITES = 6
-"""Maximum number of writes of one job, in addition to one per tag: the definition, its payload, the cursor, the record
-of the change, the caller's key and the check for a deletion.
+"""The maximum number of writes of a job, not counting one for each tag: the definition, its payload, the cursor, the
+record of the change, the caller's key and the check for a deletion.
 """
 
 Asked = tuple[Draft, RequestKey | None]
 Numbered = tuple[int, Creation]
 Outcome = Created | JobView | Exception
-"""The new job, the one that an earlier request with the same key created, or why there is none."""
+"""The new job, the job that an earlier request with the same key created, or the error."""
 
 
 def job_of(outcome: Outcome) -> Created | JobView:
-    """The job. Raises the error where there is none."""
+    """Return the job. Raises the error if there is no job."""
     if isinstance(outcome, Exception):
         raise outcome
     return outcome
@@ -36,7 +38,7 @@ def job_of(outcome: Outcome) -> Created | JobView:
 
 @dataclass(frozen=True, slots=True)
 class JobBatch:
-    """Creates jobs of one tenant, several in one transaction. Each job has its own outcome: a transaction that is
+    """Creates jobs of one tenant, several in one transaction. Each job has a separate outcome: a transaction that is
     rejected because of one job is repeated without it. No transaction begins after `until` (UTC seconds).
     """
 
@@ -46,7 +48,9 @@ class JobBatch:
     def create(
         self, asked: Sequence[Asked], correlation_id: str | None = None, *, by: str | None = None
     ) -> list[Outcome]:
-        """The outcome of each: what `Jobs.create_once` returns or raises. Raises what the first read raises."""
+        """Return the outcome of each job: the result or the error of `Jobs.create_once`. Raises the errors of the first
+        read.
+        """
         if not asked:
             return []
         outcomes: dict[int, Outcome] = {}
@@ -61,14 +65,14 @@ class JobBatch:
         return [outcomes[index] for index in range(len(asked))]
 
     def _new(self, asked: Sequence[Asked], outcomes: dict[int, Outcome], by: str | None) -> Iterator[Numbered]:
-        """What is to be written for each job."""
+        """Yield the items to write for each job."""
         ids = [draft.id for draft, _ in asked if draft.id is not None]
         gone = self.jobs.store.gone_among(asked[0][0].tenant, ids) if ids else {}
         now = self.jobs.clock.now()
         for index, (draft, key) in enumerate(asked):
             try:
                 creation = self.jobs.creation(draft, now, gone.get(draft.id or ""), key, by)
-            except Exception as error:  # noqa: BLE001 (it is the outcome of this job)
+            except Exception as error:  # noqa: BLE001 - it is the outcome of this job
                 outcomes[index] = error
             else:
                 yield index, creation
@@ -76,7 +80,7 @@ class JobBatch:
     def _written(
         self, group: list[Numbered], asked: Sequence[Asked], outcomes: dict[int, Outcome]
     ) -> dict[int, PauseChange]:
-        """Those jobs of a group that were written; `outcomes` gets those of the others."""
+        """Return the jobs of a group that were written. Add the outcomes of the others to `outcomes`."""
         parts, left = deque([group]), SEAT_TRIES
         written: dict[int, PauseChange] = {}
         while parts:
@@ -91,7 +95,7 @@ class JobBatch:
                     parts.extendleft([part[full.left :], part[: full.left]])
                 else:
                     outcomes |= {index: full for index, _ in part}
-            except Exception as error:  # noqa: BLE001 (it is the outcome of these jobs)
+            except Exception as error:  # noqa: BLE001 - it is the outcome of these jobs
                 outcomes |= {index: error for index, _ in part}
             else:
                 outcomes |= {part[at][0]: self._refused(*asked[part[at][0]], why) for at, why in refused.items()}
@@ -103,8 +107,8 @@ class JobBatch:
         return written
 
     def _write(self, creations: Sequence[Creation], *, seats: bool) -> tuple[dict[int, Refusal], list[PauseChange]]:
-        """Write all, with the `seats` that are free, or nothing; and what was to be written. Raises as
-        `JobStore.create_all`, and StoreBusyError where no time is left.
+        """Write all jobs, with the free `seats`, or nothing. Return the reasons for a rejection and the jobs to be
+        written. Raises the errors of `JobStore.create_all`, and StoreBusyError if no time is left.
         """
         jobs = self.jobs
         if jobs.clock.now() > self.until:
@@ -119,7 +123,7 @@ class JobBatch:
             case Refusal.KEY_USED if key is not None:
                 try:
                     return self.jobs.repeated(draft.tenant, key) or KeyUsedError()
-                except Exception as error:  # noqa: BLE001 (it is the outcome of this job)
+                except Exception as error:  # noqa: BLE001 - it is the outcome of this job
                     return error
             case Refusal.TAKEN:
                 return JobExistsError(draft.id)
@@ -128,7 +132,7 @@ class JobBatch:
 
 
 def _groups(new: Iterable[Numbered]) -> Iterator[list[Numbered]]:
-    """Jobs that one transaction can write, in their order: not too many, and no id twice."""
+    """Yield groups of jobs, in order, that one transaction can write: not too many, and no id twice."""
     group: list[Numbered] = []
     ids, writes = set[str](), 0
     for index, creation in new:

@@ -1,4 +1,4 @@
-"""Create, read, edit and delete jobs."""
+"""Creates, reads, edits and deletes jobs."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ _NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft(JobDefinition):
-    """The definition in a request. Without an id one is generated."""
+    """The definition in a request. If it has no id, one is generated."""
 
     tenant: str
     id: str | None = None
 
     def new(self, job_id: str, now: float, after: Tombstone | None = None) -> Job:
-        """The new job at `now` (UTC seconds), without a seat. Its generation is after that of the deleted job, whatever
-        the clocks say. Raises ScheduleError for an invalid schedule.
+        """Return the new job at `now` (UTC seconds), without a seat. Its generation is higher than that of the deleted
+        job, even if clocks differ. Raises ScheduleError for an invalid schedule.
         """
         generation = max(int(now * 1000), 0 if after is None else after.generation + 1)
         return Job(
@@ -79,7 +79,7 @@ class Draft(JobDefinition):
         )
 
     def over(self, job: Job, now: float) -> Job:
-        """`job` with this definition at `now`; all other fields stay. Raises as `new`."""
+        """Return `job` with this definition at `now`; all other fields stay the same. Raises the errors of `new`."""
         return replace(job, **self._asked() | {"id": job.id, "schedule": resolve_anchor(self.schedule, job, now)})
 
     def _asked(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Draft(JobDefinition):
 
 
 def made_up_id(name: str, nonce: str) -> str:
-    """A readable unique id: `weekly-report-Zk3…`, or `job-Zk3…` for a job without a name."""
+    """Return a readable unique id: `weekly-report-Zk3…`, or `job-Zk3…` for a job without a name."""
     slug = _NOT_SLUG.sub("-", name.lower())[:_SLUG_CHARACTERS].strip("-_")
     unique = _NOT_ID.sub("", nonce)[-_NONCE_CHARACTERS:]
     return f"{slug or 'job'}-{unique}"
@@ -97,12 +97,12 @@ ID_TRIES = 3
 DELETE_TRIES = 3
 
 KEY_SECONDS = 86_400
-"""How long a caller's idempotency key is remembered."""
+"""How long a caller's idempotency key is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobLimits:
-    """Limits of a tenant's jobs: at most `quota` jobs (None: any number), occurrences at least
+    """The limits of a tenant's jobs: at most `quota` jobs (None: any number), occurrences at least
     `smallest_interval_seconds` apart, and `seats` in each lane.
     """
 
@@ -121,7 +121,7 @@ class RequestKey:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A job that was created or changed: `sent` of its first occurrences are in their lane already; `unsent` wait for
+    """A job that was created or changed. `sent` of its first occurrences are already in their lane; `unsent` wait for
     the next tick.
     """
 
@@ -133,8 +133,8 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """Every write is conditional; the API never claims. `tasks` are what jobs may name instead of a target,
-    `membership` says which jobs belong to a workflow.
+    """Creates, reads and deletes jobs. Every write is conditional; the API never claims. `tasks` has the targets that
+    jobs can refer to by name. `membership` decides which jobs are steps of a workflow.
     """
 
     store: JobStore
@@ -159,7 +159,7 @@ class Jobs:
         self.check_anchored(anchored(spec, now), exclude, now)
 
     def check_anchored(self, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
-        """The same for a rate with an anchor or start."""
+        """Check a schedule whose rate has an anchor or start. Raises the errors of `check`."""
         first_occurrence(spec, now, exclude)
         schedule = occurrences_of("", "", spec).schedule
         check_interval(schedule, int(now), self.limits.smallest_interval_seconds)
@@ -174,9 +174,10 @@ class Jobs:
         step: bool = False,
         reserved: Reservation | None = None,
     ) -> Created:
-        """Write the job, then send what is due soon; `key` is used up; `by`: the caller; `step`: it will be one of a
-        workflow; `reserved`: this request has reserved the id. Nothing is written if it raises JobExistsError,
-        ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
+        """Write the job, then send the occurrences that are due soon. `key` is marked as used. `by` is the caller.
+        `step`: the job will be a step of a workflow. `reserved`: this request has reserved the id. Raises
+        JobExistsError, ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError; nothing is written
+        then.
         """
         now = self.clock.now()
         gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
@@ -193,7 +194,7 @@ class Jobs:
     def creation(
         self, draft: Draft, now: float, gone: Tombstone | None, key: RequestKey | None, by: str | None
     ) -> Creation:
-        """What is to be written for a new job; `gone` is the last deletion under its id. Raises ScheduleError,
+        """Return the items to write for a new job. `gone` is the last deletion under its id. Raises ScheduleError or
         ExclusionError.
         """
         job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
@@ -205,9 +206,9 @@ class Jobs:
         return Creation(job, cursor, terms)
 
     def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
-        """The job that was created under this key; None if none was.
+        """Return the job that was created with this key; None if there is none.
 
-        Raises KeyReusedError if it was used for another request, IdempotencyKeyExpiredError if its job is deleted.
+        Raises KeyReusedError if the key was used for another request, IdempotencyKeyExpiredError if its job is deleted.
         """
         (found,) = self.all_repeated(tenant, [key])
         if isinstance(found, Exception):
@@ -215,7 +216,7 @@ class Jobs:
         return found
 
     def all_repeated(self, tenant: str, keys: Sequence[RequestKey]) -> list[JobView | Exception | None]:
-        """For each key, in order, what `repeated` returns or raises."""
+        """Return the result or the error of `repeated` for each key, in order."""
         now = self.clock.now()
         used = self.store.used_keys(tenant, [key.digest for key in keys], now=now) if keys else {}
         jobs = self.store.get_all(tenant, [each.job_id for each in used.values()]) if used else {}
@@ -228,7 +229,7 @@ class Jobs:
                 return KeyReusedError()
             job, cursor = jobs.get(mine.job_id, (None, None))
             if job is None or int(job.created_at) != mine.expires_at - KEY_SECONDS:
-                return IdempotencyKeyExpiredError(mine.job_id)  # deleted, or another job has its id since
+                return IdempotencyKeyExpiredError(mine.job_id)  # deleted, or another job has its id now
             return view_of(job, cursor, now=now)
 
         return [repeated(key) for key in keys]
@@ -236,7 +237,7 @@ class Jobs:
     def create_once(
         self, draft: Draft, key: RequestKey | None, correlation_id: str | None = None, *, by: str | None = None
     ) -> Created | JobView:
-        """As `create`; the view of the job if a concurrent repetition of the request has created it."""
+        """Create the job like `create`. If a concurrent repetition of the request has created it, return its view."""
         try:
             return self.create(draft, key, correlation_id, by=by)
         except KeyUsedError:
@@ -246,7 +247,7 @@ class Jobs:
             return view
 
     def get(self, tenant: str, job_id: str) -> JobView:
-        """One job. Raises JobUnknownError."""
+        """Return one job. Raises JobUnknownError."""
         job, cursor = self.store.get_both(tenant, job_id)
         if job is None:
             raise JobUnknownError(job_id)
@@ -261,8 +262,8 @@ class Jobs:
         where: JobFilter = EVERY_JOB,
         budget: Budget | None = None,
     ) -> JobViewPage:
-        """Jobs whose id sorts after `after`. A page of jobs of one state, name or owner, or of workflows, reads a
-        bounded number of jobs: it may be short or empty and still have a next page. It ends where `budget` is full.
+        """Return jobs whose id sorts after `after`. A page filtered by state, name or owner, or for workflows, reads a
+        bounded number of jobs: it may be short or empty and still have a next page. It ends when `budget` is used up.
         """
         page = self.store.page(tenant, where, limit=limit, after=after, budget=budget)
         return JobViewPage(self._views(page.items), page.following)
@@ -276,9 +277,9 @@ class Jobs:
         by: str | None = None,
         pay: Callable[[Job], None] = lambda _: None,
     ) -> Job:
-        """Delete the job for the caller `by`, and return it. `pay` charges for what follows from it. Raises
-        JobUnknownError, JobVersionError, StepError for a step of a workflow, JobChangedError if it changes
-        repeatedly meanwhile, and what `pay` raises.
+        """Delete the job for the caller `by`, and return it. `pay` charges for the further work. Raises
+        JobUnknownError, JobVersionError, StepError for a step of a workflow, JobChangedError if other requests keep
+        changing the job, and the errors of `pay`.
         """
         for _ in range(DELETE_TRIES):
             job = unreserved(self.store, self.clock, tenant, job_id)
@@ -293,23 +294,23 @@ class Jobs:
         raise JobChangedError(job_id)
 
     def send_soon(self, view: JobView, cursor: Cursor, correlation_id: str | None = None) -> Created:
-        """Send without a claim: the next tick repeats it, and the workers drop the repeats. `correlation_id` is that of
-        the request.
+        """Send the occurrences that are due soon without a claim. The next tick sends them again, and the workers drop
+        the repeated messages. `correlation_id` belongs to the request.
         """
         return self.send(view, cursor, self.soon(cursor), correlation_id)
 
     def soon(self, cursor: Cursor) -> Plan:
-        """The occurrences that the next tick could enqueue too late."""
+        """Return the plan of the occurrences that the next tick could enqueue too late."""
         return plan(cursor, now=self.clock.now(), horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
 
     def send(self, view: JobView, cursor: Cursor, planned: Plan, correlation_id: str | None = None) -> Created:
-        """Send the planned firings of a cursor; returns the result with the job."""
+        """Send the planned firings of a cursor. Return the result with the job."""
         return self.send_all([(view, cursor, planned)], correlation_id)[0]
 
     def send_all(
         self, ready: Sequence[tuple[JobView, Cursor, Plan]], correlation_id: str | None = None
     ) -> list[Created]:
-        """Send the planned firings of several cursors together; returns the result of each job."""
+        """Send the planned firings of several cursors together. Return the result of each job."""
         now, nonce = self.clock.now(), self.randomness.nonce
         messages = [
             outgoing(cursor, planned, now=now, nonce=nonce, correlation_id=correlation_id)
@@ -320,7 +321,7 @@ class Jobs:
         try:
             if together:
                 accepted = iter(self.lanes.send(together))
-        except Exception as problem:  # noqa: BLE001 (the jobs are written; the next tick repeats a failed send)
+        except Exception as problem:  # noqa: BLE001 - the jobs are written; the next tick repeats a failed send
             error = format_error(problem)
         sent = [sum(islice(accepted, len(own))) for own in messages]
         return [
@@ -334,16 +335,16 @@ class Jobs:
 
 
 def anchored(spec: ScheduleSpec, now: float) -> ScheduleSpec:
-    """The spec of a job created at `now`: a rate without anchor or start counts from that whole second.
+    """Return the spec of a job created at `now`. A rate without anchor or start counts from that whole second.
 
-    Raises ScheduleError for an expression that is not understood.
+    Raises ScheduleError for an invalid expression.
     """
     return resolve_anchor(spec, None, now)
 
 
 def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int | None:
-    """The first occurrence strictly after `now`; None where there is no schedule. Raises ExclusionError, ScheduleError
-    (on `schedule` for none).
+    """Return the first occurrence strictly after `now`; None if there is no schedule. Raises ExclusionError. Raises
+    ScheduleError (on `schedule`) if there is no future occurrence.
     """
     first = occurrences_of("", "", spec, exclude=exclude).next(int(now))
     check_to_come(first, spec, exclude, now)
@@ -357,8 +358,8 @@ CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The result of an edit. `created`: the job is new. `changed`: something was written. `skipped`: occurrences that
-    had come due and were not enqueued. `fields`: the names of the changed fields.
+    """The result of an edit. `created`: the job is new. `changed`: something was written. `skipped`: the number of
+    occurrences that were due but not enqueued. `fields`: the names of the changed fields.
     """
 
     made: Created
@@ -369,14 +370,14 @@ class Edited:
 
     @property
     def view(self) -> JobView:
-        """The job as it is now."""
+        """The job after the edit."""
         return self.made.view
 
 
 @dataclass(frozen=True, slots=True)
 class EditJobs:
-    """A draft is made from the job as it was read, and made again if the job changed meanwhile, so that exactly what
-    was validated is written.
+    """Edits jobs. A draft is created from the job as it was read, and again if the job changed meanwhile, so that
+    exactly the validated draft is written.
     """
 
     jobs: Jobs
@@ -385,8 +386,8 @@ class EditJobs:
     clock: Clock
 
     def check_over(self, job: Job | None) -> CheckSchedule:
-        """The check of a schedule for `job` (None: a new one). A job may keep its schedule even if no occurrence is
-        left.
+        """Return the check of a schedule for `job` (None: a new job). A job may keep its schedule even if it has no
+        more occurrences.
         """
 
         def check(spec: ScheduleSpec, exclude: tuple[str, ...]) -> None:
@@ -411,12 +412,13 @@ class EditJobs:
         step: bool = False,
         reserved: Reservation | None = None,
     ) -> Edited:
-        """Create the job, or replace it; nothing is written if it is unchanged. `correlation_id` is that of the
-        request, for messages that are sent at once; `by`: the caller; `step`: it will be one of a workflow;
-        `reserved`: this request has reserved the job, which stays so.
+        """Create the job, or replace it; nothing is written if it is unchanged. `correlation_id` belongs to the
+        request, for messages that are sent immediately. `by` is the caller. `step`: the job will be a step of a
+        workflow. `reserved`: this request has reserved the job, which stays reserved.
 
-        Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule without a future
-        occurrence; StepError for a schedule given to a workflow's step; what `draft_for` and `Jobs.create` raise.
+        Raises JobVersionError, JobChangedError or JobUnreadableError. Raises ScheduleError for a new schedule without a
+        future occurrence, and StepError for a schedule set on a step of a workflow. Also raises the errors of
+        `draft_for` and `Jobs.create`.
         """
         for _ in range(EDIT_TRIES):
             job = unreserved(self.store, self.clock, tenant, job_id, reserved)
@@ -428,7 +430,7 @@ class EditJobs:
                     return Edited(made, created=True)
                 edited = self._edit(job, draft, correlation_id, by, step=step)
             except JobExistsError:
-                # Another request created it in between: replace that job. Or has reserved its id.
+                # Another request has created the job in between, which is then replaced, or has reserved its id.
                 self.clock.sleep_until(self.clock.now() + RESERVED_WAIT_SECONDS)
                 continue
             if edited is not None:
@@ -438,8 +440,8 @@ class EditJobs:
     def look(
         self, tenant: str, job_id: str, draft_for: Callable[[Job | None], Draft], expected: Precondition = ANYTHING
     ) -> JobView:
-        """What `put` would make of the job, with the version of the job that it would replace; writes nothing, and does
-        not ask for the quota. Raises as `put`, but for JobChangedError.
+        """Return the job as `put` would write it, with the version of the job that it would replace. Writes nothing and
+        does not check the quota. Raises the errors of `put`, except JobChangedError.
         """
         job, cursor = self.store.get_both(tenant, job_id)
         expected.check(job)
@@ -465,7 +467,7 @@ class EditJobs:
         *,
         by: str | None = None,
     ) -> Edited:
-        """Change the job. Raises JobUnknownError, and as `put`."""
+        """Change the job. Raises JobUnknownError and the errors of `put`."""
         for _ in range(EDIT_TRIES):
             job = unreserved(self.store, self.clock, tenant, job_id)
             if job is None:
@@ -479,12 +481,14 @@ class EditJobs:
     def _edit(
         self, job: Job, draft: Draft, correlation_id: str | None, by: str | None, *, step: bool = False
     ) -> Edited | None:
-        """Write the change; None if the job, its cursor or a run changed meanwhile. Raises JobUnreadableError."""
+        """Write the change. Return None if the job, its cursor or a run changed meanwhile. Raises
+        JobUnreadableError.
+        """
         cursor = self.store.get_cursor(job.tenant, job.id)
         if cursor is None:
             if self.store.get(job.tenant, job.id) == job:
                 raise JobUnreadableError(job.id)
-            return None  # deleted in between, and perhaps re-created
+            return None  # deleted in between, and perhaps created again
         now, sent_until = self.clock.now(), self._sent_until(job, cursor)
         change = self._change(job, cursor, draft, now)
         if change.job == job:
@@ -503,22 +507,22 @@ class EditJobs:
         if change.job.state is not JobState.ACTIVE:
             return Edited(Created(view, 0, 0), skipped=count, fields=changed_fields)
         if cursor.due is not None and cursor.due <= min(sent_until, now):
-            # Occurrences that were to be sent at once and came due since: the send may have failed, and no claim
-            # repeats it.
+            # Occurrences that should have been sent immediately and are due by now: the send may have failed, and no
+            # claim repeats it.
             planned = plan(cursor, now=now, horizon=0)
             due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
             self.jobs.send(view, cursor, replace(planned, firings=due), correlation_id)
         return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count, fields=changed_fields)
 
     def _change(self, job: Job, cursor: Cursor, draft: Draft, now: float) -> PauseChange:
-        """What the draft makes of the job. Raises ScheduleError, ExclusionError, StepError."""
+        """Return the change that the draft makes to the job. Raises ScheduleError, ExclusionError or StepError."""
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=self._sent_until(job, cursor))
         if change.job.scheduled and not job.scheduled:
             self.jobs.membership.keep(job, now)
         return change
 
     def _sent_until(self, job: Job, cursor: Cursor) -> int:
-        """Until when occurrences were sent without a claim."""
+        """Return the instant (UTC seconds) up to which occurrences were sent without a claim."""
         try:
             return at_once_until(job, cursor.occurrences(), self.jobs.horizon_seconds)
         except (ScheduleError, ExclusionError):

@@ -16,16 +16,16 @@ class JobUnknownError(Exception):
 
 
 class JobChangedError(Exception):
-    """Other requests changed the job repeatedly during the change."""
+    """Other requests kept changing the job during this change."""
 
 
 class JobUnreadableError(Exception):
-    """The job (its id is the argument) exists, but its cursor cannot be read, or is missing."""
+    """The job (its id is the argument) exists, but its cursor is unreadable or missing."""
 
 
 class JobVersionError(Exception):
-    """The job is not as the caller expects: `version` is its present version; None if there is no job. `absent`: the
-    caller expects none.
+    """The job is not in the state that the caller expects. `version` is its current version; None if there is no job.
+    `absent`: the caller expects that there is no job.
     """
 
     def __init__(self, version: str | None, *, absent: bool = False) -> None:
@@ -48,14 +48,14 @@ class KeyReusedError(Exception):
 
 
 class IdempotencyKeyExpiredError(Exception):
-    """The job that the caller's key created (its id is the argument) is deleted."""
+    """The job that was created with the caller's key (its id is the argument) is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """A caller's expectation of the job. `versions`: one of these (None: any). `exists`: the job must exist, in a
-    request that could create it. `absent`: it must not exist. `tags`: the caller reaches jobs with one of these alone.
-    `seen`: the version whose steps were checked for these tags.
+    """A caller's expectation about the job. `versions`: the job has one of these versions (None: any). `exists`: the
+    job must exist, in a request that could create it. `absent`: it must not exist. `tags`: the caller can only access
+    jobs with one of these tags. `seen`: the version whose steps were checked for these tags.
     """
 
     versions: frozenset[str] | None = None
@@ -65,7 +65,9 @@ class Precondition:
     seen: str | None = None
 
     def check(self, job: Job | None) -> None:
-        """Raises JobReachError, JobVersionError or JobChangedError if the job (None: there is none) is unexpected."""
+        """Raises JobReachError, JobVersionError or JobChangedError if the job (None: there is no job) is not as
+        expected.
+        """
         if job is None:
             if self.exists:
                 raise JobVersionError(None)

@@ -1,4 +1,4 @@
-"""Steps of workflows: changes of jobs that are rejected while they belong to a workflow."""
+"""Steps of workflows: rejects changes of jobs that are not allowed while they belong to a workflow."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from duecourse.domain.workflows.graph import Graph, WorkflowRef
 from duecourse.ports import GraphMissingError, JobStore, WorkflowStore
 
 CLAIM_SECONDS = 60
-"""How long a claim counts by itself: the API ends a request after 29 s, and clocks differ by seconds."""
+"""How long a claim is valid without a graph: the API ends a request after 29 s, and clocks differ by seconds."""
 
 
 class StepError(Exception):
-    """The job (`job_id`) is a step of `workflow`, and would be none after what was asked."""
+    """The job (`job_id`) is a step of `workflow`, and the requested change does not allow it to remain one."""
 
     def __init__(self, job_id: str, workflow: str) -> None:
         super().__init__(f"{job_id} is a step of workflow {workflow}")
@@ -24,16 +24,18 @@ class StepError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A job bears the name of its workflow. It is a step while the workflow's graph names it, and for CLAIM_SECONDS
-    after it got that name: the request that claimed it may be about to switch the workflow to such a graph. After that
-    the name alone means nothing: that request failed.
+    """Decides which jobs are steps. A job stores the name of its workflow. It is a step while the workflow's graph
+    contains it, and for CLAIM_SECONDS after it got that name: the request that claimed it may be about to switch the
+    workflow to such a graph. After that the name alone has no meaning, since that request failed.
     """
 
     store: JobStore
     workflows: WorkflowStore
 
     def graph(self, job: Job) -> Graph | None:
-        """The present graph of the workflow that the job is a step of. A job without the name costs no read."""
+        """Return the current graph of the workflow that the job is a step of; None if it is no step. A job without the
+        name of a workflow costs no read.
+        """
         if job.workflow is None:
             return None
         workflow = self.store.get(job.tenant, job.workflow)
@@ -46,17 +48,17 @@ class Membership:
         return graph if job.id in graph.numbers else None
 
     def holds(self, job: Job, now: float) -> bool:
-        """Whether the job is a step of the workflow whose name it bears, at `now` (UTC seconds)."""
+        """Return whether the job is a step of the workflow whose name it has, at `now` (UTC seconds)."""
         if job.workflow is None:
             return False
         return is_fresh(job, now) or self.graph(job) is not None
 
     def keep(self, job: Job, now: float) -> None:
-        """Raises StepError for a step."""
+        """Raises StepError if the job is a step."""
         if job.workflow is not None and self.holds(job, now):
             raise StepError(job.id, job.workflow)
 
 
 def is_fresh(job: Job, now: float) -> bool:
-    """Whether the request that claimed the job may still be active."""
+    """Return whether the request that claimed the job may still be active."""
     return job.claimed_at is not None and now < job.claimed_at + CLAIM_SECONDS

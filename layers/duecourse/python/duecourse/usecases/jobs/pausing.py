@@ -28,23 +28,25 @@ from duecourse.usecases.jobs.view import JobView
 TRIES = 3
 
 MAX_PER_CALL = 100
-"""Jobs that one call reads, of a whole tenant or a tag."""
+"""The maximum number of jobs that one call reads, for a whole tenant or a tag."""
 
 BULK_SECONDS = 15.0
-"""After this time a call about many jobs stops and returns where to continue: an HTTP API gives up after 30 s."""
+"""After this time a call for many jobs stops and returns a position to continue from: an HTTP API times out after 30
+s.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class JobSelection:
-    """Selects jobs: those with a tag, or all of the tenant's (None)."""
+    """Selects the jobs with a tag, or all jobs of the tenant (None)."""
 
     tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """The result for some of the selected jobs: `changed` were changed, `failed` (ids) could not be; the others needed
-    no change. `following` continues after the last (None: there are no more).
+    """The result for some of the selected jobs: the number of `changed` jobs, and the ids of the jobs that `failed`.
+    The others needed no change. `following` continues after the last job (None: there are no more).
     """
 
     changed: int
@@ -54,7 +56,7 @@ class BulkResult:
 
 @dataclass(frozen=True, slots=True)
 class Pausing:
-    """All methods are idempotent. A completed job stays completed."""
+    """Pauses and resumes jobs. All methods are idempotent. A completed job stays completed."""
 
     jobs: Jobs
     store: JobStore
@@ -71,8 +73,8 @@ class Pausing:
         note: str | None = None,
         expected: Precondition = ANYTHING,
     ) -> JobView:
-        """Stop firing; `by` and `note` are shown. Raises JobUnknownError, JobVersionError, JobChangedError,
-        JobUnreadableError.
+        """Stop the job from firing. `by` and `note` are shown to callers. Raises JobUnknownError, JobVersionError,
+        JobChangedError or JobUnreadableError.
         """
         self._pause(tenant, job_id, by, note, expected)
         return self.jobs.get(tenant, job_id)
@@ -87,12 +89,12 @@ class Pausing:
         expected: Precondition = ANYTHING,
         correlation_id: str | None = None,
     ) -> JobView:
-        """Fire again; occurrences of the pause are skipped, or treated as missed with `catch_up`. Raises as `pause`,
-        and ScheduleError for a job whose schedule can no longer be compiled.
+        """Let the job fire again. Occurrences during the pause are skipped, or treated as missed with `catch_up`.
+        Raises the errors of `pause`, and ScheduleError for a job whose schedule can no longer be compiled.
         """
         changed = self._resume(tenant, job_id, catch_up, by, expected, correlation_id)
         view = self.jobs.get(tenant, job_id)
-        if not changed:  # the request that resumed it may have ended before it sent what the pause held
+        if not changed:  # the request that resumed it may have ended before it sent the messages held by the pause
             self._start_held(view.job)
         return view
 
@@ -106,7 +108,7 @@ class Pausing:
         after: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Pause active jobs among some of the selected ones, beginning after `after`. Raises what `charge` raises for
+        """Pause active jobs among some of the selected jobs, beginning after `after`. Raises the errors of `charge` for
         their number.
         """
         return self._many(tenant, choice, after, charge, lambda job_id: self._pause(tenant, job_id, by, note, ANYTHING))
@@ -122,7 +124,9 @@ class Pausing:
         correlation_id: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Resume paused jobs among some of the selected ones, beginning after `after`. Raises as `pause_many`."""
+        """Resume paused jobs among some of the selected jobs, beginning after `after`. Raises the errors of
+        `pause_many`.
+        """
 
         def act(job_id: str) -> bool:
             return self._resume(tenant, job_id, catch_up, by, ANYTHING, correlation_id)
@@ -152,12 +156,12 @@ class Pausing:
             return False
         self._start_held(change.job)
         self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
-        if change.cursor.ending:  # at once, for the response; the next round of dispatch checks it in any case
+        if change.cursor.ending:  # now, for the response; the next dispatch round checks it in any case
             complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
         return True
 
     def _start_held(self, job: Job) -> None:
-        """Start the runs of a workflow's step that the pause held. What is not sent now starts within 300 s."""
+        """Start the held runs of a workflow's step. A run whose message is not accepted now starts within 300 s."""
         if job.workflow is None or job.state is JobState.PAUSED:
             return
         now = self.clock.now()
@@ -171,7 +175,7 @@ class Pausing:
     def _many(
         self, tenant: str, choice: JobSelection, after: str | None, charge: Charge, act: Callable[[str], bool]
     ) -> BulkResult:
-        """Apply `act` to the selected jobs; an error of one job does not stop the others."""
+        """Apply `act` to the selected jobs. An error of one job does not stop the others."""
         until = self.clock.now() + BULK_SECONDS
         page = self.store.page_ids(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
         ids = page.ids
@@ -198,12 +202,12 @@ class Pausing:
         act: Callable[[Job, Cursor], PauseChange],
         expected: Precondition,
     ) -> PauseChange | None:
-        """Write the change of a job in the state that `what` ends; None for a job in another state. Raises as
-        `pause`.
+        """Write the change if the job is in the state that `what` ends; return None for a job in another state. Raises
+        the errors of `pause`.
         """
         state = JobState.ACTIVE if what is ChangeAction.PAUSED else JobState.PAUSED
         for _ in range(TRIES):
-            # The job is read before its cursor: a change in between fails the job's condition.
+            # The job is read before its cursor: if the job changes in between, its condition fails.
             job = self.store.get(tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
@@ -214,7 +218,7 @@ class Pausing:
             if cursor is None:
                 if self.store.get(tenant, job_id) == job:
                     raise JobUnreadableError(job_id)
-                continue  # deleted in between, and perhaps re-created
+                continue  # deleted in between, and perhaps created again
             change = act(job, cursor)
             records = self.skipping.records(cursor, change.skipped)
             record = changed(what, job, change.job, by)

@@ -1,4 +1,4 @@
-"""The load to come: how many runs of a tenant's jobs come due, and when."""
+"""Upcoming load: how many runs of a tenant's jobs are due, and when."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.ports import Clock, CursorPage, JobCursor, JobStore
 
 JOBS_READ = 1000
-"""Jobs of a page, at most: about as many as a query of 1 MB answers (Amazon DynamoDB Developer Guide, "Querying")."""
+"""The maximum number of jobs in a page: about as many as a query of 1 MB returns (Amazon DynamoDB Developer Guide,
+"Querying").
+"""
 
 RUNS_COUNTED = 50_000
-"""After so many a page ends with the job that it is at: each is computed from its schedule."""
+"""After this many runs a page ends with the current job, since each run is computed from its schedule."""
 
 RUNS_A_REQUEST = 1000
-"""So many counted runs cost a tenant as much as a request: some milliseconds of a processor."""
+"""Counting this many runs costs a tenant as much as a request: a few milliseconds of processor time."""
 
 JOBS_A_REQUEST = 100
-"""So many jobs that are looked at do, too: some 80 read units."""
+"""Reading this many jobs also costs as much as a request: about 80 read units."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpcomingPage:
-    """The histogram of some `jobs`, of which `paused` have no runs to come. `late` are those whose next run came due
-    and is not enqueued, `uncounted` those that do not fire, since their place in the schedule cannot be read: their
-    ids, in order. `following` continues after the last job.
+    """The histogram of a page of `jobs`; `paused` of them have no upcoming runs. `late` has the ids of the jobs whose
+    next run is due but not enqueued. `uncounted` has the ids of the jobs that do not fire because their position in the
+    schedule cannot be read. Both are in order. `following` continues after the last job.
     """
 
     buckets: tuple[Bucket, ...]
@@ -43,14 +45,16 @@ class UpcomingPage:
 
 @dataclass(frozen=True, slots=True)
 class Upcoming:
-    """Counts live from the cursors, a page of jobs at a time: the caller adds the pages up."""
+    """Counts from the cursors, one page of jobs at a time. The caller adds up the pages."""
 
     jobs: JobStore
     clock: Clock
     jobs_read: int = JOBS_READ
 
     def page(self, tenant: str, window: Window, *, after: str | None, charge: Charge = free) -> UpcomingPage:
-        """The jobs whose id sorts after `after`. Raises what `charge` raises for what is to be counted."""
+        """Return the counts of the jobs whose id sorts after `after`. Raises the errors of `charge` for the runs and
+        jobs to be counted.
+        """
         page = _some(self.jobs.page_cursors(tenant, limit=self.jobs_read, after=after), window, charge)
         histogram, now = Histogram(window), self.clock.now()
         looked_at = paused = 0
@@ -79,7 +83,9 @@ class Upcoming:
 
 
 def _some(page: CursorPage, window: Window, charge: Charge) -> CursorPage:
-    """As many of the first jobs as a page may count, which are paid. Raises what `charge` raises."""
+    """Return the first jobs of the page, as many as may be counted, and charge for them. Raises the errors of
+    `charge`.
+    """
     runs, paid = 0, list[JobCursor]()
     for entry in page.items:
         paid.append(entry)

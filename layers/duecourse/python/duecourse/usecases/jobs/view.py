@@ -1,4 +1,4 @@
-"""Jobs as the API shows them, their history, and previews of schedules."""
+"""Jobs in the form that the API returns, their history, and previews of schedules."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from duecourse.ports import ChangePage, Clock, JobStore
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 
 AT_ONCE_SECONDS = 120
-"""Occurrences this close to a job's creation are sent at once: the next tick may come after them."""
+"""Occurrences this close to a job's creation are sent immediately: the next tick may be too late for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job as it is shown: `next_occurrence` is the next one to come due (UTC seconds), enqueued or not."""
+    """A job in the form that callers see. `next_occurrence` is the next one to come due (UTC seconds), enqueued or
+    not.
+    """
 
     job: Job
     next_occurrence: int | None
@@ -28,15 +30,15 @@ class JobView:
 
 @dataclass(frozen=True, slots=True)
 class JobViewPage:
-    """Jobs ordered by id; `following` continues after the last."""
+    """Jobs ordered by id. `following` continues after the last job."""
 
     items: tuple[JobView, ...]
     following: str | None
 
 
 def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
-    """The view of a job. The cursor is ahead by the occurrences that are already enqueued, so the next one is computed
-    from the schedule.
+    """Return the view of a job. The cursor is past the occurrences that are already enqueued, so the next occurrence is
+    computed from the schedule.
     """
     if cursor is None:
         return JobView(job, None, "its cursor cannot be read")
@@ -46,13 +48,13 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
         following = job.following(int(now)) if cursor.remaining != 0 else None
     except ScheduleError as problem:
         return JobView(job, None, str(problem))
-    # A last occurrence that was not enqueued in time is still to come.
+    # The last occurrence may still be due if it was not enqueued in time.
     return JobView(job, cursor.occurrence if following is None else following)
 
 
 def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
-    """The instant (UTC seconds) up to which occurrences were sent when the job was created or changed (see
-    Jobs.create): both their nominal and their due time are not after it.
+    """Return the instant (UTC seconds) up to which occurrences were sent when the job was created or changed (see
+    Jobs.create). Neither their nominal time nor their due time is later.
     """
     until = int(job.changed_at) + min(AT_ONCE_SECONDS, horizon_seconds)
     row = Row.after(schedule, int(job.changed_at), None)
@@ -64,8 +66,8 @@ def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
 
 
 def since_when(job: Job, schedule: Occurrences) -> int:
-    """The instant (UTC seconds) after which occurrences belong to the job's last change: those that came due after the
-    change, including earlier ones that jitter delayed until then.
+    """Return the instant (UTC seconds) after which occurrences belong to the job's last change: the occurrences that
+    were due after the change, including earlier ones that jitter delayed.
     """
     row = Row.after(schedule, int(job.changed_at), None)
     return int(job.changed_at) if row.at is None else max(min(row.at - 1, int(job.changed_at)), int(job.created_at))
@@ -73,13 +75,13 @@ def since_when(job: Job, schedule: Occurrences) -> int:
 
 @dataclass(frozen=True, slots=True)
 class JobHistory:
-    """Reads the records that every change leaves."""
+    """Reads the change records of jobs."""
 
     jobs: JobStore
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        """A page, newest first, also of a deleted job while its records are kept. Raises JobUnknownError if there never
-        was a job of that id, or its records have expired.
+        """Return a page of changes, newest first. The changes of a deleted job can be read while its records are kept.
+        Raises JobUnknownError if there never was a job with that id, or its records have expired.
         """
         page = self.jobs.history(tenant, job_id, limit=limit, before=before)
         if not page.items and before is None and self.jobs.get(tenant, job_id) is None:
@@ -89,10 +91,10 @@ class JobHistory:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Reads only the clock, and writes nothing."""
+    """Previews schedules. It only reads the clock and writes nothing."""
 
     clock: Clock
 
     def look(self, spec: ScheduleSpec, *, after: int | None, count: int) -> SchedulePreview:
-        """The first `count` occurrences after an instant, or after now. Raises ScheduleError."""
+        """Return the first `count` occurrences after an instant, or after now. Raises ScheduleError."""
         return preview_schedule(spec, int(self.clock.now()) if after is None else after, count)

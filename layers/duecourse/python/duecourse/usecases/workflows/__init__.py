@@ -1,1 +1,1 @@
-"""Workflows: start a run, start its steps in order, and end it."""
+"""Workflows: start a run, start its steps in order, and end the run."""

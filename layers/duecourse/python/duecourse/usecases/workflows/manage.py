@@ -1,4 +1,4 @@
-"""Definitions of workflows: create, replace, delete."""
+"""Creates, replaces and deletes the definitions of workflows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from duecourse.usecases.jobs.view import JobView, view_of
 
 
 class WorkflowInvalidError(Exception):
-    """All faults of the request; nothing was written."""
+    """All faults of the request. Nothing was written."""
 
     def __init__(self, faults: list[WorkflowFault]) -> None:
         super().__init__("; ".join(fault.detail for fault in faults[:3]))
@@ -46,23 +46,23 @@ class WorkflowInvalidError(Exception):
 
 
 STEPS_A_REQUEST = 20
-"""Jobs of a workflow that are read, and together count as one request."""
+"""The number of a workflow's jobs whose reads together count as one request."""
 
 
 def steps_cost(steps: int) -> int:
-    """What the reading of so many jobs counts as (domain.budget)."""
+    """Return the cost of reading this many jobs, in requests (domain.budget)."""
     return 1 + steps // STEPS_A_REQUEST
 
 
 class NoWorkflowError(Exception):
-    """The job (its id is the argument) exists and is not a workflow."""
+    """The job (its id is the argument) exists but is not a workflow."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowDraft:
-    """A workflow as a caller asks for it: `steps` without their lanes, `inline` the jobs that are defined with it,
-    `definition` the draft of the workflow's own job, whose target is the graph with that hash. `reach` raises for a
-    stored or future job that is out of the caller's reach. `budget` is what the checks may take.
+    """A requested workflow: its `steps` without their lanes, the jobs that are defined with it (`inline`), and
+    `definition`, which returns the draft of the workflow's own job for the hash of its graph. `reach` raises for a
+    stored or future job that the caller may not access. `budget` limits the cost of the checks.
     """
 
     steps: tuple[Step, ...]
@@ -72,11 +72,13 @@ class WorkflowDraft:
     budget: Budget = field(default_factory=Budget)
 
     def digest(self) -> str:
-        """The fingerprint that distinguishes the request from other definitions of the workflow."""
+        """Return a fingerprint that distinguishes the request from other definitions of the workflow."""
         return blake2b(repr((self.steps, self.definition(""), self.inline)).encode(), digest_size=16).hexdigest()
 
     def inline_over(self, name: str, job: Job | None) -> Draft:
-        """The draft of a job that is defined with it, over the stored one. Raises what `reach` raises."""
+        """Return the draft of a job that is defined with the workflow and replaces the stored job. Raises the errors of
+        `reach`.
+        """
         if job is not None:
             self.reach(job)
         return self.inline[name]
@@ -84,8 +86,8 @@ class WorkflowDraft:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowPut:
-    """What came of it, or would: the workflow's own job, its graph, and the jobs that are created or changed with it,
-    its own among them.
+    """The result of `put`, or of `look`: the workflow's own job, its graph, and the ids of the jobs that are created or
+    changed, including the workflow's own.
     """
 
     view: JobView
@@ -103,7 +105,7 @@ class Workflow:
 
     @property
     def job(self) -> Job:
-        """Its own job."""
+        """The workflow's own job."""
         return self.view.job
 
 
@@ -112,8 +114,8 @@ CLAIM_TRIES = 4
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of one request that puts `workflow`: `made` are the ids of the jobs that it has claimed. `reach`
-    raises for a job out of the caller's reach.
+    """The claims of a request that puts `workflow`. `made` has the ids of the jobs that it has claimed. `reach` raises
+    for a job that the caller may not access.
     """
 
     editing: EditJobs
@@ -125,8 +127,8 @@ class Claims:
     made: list[str] = field(default_factory=list)
 
     def make(self, jobs: Mapping[str, Job], named: frozenset[str]) -> None:
-        """Make all of these jobs steps, but those that are `named` by the workflow's graph or were claimed by this
-        request just now. Raises JobChangedError, WorkflowInvalidError, and what `reach` raises.
+        """Make all of these jobs steps, except those that the workflow's graph contains (`named`) and those that this
+        request has just claimed. Raises JobChangedError, WorkflowInvalidError, and the errors of `reach`.
         """
         wanted = dict(jobs)
         for _ in range(CLAIM_TRIES):
@@ -148,7 +150,7 @@ class Claims:
         raise JobChangedError(self.workflow)
 
     def release(self) -> None:
-        """Free the jobs that a request claimed which was rejected then, unless the workflow has them."""
+        """Release the jobs that a rejected request has claimed, unless they are steps of the workflow."""
         standing = self.editing.store.get(self.tenant, self.workflow)
         is_workflow = standing is not None and isinstance(standing.target, WorkflowTarget)
         named = self.named(ref_of(standing) if standing is not None and is_workflow else None)
@@ -157,7 +159,7 @@ class Claims:
         self.workflows.free(mine, self.workflow, standing, at=self.clock.now())
 
     def named(self, ref: WorkflowRef | None) -> frozenset[str]:
-        """The steps that a graph names."""
+        """Return the ids of the steps in a graph."""
         try:
             return frozenset() if ref is None else frozenset(self.workflows.graph(self.tenant, ref).numbers)
         except GraphMissingError:
@@ -170,7 +172,7 @@ class Claims:
 def claimed_by_others(
     membership: Membership, workflow: str, found: Mapping[str, Job], now: float
 ) -> list[WorkflowFault]:
-    """What is wrong where another workflow has some of these jobs, at `now` (UTC seconds)."""
+    """Return the faults for jobs that are steps of another workflow at `now` (UTC seconds)."""
     return [
         WorkflowFault(
             ("jobs", name), f"is a step of workflow {job.workflow}; remove it from that workflow first", conflict=True
@@ -181,20 +183,20 @@ def claimed_by_others(
 
 
 def ref_of(job: Job) -> WorkflowRef:
-    """The graph of a workflow's own job. Raises NoWorkflowError."""
+    """Return the reference to the graph of a workflow's own job. Raises NoWorkflowError."""
     if not isinstance(job.target, WorkflowTarget):
         raise NoWorkflowError(job.id)
     return WorkflowRef(job.id, job.target.graph)
 
 
 LOOKED_AT = 1000
-"""The newest runs, of which those are cancelled that have not ended."""
+"""The number of newest runs that are read to cancel those that have not ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelRuns:
-    """Beside the newest runs the holder of the overlap lock is looked at: it may be older than all those that were
-    skipped on its account.
+    """Cancels the runs of a workflow. In addition to the newest runs it reads the holder of the overlap lock, which may
+    be older than all the runs that were skipped because of it.
     """
 
     runs: RunStore
@@ -203,8 +205,8 @@ class CancelRuns:
     randomness: Randomness
 
     def __call__(self, tenant: str, workflow_id: str, generation: int) -> int:
-        """Cancel the runs of the workflow's definitions up to that generation; how many cancellations their lanes did
-        not accept.
+        """Cancel the runs of the workflow's definitions up to that generation. Return the number of cancellations that
+        their lanes did not accept.
         """
         found = {run.name: run for run in self.runs.page(tenant, workflow_id, limit=LOOKED_AT, before=None)}
         lock = self.runs.locked(tenant, workflow_id)
@@ -220,17 +222,18 @@ class CancelRuns:
 
 
 PAYLOAD_REQUESTS = 2
-"""Requests that the check of a large payload counts as."""
+"""The cost of checking a large payload, in requests."""
 
 GRAPH_DAYS = 150
-"""How long a graph is kept that no definition names: longer than a run's record, and a run before it."""
+"""How long a graph is kept after the last definition that uses it: longer than a run and its record."""
 
 
 @dataclass(frozen=True, slots=True)
 class ManageWorkflows:
-    """The order of writes: the jobs that are defined in the document, each an edit of its own; who is a step; the
-    graph; the workflow's own job, which switches to it. Until then nothing runs otherwise than before, and the same
-    request continues where one ended; jobs that are left over have no schedule.
+    """Reads and writes workflows. The writes have this order: the claims of existing jobs; the jobs that are defined in
+    the document, each as a separate edit; the claims of all steps; the graph; the workflow's own job, which switches to
+    the graph. Until the switch everything runs as before, and a repetition of the request continues where it stopped.
+    Jobs that are left over have no schedule.
     """
 
     editing: EditJobs
@@ -241,14 +244,16 @@ class ManageWorkflows:
     executor: Executor
 
     def get(self, tenant: str, workflow_id: str) -> Workflow:
-        """Raises JobUnknownError for a job that is no workflow, too; GraphMissingError."""
+        """Return the workflow. Raises JobUnknownError, also for a job that is not a workflow, or GraphMissingError."""
         view = self.editing.jobs.get(tenant, workflow_id)
         if not isinstance(view.job.target, WorkflowTarget):
             raise JobUnknownError(workflow_id)
         return Workflow(view, self.workflows.graph(tenant, ref_of(view.job)))
 
     def standing(self, tenant: str, workflow_id: str, expected: Precondition = ANYTHING) -> Workflow | None:
-        """What is to be replaced; None where there is no such job. Raises NoWorkflowError, JobVersionError."""
+        """Return the workflow to be replaced; None if there is no such job. Raises NoWorkflowError or
+        JobVersionError.
+        """
         try:
             view = self.editing.jobs.get(tenant, workflow_id)
         except JobUnknownError:
@@ -259,11 +264,11 @@ class ManageWorkflows:
         try:
             return Workflow(view, self.workflows.graph(tenant, ref))
         except GraphMissingError:
-            return Workflow(view, Graph(()))  # equal to no other: it is written again
+            return Workflow(view, Graph(()))  # differs from every other graph, so it is written again
 
     def look(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> WorkflowPut:
-        """What `put` would come to, of the workflow as it was read before. Raises WorkflowInvalidError with all that is
-        wrong, JobQuotaError; writes nothing.
+        """Return the result that `put` would have for the workflow that was read `before`. Writes nothing. Raises
+        WorkflowInvalidError with all faults, or JobQuotaError.
         """
         found, now = self._checked(tenant, workflow_id, draft, before), self.clock.now()
         whole = {name: self._whole(found[name]) for name in draft.inline if name in found}
@@ -292,8 +297,9 @@ class ManageWorkflows:
         *,
         by: str | None = None,
     ) -> WorkflowPut:
-        """Create the workflow, or replace it, as it was read `before`. Raises WorkflowInvalidError (nothing is written
-        then but where a job was changed in this moment), JobQuotaError, NoWorkflowError, and as EditJobs.put.
+        """Create the workflow, or replace the version that was read `before`. Raises WorkflowInvalidError,
+        JobQuotaError, NoWorkflowError, and the errors of EditJobs.put. With WorkflowInvalidError nothing is written,
+        unless another request changed a job during this one.
         """
         claims = Claims(self.editing, self.workflows, self.clock, tenant, workflow_id, draft.reach)
         try:
@@ -325,7 +331,7 @@ class ManageWorkflows:
         self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None, expected: Precondition
     ) -> Reservation:
         """Reserve the workflow's own job as it was read `before`, so that a request with an expectation is rejected
-        before its first write or not at all. Raises JobVersionError, JobChangedError, NoWorkflowError.
+        before its first write or not at all. Raises JobVersionError, JobChangedError or NoWorkflowError.
         """
         store, job = self.editing.store, None if before is None else before.job
         reserved = Reservation(draft.digest(), self.clock.now() + RESERVED_SECONDS)
@@ -354,7 +360,7 @@ class ManageWorkflows:
         by: str | None,
     ) -> WorkflowPut:
         tenant, workflow_id = claims.tenant, claims.workflow
-        # Before anything else is written: where another workflow has a job, nothing is.
+        # Before any other write: if another workflow has one of the jobs, nothing is written.
         claims.make(found, frozenset() if before is None else frozenset(before.graph.numbers))
 
         def write(name: str) -> Edited:
@@ -366,15 +372,16 @@ class ManageWorkflows:
         graph, replaced = self._graph(draft, jobs), None
 
         def own(job: Job | None) -> Draft:
-            """The condition of membership: each job bears this workflow's name, and this workflow's graph, as it was
-            read just before, names it, or it was claimed just now. No other request takes it until this one has
-            switched the graph, which it does only if its own job is as it was read.
+            """Return the draft of the workflow's own job once all jobs in the graph are its steps. Each job must have
+            this workflow's name. In addition, this workflow's graph, which was just read, must contain it, or this
+            request must have just claimed it. No other request can claim the job until this request has switched the
+            graph. The switch requires that the workflow's own job has not changed since it was read.
             """
             nonlocal replaced
             replaced = job
             if job is None or job.reserved is None or reserved is None or job.reserved.by != reserved.by:
                 expected.check(job)
-            kept = None if job is None else ref_of(job)  # an ordinary job that was created in this moment stays one
+            kept = None if job is None else ref_of(job)  # raises for an ordinary job that was just created
             present = self.workflows.jobs(tenant, list(graph.numbers))
             if faults := step_faults(workflow_id, graph.steps, {}, present):
                 raise WorkflowInvalidError(faults)
@@ -386,7 +393,7 @@ class ManageWorkflows:
         edits[workflow_id] = edited = self.editing.put(
             tenant, workflow_id, own, correlation_id=correlation_id, by=by, reserved=reserved
         )
-        # What another request let go before the switch, none lets go after it.
+        # Another request may have set the graph to expire before the switch. After the switch none can.
         if replaced is None or replaced.target != edited.view.job.target:
             self.workflows.put_graph(tenant, workflow_id, graph)
             if replaced is not None:
@@ -399,15 +406,15 @@ class ManageWorkflows:
         )
 
     def pay_deletion(self, job: Job, charge: Charge) -> None:
-        """Charge for the steps that the deletion of a job frees, where it is a workflow."""
+        """Charge for the steps that are released if the deleted job is a workflow."""
         if not isinstance(job.target, WorkflowTarget):
             return
         with suppress(GraphMissingError):
             charge(steps_cost(len(self.workflows.graph(job.tenant, ref_of(job)).numbers)))
 
     def deleted(self, job: Job) -> int:
-        """What follows from the deletion of a job, which stood so, where it was a workflow: its steps are free, its
-        runs are cancelled; of how many their lanes did not accept that.
+        """Complete the deletion of `job` (as it was before) if it was a workflow: cancel its runs and release its
+        steps. Return the number of cancellations that their lanes did not accept.
         """
         if not isinstance(job.target, WorkflowTarget):
             return 0
@@ -416,15 +423,17 @@ class ManageWorkflows:
         return unsent
 
     def deleted_before(self, tenant: str, job_id: str) -> None:
-        """Cancel the runs of a workflow that no longer exists: the request that deleted it may have ended before
-        that.
+        """Cancel the runs of a workflow that no longer exists. The request that deleted it may have ended before it did
+        so.
         """
         gone = self.editing.store.gone(tenant, job_id)
         if gone is not None:
             self.cancel_runs(tenant, job_id, gone.generation)
 
     def _checked(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> dict[str, Job]:
-        """The steps that exist. Raises WorkflowInvalidError, JobQuotaError, what `reach` of the draft raises."""
+        """Return the existing steps. Raises WorkflowInvalidError, JobQuotaError, and the errors of the draft's
+        `reach`.
+        """
         budget = draft.budget
         if faults := graph_faults(draft.steps, budget):
             raise WorkflowInvalidError(faults)
@@ -458,18 +467,20 @@ class ManageWorkflows:
         return found
 
     def _whole(self, job: Job | None) -> Job | None:
-        """The job with its payload, which is read by itself: only one large payload is in memory at a time."""
+        """Return the job with its payload. The payload is read separately, so that only one large payload is in memory
+        at a time.
+        """
         return job if job is None or job.payload is not UNREAD else self.editing.store.get(job.tenant, job.id)
 
     def _graph(self, draft: WorkflowDraft, jobs: Mapping[str, Job]) -> Graph:
-        """With the lanes that the steps have."""
+        """Return the graph with the current lanes of its steps."""
         own = draft.definition("")
         steps = [replace(each, lane=jobs[each.id].lane, bulk=jobs[each.id].bulk) for each in draft.steps]
         return Graph(tuple(steps), own.schedule.timezone, own.priority)
 
     def _retire(self, job: Job, graph: Graph, standing: Job | None) -> None:
-        """Let the graph that the workflow had so far expire, and free those of its steps that are not in `graph`,
-        which its own job has now (None: there is none).
+        """Let the previous graph of the workflow expire. Release its steps that are not in `graph`, the current graph
+        of the workflow's own job `standing` (None: there is no such job).
         """
         try:
             before = self.workflows.graph(job.tenant, ref_of(job))
@@ -480,10 +491,10 @@ class ManageWorkflows:
         self.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
         left = [name for name in before.numbers if name not in graph.numbers]
         steps = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
-        # One that was changed meanwhile stays: its claim is void.
+        # A job that was changed meanwhile is not released; its claim is void.
         self.workflows.free(steps, job.id, standing, at=now)
 
 
 def _made(draft: Draft, job: Job | None, job_id: str, now: float) -> Job:
-    """What a draft makes of a job (None: there is none), without a write."""
+    """Return the job that a draft results in, without a write. `job` is the current job (None: there is no job)."""
     return draft.new(job_id, now) if job is None else draft.over(job, now)

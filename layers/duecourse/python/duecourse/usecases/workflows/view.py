@@ -1,4 +1,4 @@
-"""A run of a workflow, read as people look at it."""
+"""Reads the run of a workflow for display."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duecourse.ports import WorkflowStore
 from duecourse.usecases.workflows.workflows import name_in
 
 RECORDS_A_REQUEST = 200
-"""Steps whose records together count as one request."""
+"""The number of steps whose records together count as one request."""
 
 
 class NoWorkflowRunError(Exception):
@@ -25,13 +25,13 @@ class NoWorkflowRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkflowRuns:
-    """Reads what became of the steps of a workflow's run. Each item is read strongly, at a different moment."""
+    """Reads the runs of a workflow's steps. Each item is read strongly consistently, but not all at the same time."""
 
     workflows: WorkflowStore
 
     def look(self, run: Run, charge: Charge = free) -> WorkflowRunView:
-        """The steps of a run as it was read. Raises NoWorkflowRunError, GraphMissingError, and what `charge` raises
-        for the records that are to be read.
+        """Return the steps of a run as it was read. Raises NoWorkflowRunError, GraphMissingError, and the errors of
+        `charge` for the records to be read.
         """
         if run.workflow is None or run.is_step:
             raise NoWorkflowRunError(run)

@@ -1,17 +1,16 @@
 """Runs of workflows: messages, payloads, and the evaluation of their graphs.
 
-The messages by which a workflow's run starts and cancels its steps, and is evaluated itself.
+`WorkflowMessages` creates the messages that start and cancel steps and evaluate the workflow's run. `Payloads` reads
+the payload of a run: the job's, the one of the request, or values of other steps.
 
-What the runs of a job send: the job's payload, the one that the request gave, or what steps take of each other.
+A workflow's run begins by starting the steps that wait for no other step. The end of each step continues it.
 
-Runs of workflows: started by starting the steps that wait for no other, continued by each step's end.
+The outcome of a step is recorded after its final record was written, and before the message that carried it is deleted.
+A redelivered message repeats this; all of it is idempotent. Each outcome is recorded before the others are read. So the
+last recorder of the outcomes on which another step depends sees all of them, and no step is missed.
 
-The end of a step is noted after its final record was written, and before the message that carried it is deleted: a
-message that comes again repeats it, and all of it is idempotent. Of the ends that decide whether another step may
-start the last one to be noted sees all others, since each is noted before the others are read; so none is forgotten.
-
-Before a step's final record is written over, its end is withdrawn: the next round of the step is noted without an
-end. Until that round ends, the ends of all jobs after it do not count either (WorkflowState).
+Before a step's final record is overwritten, its outcome is withdrawn: the next round of the step is recorded without an
+outcome. Until that round ends, the outcomes of all steps downstream do not count either (WorkflowState).
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ from duecourse.usecases.report import Report
 
 @dataclass(frozen=True, slots=True)
 class WorkflowMessages:
-    """Messages about the workflow's run `of` which the run with this identity is, or whose step it is, at `now` (UTC
-    seconds).
+    """Creates messages about a workflow's run and its steps. `of` identifies that run or the run of one of its steps.
+    `now` is in UTC seconds.
     """
 
     of: RunIdentity
@@ -51,7 +50,9 @@ class WorkflowMessages:
     randomness: Randomness
 
     def starts(self, state: WorkflowState, numbers: Iterable[int]) -> list[RunMessage]:
-        """The start of each of these steps: of one that may run at its time, of one that is skipped at once."""
+        """Return the start messages of these steps. A step that runs starts at its time; a step to be skipped starts
+        immediately.
+        """
         return [self._about(number, START, self._begins(state, number)) for number in numbers]
 
     def _begins(self, state: WorkflowState, number: int) -> float:
@@ -59,11 +60,11 @@ class WorkflowMessages:
         return self.now if own is None or state.readiness(number).skips else max(self.now, float(own))
 
     def cancellations(self, numbers: Iterable[int]) -> list[RunMessage]:
-        """The cancellation of each of these steps."""
+        """Return the cancellation messages of these steps."""
         return [self._about(number, Cancel(WORKFLOW_OVER), self.now) for number in numbers]
 
     def evaluate(self) -> RunMessage:
-        """Have the workflow's run looked at."""
+        """Return the message that evaluates the workflow's run."""
         workflow = read_ref(self.of.workflow or "").workflow
         return RunMessage(
             self._identity(workflow, self.of.occurrence),
@@ -79,19 +80,23 @@ class WorkflowMessages:
         return RunMessage(identity, step.lane, at, self.randomness.nonce(), command=command, bulk=step.bulk)
 
     def _identity(self, job_id: str, due: int) -> RunIdentity:
-        """The run of that job in this run of the workflow. Generation 0: its job's, as it is when it begins."""
+        """Return the identity of that job's run in this run of the workflow. Generation 0: the job's generation when
+        the run begins.
+        """
         return replace(self.of, job_id=job_id, due=due, generation=0, count=1, through=None, own_payload=False)
 
 
 def name_in(run: OfRun, step: Step) -> RunName:
-    """The step's run in this one, or in the one of which this one has taken it over."""
+    """Return the name of the step's run in this workflow run, or in the earlier workflow run whose outcome it carries
+    over.
+    """
     if step.carried_over is None:
         return RunName(step.id, run.occurrence, run.suffix)
     return parse_run_id(f"{step.id}.{step.carried_over.run}")
 
 
 def run_of(identity: RunIdentity, job_id: str) -> RunName:
-    """The name of a job's run in the run of a workflow that this is, or is a step of."""
+    """Return the name of a job's run in the workflow run that `identity` identifies or belongs to."""
     return RunName(job_id, identity.occurrence, identity.suffix)
 
 
@@ -103,7 +108,7 @@ class PayloadGoneError(TemplateError):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A job as a run calls it, and what its templates may name of the run's workflow."""
+    """A job as a run calls it. `taken` has the values of the workflow's run that its templates may use."""
 
     job: Job
     taken: Mapping[str, str] = field(default_factory=dict)
@@ -111,15 +116,15 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Payloads:
-    """Reads what a run's payload is made of."""
+    """Reads the payloads of runs."""
 
     store: WorkflowStore
     jobs: JobStore
     inputs: Inputs
 
     def prepared(self, job: Job, run: Run) -> Prepared:
-        """The job as this run calls it. Raises PayloadGoneError, UpstreamResultError and GraphMissingError: what its
-        payload is made of is not there.
+        """Return the job as this run calls it. Raises PayloadGoneError, UpstreamResultError or GraphMissingError if a
+        part of its payload is missing.
         """
         if run.is_step:
             return self._step(job, run)
@@ -131,7 +136,9 @@ class Payloads:
         return Prepared(replace(job, payload=given.payload))
 
     def _step(self, job: Job, run: Run) -> Prepared:
-        """With what its payload takes of other steps, and on the calendar of its workflow's time zone."""
+        """Prepare a step: fill in the values that its payload takes from other steps, and use the time zone of its
+        workflow.
+        """
         ref = read_ref(run.workflow or "")
         graph = self.store.graph(run.tenant, ref)
         job = replace(job, schedule=replace(job.schedule, timezone=graph.timezone))
@@ -152,7 +159,7 @@ class Payloads:
         return Prepared(replace(job, payload=found.payload), found.texts)
 
     def _of_workflow(self, run: Run, workflow: str) -> object:
-        """The payload of the workflow's run: its own, where it was given one."""
+        """Return the payload of the workflow's run: that of its request, if it had one, else the job's."""
         asked = self.inputs.get(run.tenant, workflow, run.suffix) if run.suffix else None
         if asked is not None and asked.own_payload:
             return asked.payload
@@ -161,31 +168,33 @@ class Payloads:
 
 
 NAMED_FAILURES = 10
-"""Failed steps that the error of a workflow's run names."""
+"""The maximum number of failed steps in the error of a workflow's run."""
 
 KEPT_LONGER_DAYS = 30
-"""For how much longer than a step's record its end is kept: a redrive needs the ends of all steps."""
+"""How much longer the outcome of a step is kept than its record: a redrive needs the outcomes of all steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What has become of a workflow's run, and which error its record will have."""
+    """The outcome of a workflow's run, and the error for its record."""
 
     outcome: WorkflowOutcome
     error: str | None = None
 
 
 Found = StepTurn | Evaluation | None
-"""What a workflow's run says about a message: to a step's start, to an evaluation, to any other."""
+"""The state of a workflow's run that concerns a message: a StepTurn for the start of a step, an Evaluation for an
+evaluation, None for any other message.
+"""
 
 
 class NotSentError(Exception):
-    """The messages that follow were not all accepted; the one that led to them comes again."""
+    """Some of the following messages were not accepted. The message that led to them will be redelivered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workflows:
-    """One instance serves all threads of a worker."""
+    """Evaluates the runs of workflows. One instance serves all threads of a worker."""
 
     store: WorkflowStore
     jobs: JobStore
@@ -195,8 +204,8 @@ class Workflows:
     randomness: Randomness
 
     def look(self, message: RunMessage, run: Run | None = None) -> Found:
-        """What the ends of the steps mean for what a message asks for. `run` is the record of its run, if that was
-        read already. Raises GraphMissingError.
+        """Return the state of the workflow's run that concerns a message, derived from the outcomes of its steps. `run`
+        is the record of the message's run, if it was read already. Raises GraphMissingError.
         """
         if message.workflow is None:
             return None
@@ -208,9 +217,9 @@ class Workflows:
         return None
 
     def _turn(self, message: RunMessage, run: Run | None) -> StepTurn:
-        """The ends first, then its workflow's run: a step that is ready by them while that is active is among those
-        that its end cancels, however late the start is written. The step's own round is read only if it has a
-        record.
+        """Read the outcomes before the workflow's run. If that run is still active then, a step that is ready by these
+        outcomes is among the steps that the end of the run cancels, however late its start is written. The step's
+        current round is read only if the step has a record.
         """
         graph = self._graph(message)
         number = graph.numbers[message.job_id]
@@ -225,12 +234,12 @@ class Workflows:
         return replace(turn, over=over, called_until=called_in_workflow(workflow, self.clock.now()))
 
     def withdraw(self, message: RunMessage, decision: Withdraw) -> None:
-        """Note that a step runs again, before its final record is written over."""
+        """Record that a step runs again, before its final record is overwritten."""
         run, graph = decision.run, self._graph(message)
         self._withdraw(message, graph, {graph.numbers[run.job_id]: decision.round}, run)
 
     def _withdraw(self, of: Run | RunMessage, graph: Graph, rounds: dict[int, int], record: Run) -> None:
-        """All parts are marked before the first end is withdrawn, so one with a later round says that this was done."""
+        """Mark all parts before the first outcome is withdrawn. A part with a later round shows that this was done."""
         name = run_of(of.identity, read_ref(of.workflow or "").workflow)
         own = graph.parts_of(sum(1 << number for number in rounds))
         known = self.store.read(of.tenant, name, own, with_run=False).ends
@@ -244,13 +253,15 @@ class Workflows:
             return Evaluation(state.outcome)
         failed = self._records(message, graph, state.failed)
         if any(not run.state.final for run in failed):
-            return Evaluation(WorkflowOutcome.OPEN)  # redriven; its next end asks again
+            return Evaluation(WorkflowOutcome.OPEN)  # redriven; its next end requests another evaluation
         named = [f"{run.job_id} ({run.code or reason_of(run) or run.state})" for run in failed[:NAMED_FAILURES]]
         more = f" and {len(failed) - NAMED_FAILURES} more" if len(failed) > NAMED_FAILURES else ""
         return Evaluation(state.outcome, f"failed: {', '.join(named)}{more}")
 
     def begin(self, run: Run, report: Report) -> Outcome:
-        """Start the steps that are to be started; of a run that was redriven itself, the dead ones among them."""
+        """Start the steps that can start. If the workflow's run was itself redriven, also start its dead steps
+        again.
+        """
         graph = self._graph(run)
         state, dead = self._known(run, graph), list[Run]()
         if run.redriven_at is not None:
@@ -270,7 +281,9 @@ class Workflows:
         return Returned()
 
     def ended(self, run: Run, report: Report) -> None:
-        """What follows from the final record of a workflow's run, or of its step's. Raises NotSentError."""
+        """Send the messages that follow from the final record of a workflow's run or of a step's run. Raises
+        NotSentError.
+        """
         graph = self._graph(run)
         following = self._after_step(run, graph) if run.is_step else self._after_run(run, graph)
         if following:
@@ -281,8 +294,8 @@ class Workflows:
     def _after_step(self, run: Run, graph: Graph) -> list[RunMessage]:
         number, messages = graph.numbers[run.job_id], self._messages(run, graph)
         if isinstance(run, Cancelled) and run.reason == WORKFLOW_OVER:
-            # It has no end: it runs once its workflow's run is redriven, which may have happened meanwhile, or
-            # continues since this step was redriven.
+            # It has no outcome. It runs when its workflow's run is redriven, which may have happened meanwhile, or if
+            # that run continues because this step was redriven.
             state = self._state(run, graph, self._ends_before(run, graph, number, own=True))
             if self._is_alive(run):
                 return messages.starts(state, state.to_start([number]))
@@ -307,9 +320,9 @@ class Workflows:
         return sent
 
     def _after_run(self, run: Run, graph: Graph) -> list[RunMessage]:
-        """A run that its steps ended is evaluated again if one of them was redriven before the end was written. Only
-        a step that may fail can be dead in a run that has SUCCEEDED. A run that ended otherwise takes the steps
-        with it that are due or active.
+        """Return the messages after the end of a workflow's run. If its steps have ended it, it is evaluated again if a
+        step was redriven before the end was written. Only a step that may fail can be dead in a run that has SUCCEEDED.
+        If the run ended for another reason, the steps that are due or active are cancelled.
         """
         if isinstance(run, Skipped) or not isinstance(run, Final) or run.attempt == 0:
             return []
@@ -331,16 +344,20 @@ class Workflows:
         return self.store.read(step.tenant, of, ()).run
 
     def _known(self, of: Run | RunMessage, graph: Graph) -> WorkflowState:
-        """With the ends of all steps."""
+        """Return the state with the outcomes of all steps."""
         return self._state(of, graph, self._ends(of, graph, graph.all, graph.all))
 
     def _ends_before(self, of: Run | RunMessage, graph: Graph, number: int, *, own: bool) -> StepOutcomes:
-        """The ends by which a step may start; with its `own` end, which only counts if it has a record."""
+        """Return the outcomes that decide whether a step may start. `own`: include the step's current outcome, which
+        only counts if the step has a record.
+        """
         mine = 1 << number
         return self._ends(of, graph, graph.upstream[number] | (mine if own else 0), graph.before(number) | mine)
 
     def _ends(self, of: Run | RunMessage, graph: Graph, wanted: int, again: int) -> StepOutcomes:
-        """The ends of the steps in `wanted`, and of those in `again` once ends were withdrawn in this run."""
+        """Return the outcomes of the steps in `wanted`. If outcomes were withdrawn in this run, include the steps in
+        `again`.
+        """
         name = run_of(of.identity, read_ref(of.workflow or "").workflow)
         parts = graph.parts_of(wanted)
         ends = self.store.read(of.tenant, name, parts, with_run=False).ends if parts else StepOutcomes()
