@@ -1,4 +1,4 @@
-"""Publishes outcomes on the event bus, as the job chooses. Best effort: it never delays a run."""
+"""Publishes outcomes on the event bus, if the job requests them. Best effort: it never delays a run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from duecourse.usecases.report import Report
 
 @dataclass(frozen=True, slots=True)
 class Announcements:
-    """Publishes the outcome in a record, if its job asks for it."""
+    """Publishes the outcome in a record, if its job's `events` include it."""
 
     bus: Bus
     clock: Clock
 
     def publish(self, run: Run, job: Job, report: Report) -> None:
-        """Publish; events that the bus did not accept are counted and logged."""
+        """Publish the outcome. Events that the bus did not accept are counted and logged."""
         wanted = outbound_events_of(run, job)
         if not wanted:
             return

@@ -1,4 +1,4 @@
-"""Completes a job when its schedule has ended and its last run has ended."""
+"""Completes a job when its schedule and its last run have ended."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from duecourse.ports import JobStore, RunStore
 
 TRIES = 3
 RECENT_RUNS = 50
-"""Records that are read to find a run that is still active; more than a healthy job has active at its end."""
+"""The number of records read to find a run that is still active. A healthy job has fewer active runs at its end."""
 
 
 def complete_if_ended(jobs: JobStore, runs: RunStore, tenant: str, job_id: str, *, at: float) -> bool:
-    """Set the job COMPLETED if nothing is left to run; whether this call did so. Idempotent.
+    """Set the job to COMPLETED if nothing is left to run. Return whether this call did so. Idempotent.
 
-    Called by the worker that ended a run, after it wrote the record, and by the dispatcher that claims the last
-    occurrence (see `Claiming`): the second of the two finds both conditions met.
+    It is called by the worker that ended a run, after it wrote the record, and by the dispatcher that claims the last
+    occurrence (see `Claiming`). The second of the two finds both conditions met.
     """
     cursor = jobs.get_cursor(tenant, job_id)
     return cursor is not None and cursor.occurrence is None and complete_if_over(jobs, runs, cursor, at=at)
 
 
 def complete_if_over(jobs: JobStore, runs: RunStore, cursor: Cursor, *, at: float, besides: Iterable[Run] = ()) -> bool:
-    """The same for a cursor that is exhausted or is about to be; `besides` are records that are about to be written."""
+    """Complete a job whose cursor has no further occurrences or is about to have none. Return whether this call did so.
+    `besides` are records that are about to be written.
+    """
     tenant, job_id, last = cursor.tenant, cursor.job_id, cursor.last
     if last is None:
         return False
@@ -38,7 +40,7 @@ def complete_if_over(jobs: JobStore, runs: RunStore, cursor: Cursor, *, at: floa
     if not all(run.state.final for run in recent) or not any(_covers(run, last) for run in (*recent, *besides)):
         return False
     died = any(isinstance(run, Dead) for run in recent)
-    for _ in range(TRIES):  # an edit that keeps the schedule may come between the two
+    for _ in range(TRIES):  # an edit that keeps the schedule may happen between read and write
         job = jobs.get(tenant, job_id)
         if job is None or job.generation != cursor.generation or job.state is not JobState.ACTIVE:
             return False
@@ -48,7 +50,9 @@ def complete_if_over(jobs: JobStore, runs: RunStore, cursor: Cursor, *, at: floa
 
 
 def removal_of(job: Job, at: float, *, died: bool) -> int | None:
-    """When a job that ends at `at` is removed (UTC seconds). None if its schedule can no longer be read."""
+    """Return when a job that ends at `at` is removed (both in UTC seconds). None if its schedule can no longer be
+    read.
+    """
     try:
         return job.removal_after(at, died=died)
     except (ScheduleError, ExclusionError):
@@ -56,7 +60,7 @@ def removal_of(job: Job, at: float, *, died: bool) -> int | None:
 
 
 def _covers(run: Run, occurrence: int) -> bool:
-    """Whether a run covers an occurrence: a catch-up is named after the first of its missed occurrences. Runs on
-    request cover none.
+    """Return whether a run covers an occurrence. A catch-up has the name of the first of its missed occurrences. Runs
+    on request cover no occurrence.
     """
     return not run.suffix and run.occurrence <= occurrence <= (run.occurrence if run.through is None else run.through)

@@ -1,4 +1,4 @@
-"""Send messages about runs: at once, delayed by their lane, or by a timer."""
+"""Sends messages about runs: immediately, with a delay in their lane, or with a timer."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from duecourse.ports import Clock, Lanes, Outgoing, Received, Timer, Timers
 
 @dataclass(frozen=True, slots=True)
 class Forwarder:
-    """Sends into the worker's own lane, where the run already is, unless another one is given; without a `lane` each
-    message goes to the lane that it names.
+    """Sends messages to the worker's lane, where the run already is, unless another lane is passed. If `lane` is None,
+    each message goes to the lane that it specifies.
     """
 
     lanes: Lanes
@@ -25,21 +25,21 @@ class Forwarder:
     lane: Lane | None
 
     def send(self, message: RunMessage, not_before: float, lane: Lane | None = None) -> bool:
-        """Send with a delay until `not_before` (UTC seconds): up to the 900 s that SQS allows in the lane, longer by a
-        timer in the due index. Raises for a timer that was not written.
+        """Send with a delay until `not_before` (UTC seconds): in the lane up to the 900 s that SQS allows, for longer
+        delays with a timer in the due index. Return whether it was accepted. Raises if the timer was not written.
         """
         wait = ceil(not_before - self.clock.now())
         ours = replace(message, lane=lane or self.lane or message.lane)
         if wait > MAX_DELAY_SECONDS:
-            # There is one timer per purpose, so its message is the only one.
+            # There is one timer per purpose, so there is only one such message.
             unnamed = replace(ours, command=CheckDeadline()) if isinstance(ours.command, CheckDeadline) else ours
             self.timers.put(Timer(unnamed, ceil(not_before)))
             return True
         return self.lanes.send([Outgoing(ours, max(wait, 0))])[0]
 
     def send_all(self, messages: Sequence[RunMessage]) -> bool:
-        """Send each to the lane that it names, held back until its `not_before`; whether all were accepted. Raises for
-        a timer that was not written.
+        """Send each message to the lane that it specifies, with a delay until its `not_before`. Return whether all were
+        accepted. Raises if a timer was not written.
         """
         now = self.clock.now()
         near = [message for message in messages if message.not_before - now <= MAX_DELAY_SECONDS]
@@ -50,5 +50,5 @@ class Forwarder:
         return not delayed or all(self.lanes.send(delayed))
 
     def postpone(self, receipt: str, seconds: int) -> None:
-        """Let a received message become visible again after `seconds`."""
+        """Make a received message visible again after `seconds`."""
         self.received.postpone(receipt, seconds)

@@ -1,4 +1,4 @@
-"""What a use case returns to its handler: decisions with stable action names, to be logged and counted."""
+"""The report that a use case returns to its handler: decisions with stable action names, to be logged and counted."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from duecourse.messages import RunMessage
 
 
 def format_error(problem: BaseException) -> str:
-    """An exception for a log line: its type and its text."""
+    """Return an exception as text for a log line: its type and its message."""
     return f"{type(problem).__name__}: {problem}"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One decision: a stable `action` and its facts. `alarming` ones are logged as errors."""
+    """A decision: a stable `action` and its facts. `alarming` events are logged as errors."""
 
     action: str
     facts: Mapping[str, object]
@@ -25,10 +25,11 @@ class Event:
 
 @dataclass(slots=True)
 class Report:
-    """Events in the order they happened, counts by metric name, durations and ages (seconds) by metric name.
+    """Events in the order in which they happened, counts by metric name, and durations and ages (seconds) by metric
+    name.
 
-    `about` are facts of every event, such as the job and run of a message. `by_target` has the counts by the type of
-    the target that was called. docs/observability.md has a row for each action and each metric.
+    `about` has the facts of every event, for example the job and run of a message. `by_target` has the counts by the
+    type of the called target. docs/observability.md has a row for each action and each metric.
     """
 
     about: Mapping[str, object] = field(default_factory=dict)
@@ -39,29 +40,29 @@ class Report:
     ages: dict[str, float] = field(default_factory=dict)
 
     def add(self, action: str, /, *, alarming: bool = False, **facts: object) -> None:
-        """Note an event."""
+        """Add an event."""
         self.events.append(Event(action, {**self.about, **facts}, alarming))
 
     def count(self, metric: str, target: str | None) -> None:
-        """Count one, also by its target's type if that is known (domain.targets.kinds.type_of)."""
+        """Increment a count by one, also for the target's type if it is known (domain.targets.kinds.type_of)."""
         self.counts[metric] += 1
         if target is not None:
             self.by_target.setdefault(target, Counter())[metric] += 1
 
     def measure(self, metric: str, seconds: float) -> None:
-        """Note a duration."""
+        """Add a duration."""
         self.seconds.setdefault(metric, []).append(seconds)
 
     def age(self, metric: str, seconds: float) -> None:
-        """Note how old something is now."""
+        """Record the current age of something."""
         self.ages[metric] = seconds
 
     def part(self) -> Report:
-        """An empty report with the same `about`, to be merged into this one."""
+        """Return an empty report with the same `about`, to be merged into this one."""
         return Report(self.about)
 
     def merge(self, other: Report) -> None:
-        """Add another report's contents; of ages the greater ones are kept."""
+        """Add the contents of another report. The greater of two ages is kept."""
         self.events += other.events
         self.counts += other.counts
         for target, counts in other.by_target.items():
@@ -73,6 +74,6 @@ class Report:
 
 
 def about(message: RunMessage) -> dict[str, object]:
-    """The facts in every log line about a message: its tenant, job and run."""
+    """Return the facts for every log line about a message: its tenant, job and run."""
     named: dict[str, object] = {"tenant": message.tenant, "job_id": message.job_id, "run_id": str(message.name)}
     return named if message.correlation_id is None else named | {"correlation_id": message.correlation_id}

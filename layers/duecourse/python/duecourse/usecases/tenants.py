@@ -1,8 +1,8 @@
 """A tenant's limits: tokens for its requests, and seats for its jobs.
 
-The limit of a tenant's requests: a token bucket in the table, from which each instance takes several tokens at once.
+Requests are limited by a token bucket in the table. Each instance takes several tokens with one write.
 
-Seats for jobs that are created or edited; jobs without a seat use the bulk queue.
+Seats are assigned to jobs when they are created or edited. Jobs without a seat use the bulk queue.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from duecourse.domain.tenants.seats import LOOK_SECONDS, Seats, keeps_seat, lose
 from duecourse.ports import Clock, CreationTerms, JobStore, Randomness, SeatsChangedError, SeatStore, TenantLimits
 
 LEASE_SECONDS = 5
-"""How long taken tokens are valid: the longest time for which they admit a request that the bucket no longer would."""
+"""How long taken tokens are valid. For at most this time they admit requests that the bucket would no longer admit."""
 
 PAUSE_SECONDS = 2 * LEASE_SECONDS
-"""After so long without a request an instance takes one token again."""
+"""After this time without a request an instance takes only one token again."""
 
 TRIES = 5
-"""Conflicts in a row after which a request is rejected. Simultaneous requests conflict once: only the first of them may
-write a bucket that was full; from the third try on one token is taken, which needs no more than that there is one.
+"""A request is rejected after this many conflicts in a row. Simultaneous requests conflict once: only the first of them
+can write a bucket that was full. From the third try on, one token is taken, which only requires that one is left.
 """
 
 REMEMBERED = 1_000
-"""The most tenants whose state an instance keeps."""
+"""The maximum number of tenants whose state an instance keeps."""
 
 
 @dataclass(slots=True)
 class _Lease:
-    """This instance's tokens of one tenant's bucket: `tokens`, valid until `until`; or none, and the bucket is empty
-    until `empty_until`. `seen` is the last state of the bucket that this instance knows, `asked` the time of the last
-    request, `served` the number of requests since the last pause of PAUSE_SECONDS.
-    `ahead` is the most by which a clock is known to be ahead of this instance's (seconds): the bucket is computed with
-    that added, all other times are by the own clock.
+    """This instance's share of a tenant's bucket: `tokens`, valid until `until`, or no tokens, and the bucket is empty
+    until `empty_until`. `seen` is the last state of the bucket that this instance has read, `asked` the time of the
+    last request, `served` the number of requests since the last pause of PAUSE_SECONDS. `ahead` is the largest known
+    lead of another clock over this instance's clock (seconds). The bucket is computed with that lead added; all other
+    times are by this instance's clock.
     """
 
     seen: Bucket | None = None
@@ -53,14 +53,14 @@ class _Lease:
     ahead: float = 0.0
 
     def see(self, bucket: Bucket | None, now: float) -> None:
-        """Note the state of the bucket at `now` by the own clock (UTC seconds)."""
+        """Store the state of the bucket at `now` by this instance's clock (UTC seconds)."""
         self.seen, self.ahead = bucket, max(self.ahead, ahead(bucket, now))
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """One instance per process, which keeps the tokens that it took. One write serves up to 20 requests; rejections
-    need none.
+    """Limits the requests of tenants. There is one instance per process, which keeps the tokens that it took. One write
+    serves up to 20 requests; rejections need no write.
     """
 
     store: TenantLimits
@@ -69,7 +69,7 @@ class Limits:
     _leases: OrderedDict[str, _Lease] = field(default_factory=OrderedDict, repr=False)
 
     def admit(self, tenant: str) -> float | None:
-        """None if the request is admitted; else the seconds until another one is."""
+        """Return None if the request is admitted, else the seconds until another request is admitted."""
         now = self.clock.now()
         lease = self._lease(tenant)
         if not 0 <= now - lease.asked < PAUSE_SECONDS:
@@ -84,8 +84,9 @@ class Limits:
         return self._take(tenant, lease, now)
 
     def charge(self, tenant: str, cost: int, *, begun: bool = False) -> float | None:
-        """None if work of `cost` tokens may begin, in addition to its request, or continue if it has `begun`; else the
-        seconds until it may. Tokens beyond the bucket are owed: the tenant's next requests wait for them.
+        """Charge `cost` tokens for work in addition to its request. Return None if the work may begin, or continue if
+        it has `begun`, else the seconds until it may. Tokens beyond the bucket are owed: the tenant's next requests
+        wait for them.
         """
         if cost < 1:
             return None
@@ -96,8 +97,8 @@ class Limits:
             return None
         for _ in range(TRIES):
             taken = charge(lease.seen, self.rules, cost, now + lease.ahead, begun=begun)
-            # The last known state can only lack the tokens of the time since, which are added; a rejection is decided
-            # by the present bucket.
+            # The last known state only lacks the tokens gained since then, which are added. A rejection is decided by
+            # the current bucket.
             if taken.change is None:
                 return max(taken.wait, 1.0)
             written = self.store.change_bucket(tenant, taken.change)
@@ -110,7 +111,7 @@ class Limits:
         return 1.0
 
     def left(self, tenant: str) -> int:
-        """How many requests the tenant can make now, without the tokens that instances hold."""
+        """Return how many requests the tenant can make now, not counting the tokens that instances hold."""
         bucket, now, lease = self.store.bucket(tenant), self.clock.now(), self._lease(tenant)
         lease.see(bucket, now)
         return max(int(tokens_left(bucket, self.rules, now + lease.ahead)), 0)
@@ -118,11 +119,12 @@ class Limits:
     def _take(self, tenant: str, lease: _Lease, now: float) -> float | None:
         lease.tokens = 0
         for number in range(TRIES):
-            # As many as it has served: an instance that few requests reach takes few tokens from the others.
+            # As many tokens as it has served requests: an instance that receives few requests takes few tokens from the
+            # others.
             taken = take(lease.seen, self.rules, now + lease.ahead, wanted=lease.served if number < 2 else 1)
             if taken.change is None:
                 # The state that this instance knows may be old, but other instances only take tokens: if it computes
-                # none, there are none.
+                # that none are left, none are left.
                 lease.empty_until = now + max(taken.wait, 1.0)
                 return max(taken.wait, 1.0)
             written = self.store.change_bucket(tenant, taken.change)
@@ -153,8 +155,8 @@ class RunQuotaError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DelayedRunQuota:
-    """At most about `quota` delayed runs of a tenant are due in one hour. They are counted by chance, so that a request
-    seldom writes, and the count ends with its hour: nothing is to be given back.
+    """Limits the delayed runs of a tenant to about `quota` per hour. Runs are counted at random, so that a request
+    seldom writes. A count ends with its hour, so no run has to be subtracted.
     """
 
     counters: TenantLimits
@@ -162,12 +164,12 @@ class DelayedRunQuota:
     quota: int
 
     def refusal(self, tenant: str, due: int) -> RunQuotaError | None:
-        """Why no run more may be due then; None if one may."""
+        """Return an error if no further run may be due at `due` (UTC seconds); None if one may."""
         hour = bucket_of(due)
         return RunQuotaError(hour, self.quota) if self.counters.delayed(tenant, hour) >= self.quota else None
 
     def count(self, tenant: str, due: int) -> None:
-        """Count a run that is due then."""
+        """Count a run that is due at `due` (UTC seconds)."""
         hour = bucket_of(due)
         if places := counted_places(1, self.quota, self.randomness.draw()):
             expires_at = bucket_start(hour) + BUCKET_SECONDS + DAY_SECONDS
@@ -175,13 +177,13 @@ class DelayedRunQuota:
 
 
 SEAT_TRIES = 4
-"""Attempts of a creation whose seat other jobs take at the same time; the last attempt requests no seat."""
+"""The number of attempts to create a job while other jobs take the same seat. The last attempt requests no seat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """`most` is the number of seats of a tenant in each lane. Seats are read here and written only in the job's own
-    transaction.
+    """Assigns seats. `most` is the number of seats of a tenant in each lane. Seats are read here and only written in
+    the job's own transaction.
     """
 
     store: SeatStore
@@ -191,8 +193,8 @@ class Seating:
     def create(
         self, store: JobStore, job: Job, cursor: Cursor, terms: CreationTerms, *, step: bool = False
     ) -> PauseChange | None:
-        """Write a new job, with a seat if one is free; None if its id is taken. `step`: it will be one of a workflow.
-        Raises as JobStore.create.
+        """Write a new job, with a seat if one is free. Return None if its id is taken. `step`: the job will be a step
+        of a workflow. Raises the errors of JobStore.create.
         """
         for left in reversed(range(SEAT_TRIES)):
             asks = left and may_have_seat(job, step=step)
@@ -208,7 +210,7 @@ class Seating:
     def of_changed(
         self, job: Job, change: PauseChange, due: int | None, *, step: bool = False
     ) -> tuple[PauseChange, Seats | None]:
-        """The change to write for an edit, and the seats to write with it; `due` is when the next occurrence was
+        """Return the change to write for an edit, and the seats to write with it. `due` is when the next occurrence was
         due. `step`: as in `create`.
         """
         if loses_seat(job, change.job, due, now=self.clock.now(), step=step or job.workflow is not None):
@@ -219,7 +221,9 @@ class Seating:
         return placed(change, seated=bool(given)), seats if given else None
 
     def for_all(self, jobs: Sequence[Job]) -> tuple[list[Seats], set[str]]:
-        """Which of these new jobs of a tenant get a seat, the first ones first, and the seats with them."""
+        """Return the seats to write for these new jobs of a tenant, and the ids of the jobs that get a seat. The first
+        jobs have precedence.
+        """
         asking: dict[Lane, list[Job]] = {}
         for job in jobs:
             if may_have_seat(job):
@@ -228,11 +232,12 @@ class Seating:
         return [seats for seats, _ in found], {job.id for _, given in found for job in given}
 
     def _with(self, *jobs: Job) -> tuple[Seats, list[Job]]:
-        """The seats of a lane with as many of these jobs as there are free ones for, and those jobs."""
+        """Return the seats of a lane after free seats were given to these jobs, and the jobs that got a seat."""
         tenant, lane = jobs[0].tenant, jobs[0].lane
         seats, now, most = self.store.seats(tenant, lane), self.clock.now(), self.most[lane]
         looks = len(seats.holders) >= most and now >= seats.looked_at + LOOK_SECONDS
-        # An id that has a seat: it belonged to this job or a deleted one of that id, whose run may still be active.
+        # An id that has a seat belonged to this job, or to a deleted job with the same id whose run may still be
+        # active.
         if looks or any(job.id in seats.holders for job in jobs):
             seats, looks = seats.without_leavers(self.store.holders(seats), now=now), True
         free = [job for job in jobs if job.id not in seats.holders][: max(most - len(seats.holders), 0)]
@@ -244,5 +249,5 @@ class Seating:
 
 
 def placed(change: PauseChange, *, seated: bool) -> PauseChange:
-    """The job and its cursor, with or without a seat."""
+    """Return the job and its cursor, with or without a seat."""
     return replace(change, job=replace(change.job, seated=seated), cursor=replace(change.cursor, bulk=not seated))

@@ -6,6 +6,6 @@ from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.occurrences import ExclusionError
 
 UNREADABLE = (ScheduleError, ExclusionError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""Raised for an item of a newer release, or one that was edited manually. Such an error concerns one job and is
-reported; an error of a store concerns all jobs, and the call is retried.
+"""Raised for an item that was written by a newer release or edited manually. Such an error concerns one job and is
+reported. An error of a store concerns all jobs, and the call is retried.
 """

@@ -1,4 +1,4 @@
-"""Retries writes that a throttled table rejects, as long as there is time."""
+"""Retries writes that a throttled table rejects, while there is time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from duecourse.ports import Claimed, ClaimResult, Clock, Randomness
 
 FIRST_WAIT_SECONDS = 0.5
 MAX_WAIT_SECONDS = 2.0
-"""A throttled table still accepts its normal rate, so a round continues at that pace instead of leaving the rest of its
-minute unused."""
+"""A throttled table still accepts its normal rate. So a round continues at that pace instead of leaving the rest of its
+minute unused.
+"""
 
 MAX_REST_SECONDS = 8.0
-"""The longest wait of a caller with a single write and minutes for it."""
+"""The longest wait of a caller that has a single write and minutes to complete it."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -22,12 +23,14 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class WriteRetry:
-    """Waits double up to MAX_WAIT_SECONDS, each with jitter in its upper half, so that shards do not retry together."""
+    """Retries writes. The waits double up to MAX_WAIT_SECONDS, each with jitter in its upper half, so that shards do
+    not retry together.
+    """
 
     clock: Clock
     randomness: Randomness
     deadline: float
-    """UTC seconds; no wait goes beyond it."""
+    """UTC seconds. No wait extends beyond it."""
 
     def write_all(self, write: Callable[[list[T]], list[Claimed]], items: Sequence[T]) -> list[Claimed]:
         """Write all items and retry those that are BUSY. Return the results in the order of the items."""
@@ -43,7 +46,7 @@ class WriteRetry:
         return made
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a random part of that time; False, at once, if the deadline comes before."""
+        """Wait for a random part of that time. Return False immediately if the deadline is earlier."""
         until = self.clock.now() + seconds * (1 + self.randomness.draw()) / 2
         if until >= self.deadline:
             return False
@@ -51,8 +54,8 @@ class WriteRetry:
         return True
 
     def until_deadline(self, act: Callable[[], R], failed: Callable[[Exception], None]) -> R:
-        """Call `act` until it returns, and return its result. While there is time for another try as long as the
-        longest so far, an error is passed to `failed` and `act` is called again. Raises the last error.
+        """Call `act` until it returns, and return its result. After an error, pass the error to `failed` and call `act`
+        again if the time allows another try as long as the longest so far. Otherwise raise the last error.
         """
         rest, longest = FIRST_WAIT_SECONDS, 0.0
         while True:

@@ -1,1 +1,1 @@
-"""Maintenance: completeness audit, index repair with clean-up, dead-letter reconciler, archive."""
+"""Maintenance: completeness audit, index repair with clean-up, dead-letter reconciler, and archive."""

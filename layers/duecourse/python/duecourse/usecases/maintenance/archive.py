@@ -1,4 +1,4 @@
-"""Archives expired runs; a batch counts as done only as a whole."""
+"""Archives expired runs. A batch counts as done only as a whole."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duecourse.usecases.report import Report, format_error
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRuns:
-    """The use case; one instance serves many batches. If part of a batch could not be written, `ArchivesFailed` is
+    """The use case. One instance serves many batches. If a part of a batch could not be written, `ArchivesFailed` is
     counted and the whole batch must be repeated, which overwrites the same objects.
     """
 
@@ -27,7 +27,7 @@ class ArchiveRuns:
         return report
 
     def again(self, failed: Mapping[str, Any]) -> Report:
-        """Archive a batch that was given up, as far as the stream still has it (see ports.archive)."""
+        """Archive a batch that was given up, as far as the stream still contains it (see ports.archive)."""
         report = Report()
         stretch = self.changes.again(failed)
         if not stretch.whole:

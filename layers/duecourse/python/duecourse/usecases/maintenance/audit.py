@@ -1,16 +1,16 @@
 """The completeness audit: derives the occurrences of a closed window and compares them with the records.
 
-Each hour a segment of the jobs table has its turn: for each job the occurrences that its present definition names in
-the window (since the segment's last turn, up to three hours ago) are compared with its records. `domain.runs.explain`
-classifies the missing ones: an occurrence is lost if it was enqueued, is no longer in any lane and has no record; one
-whose message may still be on the way is kept open and classified again each hour. Not audited are occurrences before a
-job's last change of schedule (the former definition is not kept), occurrences of a pause, and quarantined jobs (index
-repair counts those). New zone data that move a time back over a window can make an occurrence look lost that never
-existed. Of a workflow's runs in the window the steps are audited too (AuditSteps).
+Each hour a segment of the jobs table has its turn. For each job, the occurrences of its current definition in the
+window (from the segment's last turn up to three hours ago) are compared with its records. `domain.runs.explain`
+classifies the missing ones. An occurrence is lost if it was enqueued, is no longer in any lane and has no record. An
+occurrence whose message may still be in transit is kept open and classified again each hour. The audit leaves out
+occurrences before a job's last change of schedule (the former definition is not kept), occurrences during a pause, and
+quarantined jobs (index repair counts those). New zone data that move a time back across a window can make an occurrence
+look lost that never existed. For the runs of a workflow in the window, the steps are audited too (AuditSteps).
 
-A full pass over 1 million jobs that all fire in the window costs about 310,000 read units for the scan, half a unit
-at least for each job's records and one per 8 KB of them (an unread record is half a KB): together about 1 million (12
-US cents) and ten minutes with eight requests at a time. A full pass takes `segments` hours.
+A full pass over 1 million jobs that all fire in the window costs about 310,000 read units for the scan, at least half a
+unit for each job's records, and one per 8 KB of them (an unread record is half a KB). Together this is about 1 million
+units (12 US cents), and takes ten minutes with eight concurrent requests. A full pass takes `segments` hours.
 """
 
 from __future__ import annotations
@@ -54,16 +54,22 @@ from duecourse.usecases.unreadable import UNREADABLE
 from duecourse.usecases.workflows.view import WorkflowRuns
 
 RECORDED_SECONDS = 900
-"""The range in which occurrences may have run without a claim: the longest delay of a message; at most one a second."""
+"""The range in which occurrences may have run without a claim: the longest delay of a message, with at most one
+occurrence a second.
+"""
 
 PAGE = 100
 MAX_READ = 3000
-"""The most records that are read before a range to find one that covers it; only many runs on request need more."""
+"""The maximum number of records read before a range to find one that covers it. Only many runs on request require
+more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifyGaps:
-    """`lookahead`, `horizon` (s) and `retention_days` are those of the stage."""
+    """Classifies occurrences without records. `lookahead`, `horizon` (seconds) and `retention_days` are settings of the
+    stage.
+    """
 
     jobs: JobStore
     runs: RunStore
@@ -76,17 +82,17 @@ class ClassifyGaps:
     def __call__(
         self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], served: Mapping[Lane, int]
     ) -> list[tuple[OccurrenceRange, Verdict]]:
-        """The parts of a job's ranges (ascending) that have no record now, each with the verdict of `explain`; few
-        parts per verdict. `served`: see `held_back`. Raises KeyError or ValueError for an item that this version cannot
-        read.
+        """Return the parts of a job's ranges (ascending) that have no record now, each with the verdict of `explain`.
+        There are few parts per verdict. `served`: see `held_back`. Raises KeyError or ValueError for an item that this
+        version cannot read.
 
-        The cursor and the lane are read before the records, so that a run that starts meanwhile is seen as started.
+        The cursor and the lane are read before the records, so that a run that starts meanwhile is found as started.
         """
         job, cursor = self.jobs.get_both(tenant, job_id)
         if job is None:
             return []
         if cursor is not None and cursor.generation != job.generation:
-            return [(each, Verdict.LATE) for each in ranges]  # an edit came between the two reads: classify again later
+            return [(each, Verdict.LATE) for each in ranges]  # an edit came between the reads: classify again later
         try:
             occurrences = job.occurrences()
         except (ScheduleError, ExclusionError):
@@ -99,16 +105,16 @@ class ClassifyGaps:
         return [(part, each) for each in verdicts for part in few([part for part, verdict in found if verdict is each])]
 
     def _all_empty(self, job: Job, ranges: Sequence[OccurrenceRange]) -> bool:
-        """Whether all lanes are empty. Only read if an occurrence came due before the job's last write, because the job
-        may have used a different lane then.
+        """Return whether all lanes are empty. They are only read if an occurrence was due before the job's last write,
+        because the job may have used a different lane then.
         """
         if not ranges or ranges[0].first > job.updated_at:
             return False
         return all(depth is not None and depth.empty for depth in map(self.depths.depth, Lane))
 
     def reaching_over(self, job: Job, at: int) -> tuple[int | None, bool]:
-        """The end of the range of a record before `at` (UTC seconds) that covers it (None: there is none), and whether
-        all records that may were read. Between such a record and `at` there are only runs without a claim, for at most
+        """Return the end of the range of a record before `at` (UTC seconds) that covers it (None: there is none), and
+        whether the search was complete. Between such a record and `at` there are only runs without a claim, for at most
         RECORDED_SECONDS.
         """
         before, newest, read = RunName(job.id, at).local, None, 0
@@ -120,7 +126,7 @@ class ClassifyGaps:
                 if run.through is not None and run.through >= at:
                     return run.through, True
                 if reason_of(run) == SKIPPED:
-                    continue  # recorded ahead of its time: it does not show what has been claimed
+                    continue  # recorded early, so it does not show which occurrences have been claimed
                 newest = run.occurrence if newest is None else newest
                 if run.occurrence < newest - RECORDED_SECONDS:
                     return None, True
@@ -132,7 +138,7 @@ class ClassifyGaps:
 
 @dataclass(slots=True)
 class _Case:
-    """One job with ranges of occurrences without records."""
+    """A job with ranges of occurrences without records."""
 
     by: ClassifyGaps
     job: Job
@@ -144,7 +150,7 @@ class _Case:
     searched: bool = True
 
     def classify(self, ranges: Sequence[OccurrenceRange]) -> list[tuple[OccurrenceRange, Verdict]]:
-        """The parts of the ranges that no record covers, an earlier one included, each part with one verdict."""
+        """Return the parts of the ranges that no record covers, not even an earlier one, each with one verdict."""
         rows = self._missing(ranges)
         while rows:
             through, self.searched = self.by.reaching_over(self.job, rows[0][0])
@@ -154,8 +160,8 @@ class _Case:
         return [part for row in rows for part in self._parts(row)]
 
     def _missing(self, ranges: Sequence[OccurrenceRange]) -> list[list[int]]:
-        """The occurrences of each range without a record. There may be none: an edit may have ended the schedule that
-        named them.
+        """Return the occurrences of each range without a record. There may be none: an edit may have ended the schedule
+        that included them.
         """
         low, high, firsts = ranges[0].first - 1, ranges[-1].last, [each.first for each in ranges]
         records = self.by.runs.between(self.job.tenant, self.job.id, low, high, strongly=True)
@@ -176,8 +182,8 @@ class _Case:
         return [(OccurrenceRange(part[0], part[-1], len(part)), self._verdict(part[0])) for part in parts]
 
     def _changes(self, row: list[int], low: int, high: int) -> list[int]:
-        """The indices at which the verdict changes. If it is the same at both ends, it is the same in between, since
-        time and cursor pass the occurrences in order.
+        """Return the indices at which the verdict changes. If it is the same at both ends, it is the same in between,
+        since time and cursor pass the occurrences in order.
         """
         if low >= high or self._verdict(row[low]) is self._verdict(row[high]):
             return []
@@ -190,7 +196,8 @@ class _Case:
         by, now = self.by, self.by.clock.now()
         due = self.occurrences.due(at)
         drained = None if self.empty is None else self.empty or not held_back(due, self.served, self.job.lane)
-        # A message enqueued before an edit of the priority waits in the former lane. (A job's completion is no edit.)
+        # A message enqueued before an edit of the priority waits in the former lane. (The completion of a job is no
+        # edit.)
         if due < self.job.updated_at and self.job.state is not JobState.COMPLETED:
             drained = self.all_empty
         around = ExplainContext(
@@ -198,7 +205,7 @@ class _Case:
             horizon=by.horizon,
             retention=by.retention_days * DAY_SECONDS,
             lane_kept=MESSAGE_RETENTION_DAYS * DAY_SECONDS,
-            # The API's sends are best effort: only occurrences that the cursor has passed were certainly sent.
+            # The API sends on a best-effort basis: only occurrences that the cursor has passed were certainly sent.
             sent_until=None,
             lane_empty=drained,
             searched=self.searched,
@@ -207,12 +214,16 @@ class _Case:
 
 
 PIECE_SECONDS = 6 * 3600
-"""The length of the pieces in which a window is compared: a job that fires each second has 21,600 records in one."""
+"""The length of the pieces in which a window is compared. A job that fires every second has 21,600 records in a
+piece.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedJob:
-    """The comparison of a job's window; `served` is the latest due time of a run that its lane has started."""
+    """The comparison of a job's window. `served` is the latest due time (UTC seconds) of a run that its lane has
+    started.
+    """
 
     job: Job
     expected: int = 0
@@ -224,7 +235,7 @@ class ComparedJob:
 
 @dataclass(frozen=True, slots=True)
 class CompareWindow:
-    """Compares jobs; may be called concurrently."""
+    """Compares jobs with their records. May be called concurrently."""
 
     runs: RunStore
 
@@ -233,7 +244,7 @@ class CompareWindow:
         try:
             occurrences = job.occurrences()
             low, end = audited_from(job, since_when(job, occurrences), turn.low), turn.high
-            if job.state is JobState.COMPLETED:  # its schedule is over: nothing is due since
+            if job.state is JobState.COMPLETED:  # its schedule is over: nothing was due after this
                 end = min(end, int(job.updated_at))
             found = ComparedJob(job)
             while low is not None and low < end and (first := occurrences.next(low)) is not None:
@@ -248,7 +259,7 @@ class CompareWindow:
         return replace(found, doubled=tuple(few(found.doubled)))
 
     def _piece(self, found: ComparedJob, occurrences: Occurrences, low: int, high: int) -> ComparedJob:
-        """Add one piece. If a catch-up in it reaches beyond its end, the records there are read too."""
+        """Add one piece. If a catch-up in the piece extends beyond its end, the records there are read too."""
         job = found.job
         records = self._records(job, low, high)
         beyond = max((record.through for record in records if record.ran), default=high)
@@ -270,7 +281,7 @@ class CompareWindow:
 
 @dataclass(frozen=True, slots=True)
 class StalledStep:
-    """A step's run in the run of its workflow: LOST, or QUEUED where a message of it may still be on the way."""
+    """A step's run in the run of its workflow: LOST, or QUEUED if one of its messages may still be in transit."""
 
     name: RunName
     workflow_run: RunName
@@ -278,13 +289,13 @@ class StalledStep:
 
     @property
     def range(self) -> OccurrenceRange:
-        """The instant of both runs."""
+        """The instant of both runs, as a range."""
         return OccurrenceRange(self.name.occurrence, self.name.occurrence, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditSteps:
-    """Reads the records of all steps of each run of a workflow in a window, strongly."""
+    """Reads the records of all steps of each workflow run in a window. Strongly consistent."""
 
     jobs: JobStore
     runs: RunStore
@@ -295,9 +306,9 @@ class AuditSteps:
     def __call__(
         self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], served: Mapping[Lane, int]
     ) -> list[StalledStep]:
-        """The stalled steps of a workflow's runs with instants in these ranges, on request or not; none of another
-        job. `served`: see `held_back`. Raises GraphMissingError, and KeyError or ValueError for an item that this
-        version cannot read.
+        """Return the stalled steps of a workflow's runs with instants in these ranges, scheduled or on request. The
+        list is empty for a job that is not a workflow. `served`: see `held_back`. Raises GraphMissingError, and
+        KeyError or ValueError for an item that this version cannot read.
         """
         job = self.jobs.get(tenant, job_id)
         if job is None or not isinstance(job.target, WorkflowTarget):
@@ -315,7 +326,9 @@ class AuditSteps:
             before = page[-1].name.local
 
     def _stalled(self, run: Run, served: Mapping[Lane, int]) -> Iterator[StalledStep]:
-        """The lanes are read before the records, so that concurrent changes are seen."""
+        """Yield the stalled steps of a run. The lanes are read before the records, so that concurrent changes are
+        noticed.
+        """
         now = self.clock.now()
         if not stalled(self.workflow_runs.look(run), now=now):
             return
@@ -327,7 +340,7 @@ class AuditSteps:
         for step, since in stalled(view, now=now):
             job = self.jobs.get(run.tenant, step.id)
             if job is not None and job.state is JobState.PAUSED:
-                continue  # it holds its workflow's run until it is resumed
+                continue  # it holds up its workflow's run until it is resumed
             lanes = {step.lane, view.graph.lane, *([] if job is None else [job.lane])}  # its start may have moved on
             drained = all(
                 (depth := depths[lane]) is not None and (depth.empty or not held_back(since, served, lane))
@@ -339,16 +352,19 @@ class AuditSteps:
 
 
 GROUP = 16
-"""Jobs between two checks of the clock: as many as the margin of an invocation allows if each fires every second."""
+"""The number of jobs between two checks of the clock: as many as the margin of an invocation allows if each fires every
+second.
+"""
 
 MAX_OPEN = 1000
-"""The most jobs with open occurrences. With more, dispatch or the lanes are far behind, and audits read no new windows.
+"""The maximum number of jobs with open occurrences. With more, dispatch or the lanes have a large backlog, and audits
+read no new windows.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The use case, started more often than there are turns. `executor` compares jobs concurrently."""
+    """The use case, which is invoked more often than a turn is due. `executor` compares jobs concurrently."""
 
     store: AuditStore
     compare: CompareWindow
@@ -360,12 +376,12 @@ class Audit:
     executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, deadline: float, publish: Callable[[Report], None] | None = None) -> Report:
-        """Do the due turns until `deadline` (UTC seconds); returns the part of the report that was not passed to
+        """Do the due turns until `deadline` (UTC seconds). Return the part of the report that was not passed to
         `publish`. Never raises: errors are counted and logged, and the next invocation continues with the page that
         failed.
 
-        Findings are published, then stored, and then their page is marked as done: after a crash in between a finding
-        may be published again, and none stays unpublished.
+        Findings are published, then stored, and then their page is marked as done. After a crash in between, a finding
+        may be published again, but none stays unpublished.
         """
         invocation = _Invocation(self, deadline, publish)
         try:
@@ -378,7 +394,7 @@ class Audit:
 
 @dataclass(slots=True)
 class _Invocation:
-    """One invocation's audits."""
+    """The audits of one invocation."""
 
     uses: Audit
     deadline: float
@@ -389,7 +405,7 @@ class _Invocation:
     opened: int = 0
 
     def run(self) -> None:
-        """Do turn after turn, then classify the open occurrences again."""
+        """Do the due turns one after another, then classify the open occurrences again."""
         uses = self.uses
         before = {(standing.tenant, standing.job_id) for standing in uses.store.open(MAX_OPEN)}
         self.opened = len(before)
@@ -419,7 +435,7 @@ class _Invocation:
         return False
 
     def _turn(self, turn: Turn) -> bool:
-        """Do as much of a turn as there is time for; whether it is finished."""
+        """Do as much of a turn as time allows. Return whether it is finished."""
         store, clock = self.uses.store, self.uses.clock
         reached = scan(turn, going=self._going, page=self._page, save=lambda turn: store.save(turn, now=clock.now()))
         if reached is None:
@@ -430,7 +446,7 @@ class _Invocation:
         return reached is not None and reached.done
 
     def _page(self, turn: Turn) -> tuple[str | None, Counter[str]]:
-        """Do a page, or as much of it as there is time for, group after group."""
+        """Process a page, or as much of it as time allows, group after group."""
         store, before = self.uses.store, self.report.counts.copy()
         page = store.jobs(turn.segment, turn.segments, turn.start)
         following = page.following
@@ -454,7 +470,7 @@ class _Invocation:
         """Count a job, classify the missing occurrences and a workflow's steps, and store the findings."""
         whose = compared.job.tenant, compared.job.id
         self.report.counts["JobsAudited"] += compared.expected > 0
-        self.report.counts["OccurrencesLost"] += 0  # counted even if 0: it shows that the audit was made
+        self.report.counts["OccurrencesLost"] += 0  # counted even if 0, to show that the audit was made
         self.report.counts["OccurrencesAudited"] += compared.expected
         if compared.error is not None:
             self._failed(*whose, compared.error)
@@ -468,7 +484,7 @@ class _Invocation:
                 self.opened += self.uses.store.undecided(*whose, still, now=self.uses.clock.now())
 
     def _classified(self, tenant: str, job_id: str, missing: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
-        """Record the lost parts of the ranges; returns the undecided ones."""
+        """Record the lost parts of the ranges. Return the undecided parts."""
         classified = self.uses.classify(tenant, job_id, missing, self.served)
         for each, verdict in classified:
             if verdict is Verdict.LOST:
@@ -476,8 +492,8 @@ class _Invocation:
         return [each for each, verdict in classified if verdict in UNDECIDED]
 
     def _steps(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
-        """Record the lost steps of a workflow's runs in the ranges; returns the instants of those with steps that
-        are undecided.
+        """Record the lost steps of a workflow's runs in the ranges. Return the instants of the runs that have undecided
+        steps.
         """
         still: list[OccurrenceRange] = []
         for each in self.uses.steps(tenant, job_id, ranges, self.served):
@@ -489,7 +505,7 @@ class _Invocation:
         return sorted(still, key=lambda each: each.first)
 
     def _found(self, finding: Finding, metric: str, **facts: object) -> None:
-        """Count and log a finding once, however often it is found."""
+        """Count and log a finding once, even if it is found several times."""
         if finding in self.unpublished or self.uses.store.known(finding):
             return
         self.unpublished[finding] = None
@@ -526,7 +542,7 @@ class _Invocation:
 
     @contextmanager
     def _isolated(self, tenant: str, job_id: str) -> Iterator[None]:
-        """An error of one job does not affect the others."""
+        """Catch and report an error of one job, so that it does not affect the others."""
         try:
             yield
         except UNREADABLE as problem:

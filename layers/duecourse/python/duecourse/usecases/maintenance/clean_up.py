@@ -1,4 +1,4 @@
-"""Deletes completed jobs whose history has expired, in the same way as a client's request."""
+"""Deletes completed jobs whose history has expired, in the same way as a request of a client."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from duecourse.usecases.report import Report, format_error
 
 @dataclass(frozen=True, slots=True)
 class CleanUp:
-    """A check of index repair's pages, which may be stale: each job is read again and deleted on the condition that it
-    is unchanged, with its cursor, payload, tags' markers and its tenant's count in one transaction.
+    """A check of the pages of index repair, which may be stale. Each job is read again, and deleted on the condition
+    that it is unchanged. One transaction deletes its cursor, its payload and the markers of its tags, and updates its
+    tenant's count.
     """
 
     jobs: JobStore
@@ -23,7 +24,9 @@ class CleanUp:
     retention_days: int
 
     def __call__(self, page: IndexPage, report: Report) -> None:
-        """Delete the page's expired jobs. Never raises: errors are counted and logged; the next pass tries again."""
+        """Delete the page's expired jobs. Never raises: errors are counted and logged, and the next pass tries
+        again.
+        """
         now = self.clock.now()
         for each in page.completed:
             if not is_worn_out(each, now=now, retention_days=self.retention_days):
@@ -38,8 +41,8 @@ class CleanUp:
                 report.add("clean_up_failed", alarming=True, tenant=each.tenant, job_id=each.job_id, error=error)
 
     def _remove(self, found: CompletedJob) -> bool:
-        """Delete the job; whether this call did. A run that is requested after the job was read finds it deleted, as
-        with any deletion.
+        """Delete the job. Return whether this call deleted it. A run that is requested after the job was read finds it
+        deleted, as with any deletion.
         """
         job = self.jobs.get(found.tenant, found.job_id)
         if job is None:

@@ -1,18 +1,19 @@
-"""Index repair: once a day one scan of the jobs table; each page goes through a list of checks.
+"""Index repair: scans the jobs table once a day. Each page goes through a list of checks.
 
-Compares the place of every cursor and timer in the due index with its right place, and repairs it.
+Compares the slot of every cursor and timer in the due index with the correct slot, and repairs it.
 
-Dispatch reads each shard from its watermark on, so it never reads entries below it. Such an entry is moved into the
-slot of the present hour, with its due time unchanged: a round's query has no lower bound of due, so the next round
-reads it there, and treats it as missed or sends it at once. The watermark is not lowered instead: a running round has
-read the watermark before, and would raise it again past the entry (its condition, that it only rises, holds for a
-lowered watermark too). Nor is the slot dispatched from here, which would need a second dispatcher with all of its
-rights. The present hour is safe, since a watermark stays two hours behind. The write is conditional on slot, due time
-and, for a cursor, generation and occurrence: a concurrent claim, edit or delete of the entry wins. A future entry
-goes into the slot of its own hour: a watermark would pass it in the present one.
+Dispatch reads each shard from its watermark on, so it never reads entries below the watermark. Such an entry is moved
+to the slot of the current hour, with its due time unchanged. A round's query has no lower bound of due, so the next
+round reads the entry there, and treats it as missed or sends it immediately. The watermark is not lowered instead: a
+running round has already read the watermark, and would raise it past the entry again (its condition, that the watermark
+only rises, also holds for a lowered watermark). The slot is not dispatched from here either, since this would require a
+second dispatcher with all permissions of the first. The current hour is safe, since a watermark stays two hours behind.
+The write is conditional on slot, due time and, for a cursor, generation and occurrence: a concurrent claim, edit or
+delete of the entry wins. A future entry is moved to the slot of its due hour, since a watermark would pass it in the
+current one.
 
-A scan reads half a unit per 4 KB, of which most is definitions: 1 million jobs of 2.5 KB each (all items) are about
-310,000 read units (4 US cents), and take ten minutes.
+A scan reads half a unit per 4 KB, most of it definitions. One million jobs of 2.5 KB each (all items) need about
+310,000 read units (4 US cents) and ten minutes.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ from duecourse.usecases.unreadable import UNREADABLE
 from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
 
 MAX_LOGGED = 100
-"""The most log lines of one action in one invocation; further ones are only counted."""
+"""The maximum number of log lines of one action in an invocation. Further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexCheck:
-    """A check of index repair's pages."""
+    """Checks the entries on the pages of index repair."""
 
     store: RepairStore
     jobs: JobStore
@@ -52,8 +53,8 @@ class IndexCheck:
     clock: Clock
 
     def __call__(self, page: IndexPage, report: Report) -> None:
-        """Repair the page's entries; an error of one does not affect the others. Raises LookupError if no shard is
-        recorded, since then no slot is read to which an entry could be moved.
+        """Repair the page's entries. An error of one entry does not affect the others. Raises LookupError if no shard
+        is recorded, since no slot is read then to which an entry could be moved.
         """
         watermarks = self.marks.progress().watermarks  # read for each page: a shard may have been added since
         if not watermarks:
@@ -64,12 +65,12 @@ class IndexCheck:
         for entry in page.entries:
             _Mend(self, entry, slots, self.clock.now(), report, logged)()
         report.counts["EntriesChecked"] += len(page.entries)
-        report.counts["EntriesBelowWatermark"] += 0  # counted even if 0: it shows that the check was made
+        report.counts["EntriesBelowWatermark"] += 0  # counted even if 0, to show that the check was made
 
 
 @dataclass(frozen=True, slots=True)
 class _Mend:
-    """One entry."""
+    """The repair of one entry."""
 
     uses: IndexCheck
     entry: Entry
@@ -98,13 +99,13 @@ class _Mend:
                 case IndexFault.SENT:
                     self._send_again()
         except UNREADABLE as problem:
-            if self.entry.slot is not None:  # dispatch will read it, and quarantine it with the error
+            if self.entry.slot is not None:  # dispatch will read the entry, and quarantine it with the error
                 self._found("CursorsNotUnderstood", "cursor_not_understood", alarming=True, error=str(problem))
             else:
                 self._found("RepairsFailed", "entry_not_checked", alarming=True, error=format_error(problem))
 
     def _release_or_count(self) -> None:
-        """Put a quarantined cursor back that can be planned now: its error was not the cursor's, or is gone."""
+        """Put a quarantined cursor back that can be planned now: its error had another cause, or no longer occurs."""
         timer = self.entry.cursor is None and not self.entry.unreadable
         if not timer and self.entry.state is None:  # the job is on another page
             job = self.uses.jobs.get(self.entry.tenant, self.entry.job_id)
@@ -117,7 +118,7 @@ class _Mend:
             self._found("CursorsFoundQuarantined", "cursor_found_quarantined", error=error)
 
     def _released(self) -> Cursor | None:
-        """The quarantined cursor as it was put back; None if it was not."""
+        """Return the quarantined cursor as it was put back; None if it was not put back."""
         if self.entry.cursor is None or self._current() == (None, None):
             return None
         try:
@@ -131,8 +132,8 @@ class _Mend:
         return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
 
     def _send_again(self) -> None:
-        """Put the timer of a run on request back that has no record: its message was lost. If it was not, the worker
-        drops the second one.
+        """Put back the timer of a run on request that has no record, because its message was lost. If the message was
+        not lost, the worker drops the second one.
         """
         uses, entry = self.uses, self.entry
         timer, job = (
@@ -166,26 +167,28 @@ class _Mend:
             self._found("CursorsOutsideIndex", "cursor_outside_index", alarming=True, due=anew.due)
 
     def _current(self) -> tuple[Job | None, Cursor | None]:
-        """The present job and cursor; None for both if one is missing, or an edit came between the reads."""
+        """Return the current job and cursor; None for both if one is missing, or if an edit happened between the
+        reads.
+        """
         job, cursor = self.uses.jobs.get_both(self.entry.tenant, self.entry.job_id)
         fit = job is not None and cursor is not None and job.generation == cursor.generation
         return (job, cursor) if fit else (None, None)
 
     def _recomputed(self) -> Cursor | None:
-        """Recompute the cursor with the present zone data and return it; None if it was not written."""
+        """Recompute the cursor with the current zone data and return it; None if it was not written."""
         anew = None if self.entry.cursor is None else recomputed(self.entry.cursor)
         if anew is None or anew.due is None:
             return None
         return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
 
     def _placed(self, slot: str, cursor: Cursor | None = None) -> bool:
-        """Place the entry; False if another writer has changed it meanwhile."""
+        """Place the entry. Return False if another writer has changed it meanwhile."""
         done = self.uses.store.place(self.entry, slot, cursor)
         self.report.counts["CursorsRepaired"] += done
         return done
 
     def _complete(self) -> None:
-        """Complete a job whose last run ended without that (see `complete_if_ended`)."""
+        """Complete a job that was not completed when its last run ended (see `complete_if_ended`)."""
         uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
         if complete_if_ended(uses.jobs, uses.runs, *whose, at=self.now) or self._given_up():
             self._found("JobsCompleted", "job_completed")
@@ -193,8 +196,8 @@ class _Mend:
             self._call_wait_queue()
 
     def _call_wait_queue(self) -> None:
-        """Call the first of the job's wait queue where its watch is lost: no occurrence comes whose run would call
-        it.
+        """Call the first run of the job's wait queue if the watch is lost. The job has no further occurrences whose
+        runs would call it.
         """
         uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
         for first in uses.wait_queues.waiting(*whose, limit=1):
@@ -229,8 +232,8 @@ Check = Callable[[IndexPage, Report], None]
 
 @dataclass(frozen=True, slots=True)
 class IndexRepair:
-    """The use case, started more often than there is work. A pass begins `every_seconds` after the previous one, and an
-    invocation continues where the one before ran out of time.
+    """The use case, which is invoked more often than a pass is due. A pass begins `every_seconds` after the previous
+    one. An invocation continues where the previous one ran out of time.
     """
 
     store: RepairStore
@@ -239,7 +242,7 @@ class IndexRepair:
     every_seconds: int
 
     def __call__(self, deadline: float) -> Report:
-        """Continue the pass until `deadline` (UTC seconds), or begin the next one if it is time. Never raises: errors
+        """Continue the pass until `deadline` (UTC seconds), or begin the next one if it is due. Never raises: errors
         are counted and logged, and the next invocation continues with the page that failed.
         """
         report = Report()
@@ -255,7 +258,7 @@ class IndexRepair:
         return report
 
     def _position(self) -> RepairPass | None:
-        """The pass to continue; None if the next one is not due yet, or another invocation has started it."""
+        """Return the pass to continue; None if the next one is not due yet, or if another invocation has started it."""
         known, now = self.store.last_pass(), self.clock.now()
         if known is not None and not known.done:
             return replace(known, version=known.version + 1)

@@ -1,4 +1,4 @@
-"""The dead-letter reconciler: finds messages in the dead-letter queue whose run is not dead, and records the run."""
+"""The dead-letter reconciler. It finds messages in the dead-letter queue whose run is not dead, and records the run."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem, start_request_of
 
 MAX_CONCURRENT_RECEIVES = 8
-"""The most concurrent receives, once one of them has returned messages."""
+"""The maximum number of concurrent receives, once one of them has returned messages."""
 
 HIDDEN_SECONDS = 3600
-"""If a call did not reach the end of the queue, the messages it has seen stay hidden for this time, so that the next
-calls see the others. At about 8,000 a call, twelve calls see nearly as many as SQS allows in flight (120,000).
+"""If a call did not reach the end of the queue, its messages stay hidden for this time, so that the next calls receive
+the others. At about 8,000 messages a call, twelve calls receive nearly as many as SQS allows in flight (120,000).
 """
 
 MARGIN_SECONDS = 5
@@ -53,7 +53,7 @@ MARGIN_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class ReconcileDeadLetters:
-    """The use case; one instance serves many calls."""
+    """The use case. One instance serves many calls."""
 
     queue: DeadLetterQueue
     jobs: JobStore
@@ -67,8 +67,8 @@ class ReconcileDeadLetters:
     executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, deadline: float) -> Report:
-        """Read every message once, as far as time allows (`deadline`: UTC seconds). They become visible again when this
-        ends, or later if messages are left that it did not read.
+        """Read every message once, as far as time allows (`deadline`: UTC seconds). The messages become visible again
+        when this ends, or later if it did not read all messages.
         """
         report = Report()
         seen: dict[str, DeadMessage] = {}
@@ -88,11 +88,13 @@ class ReconcileDeadLetters:
         return report
 
     def _wave(self, wide: int, seen: dict[str, DeadMessage], report: Report) -> bool:
-        """Handle the messages of `wide` receives; `seen` collects those that stay. False if there are no more."""
+        """Handle the messages of `wide` receives. Add those that stay in the queue to `seen`. Return False if there are
+        no more messages.
+        """
         answers = self.executor.map(self._receive, range(wide))
         found = [message for messages, _ in answers for message in messages]
         fresh = list({message.message_id: message for message in found if message.message_id not in seen}.values())
-        # A message that became visible meanwhile is held only by its newest receipt.
+        # If a message became visible meanwhile, only its newest receipt is valid.
         seen.update({message.message_id: replace(message, body="") for message in found})
         looks = self.executor.map(self._look, fresh)
         for message, (gone, _) in zip(fresh, looks, strict=True):
@@ -103,7 +105,9 @@ class ReconcileDeadLetters:
         return bool(fresh) and not any(part.counts["ReconciliationsFailed"] for _, part in answers)
 
     def _receive(self, _: int) -> tuple[list[DeadMessage], Report]:
-        """The next messages; none if the queue does not respond: the work so far is valid and reported."""
+        """Receive the next messages. Return none if the queue does not respond: the work so far is valid and
+        reported.
+        """
         report = Report()
         try:
             return self.queue.receive(), report
@@ -113,7 +117,7 @@ class ReconcileDeadLetters:
             return [], report
 
     def _look(self, found: DeadMessage) -> tuple[bool, Report]:
-        """Handle one message; whether it was deleted from the queue."""
+        """Handle one message. Return whether it was deleted from the queue."""
         report = Report()
         try:
             message = read_run_message(found.body)
@@ -135,7 +139,7 @@ class ReconcileDeadLetters:
 
     def _act(self, found: DeadMessage, message: RunMessage, report: Report) -> bool:
         now = self.clock.now()
-        if message.watch is not None:  # a line's watch, independent of the run that it names
+        if message.watch is not None:  # the watch of a wait queue, independent of the run in the message
             return self._resend(message, "it monitors a wait queue", report)
         context = AttemptContext(
             message_id=found.message_id,
@@ -163,7 +167,7 @@ class ReconcileDeadLetters:
                 return self.effects.perform(item, past, job) is Disposition.ACK
             case Transition():
                 if isinstance(self.transitions.write(item, decision, job), Conflict):
-                    return False  # another message carries the run after all; the next call sees that
+                    return False  # another message carries the run after all; the next call handles this
                 report.counts["DeadLettersRecorded"] += decision.run.state is RunState.DEAD
                 return decision.run.state is not RunState.DEAD
             case Start() | RemainingCatchUp() | Withdraw() | Hold():

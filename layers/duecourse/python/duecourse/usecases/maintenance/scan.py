@@ -1,4 +1,4 @@
-"""The scan of the jobs table, which continues where the invocation before ran out of time."""
+"""The scan of the jobs table. It continues where the previous invocation ran out of time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ def scan(
     page: Callable[[P], tuple[str | None, Counter[str]]],
     save: Callable[[P], bool],
 ) -> P | None:
-    """Read page after page until the scan is finished or `going` is false; returns the position reached.
+    """Read page after page until the scan is finished or `going` returns False. Return the position reached.
 
-    `page` reads and checks the page at a position, and returns the next start (None: that was all) and its counts. The
-    position is saved after each page, so that no page is repeated; None if another invocation has saved meanwhile.
+    `page` reads and checks the page at a position, and returns the next start (None: that was the last page) and its
+    counts. The position is saved after each page, so that no page is repeated. Return None if another invocation has
+    saved a position meanwhile.
     """
     while not position.done and going():
         following, counts = page(position)
