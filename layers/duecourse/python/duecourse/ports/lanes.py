@@ -1,4 +1,4 @@
-"""Queues."""
+"""The queues of the lanes, and the dead-letter queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The access of the maintenance functions to the jobs table."""
+"""The stores of the maintenance functions in the jobs table."""
 
 from __future__ import annotations
 

@@ -155,8 +155,8 @@ class RunQuotaError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DelayedRunQuota:
-    """Limits the delayed runs of a tenant to about `quota` per hour. Runs are counted at random, so that a request
-    seldom writes. A count ends with its hour, so no run has to be subtracted.
+    """Limits the delayed runs of a tenant to about `quota` per hour. Runs are counted by random sampling, so that a
+    request seldom writes. A count ends with its hour, so no run has to be subtracted.
     """
 
     counters: TenantLimits

@@ -149,7 +149,7 @@ class SendAndClaim:
 
 
 def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> ClaimOutcome:
-    """Return the claims by result. Another dispatcher has made the lost ones."""
+    """Return the claims by result. Lost claims were made by another dispatcher."""
     won: list[Planned] = []
     refused: list[tuple[Planned, str]] = []
     failed: str | None = None

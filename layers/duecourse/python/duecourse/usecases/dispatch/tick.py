@@ -1,4 +1,4 @@
-"""The tick: once a minute, one message for each shard."""
+"""The tick: sends one message for each shard once a minute."""
 
 from __future__ import annotations
 

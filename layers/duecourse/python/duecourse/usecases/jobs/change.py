@@ -430,7 +430,7 @@ class EditJobs:
                     return Edited(made, created=True)
                 edited = self._edit(job, draft, correlation_id, by, step=step)
             except JobExistsError:
-                # Another request has created the job in between, which is then replaced, or has reserved its id.
+                # Another request has created the job in between (it is then replaced), or has reserved its id.
                 self.clock.sleep_until(self.clock.now() + RESERVED_WAIT_SECONDS)
                 continue
             if edited is not None:

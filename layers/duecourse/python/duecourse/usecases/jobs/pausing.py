@@ -1,4 +1,4 @@
-"""Pause and resume jobs."""
+"""Pauses and resumes jobs."""
 
 from __future__ import annotations
 

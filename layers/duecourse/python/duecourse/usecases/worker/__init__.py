@@ -1,1 +1,3 @@
-"""The worker: receive a message, decide about its run, start, call, finish, do the side effects; or requeue it."""
+"""The worker: receives a message, decides about its run, starts the attempt, calls the target, records the end and
+performs the side effects, or requeues the message.
+"""

@@ -478,7 +478,7 @@ class Starter:
         return self.forwarder.send(armed, deadlines.next)
 
     def _preempt(self, holder: Run, report: Report) -> None:
-        """Request the cancellation of another run of the job, by a CANCEL message."""
+        """Request the cancellation of another run of the job with a CANCEL message."""
         now = self.clock.now()
         nonce = self.randomness.nonce()
         asked = message_about(holder, Cancel("replaced"), now=now, nonce=nonce)

@@ -186,7 +186,7 @@ class SideEffects:
     def _notify(self, item: WorkItem, run: Dead, job: JobSnapshot) -> None:
         if run.notified:
             return
-        if not run.is_step:  # whose death its workflow's run makes known, with all others
+        if not run.is_step:  # whose death its workflow's run announces, with all others
             told = (job.owner, job.runbook_url) if isinstance(job, Job) else ()
             self.notices.death(FailureNotification(run, run.finished_at, *told))
         self._publish(item, run, job)

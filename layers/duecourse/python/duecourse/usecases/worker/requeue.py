@@ -79,7 +79,7 @@ class Requeue:
         again_at = now + self._rest(message)
         try:
             run = self.record(message)
-        except Exception as problem:  # noqa: BLE001 - this read may be what failed before
+        except Exception as problem:  # noqa: BLE001 - this read may be the one that failed before
             report.counts["RescueReadsFailed"] += 1
             report.add("rescue_read_failed", alarming=True, error=format_error(problem))
             if message.requests_attempt:

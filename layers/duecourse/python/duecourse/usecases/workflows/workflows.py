@@ -313,7 +313,7 @@ class Workflows:
         if not state.settled(number) and number not in starts and state.readiness(number) is not Readiness.WAITS:
             starts.append(number)
         if number in starts and not self._is_alive(run):
-            starts.remove(number)  # which would come back here
+            starts.remove(number)  # its start would lead back here
         sent = messages.starts(state, starts)
         if run.round or state.outcome is not WorkflowOutcome.OPEN:
             sent.append(messages.evaluate())
