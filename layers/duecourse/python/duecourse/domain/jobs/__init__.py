@@ -1,1 +1,1 @@
-"""Definitions, cursors, and what changes them."""
+"""Job definitions, cursors, and the changes of both."""

@@ -1,4 +1,4 @@
-"""Backfills: which past occurrences run (again), when each of them starts, and what that costs."""
+"""Backfills: the past occurrences to run, the start of each run, and the cost."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules.occurrences import Occurrences
 
 COUNTED = 10_000
-"""A range is counted up to this many occurrences (a new backfill up to its limit, if that is more)."""
+"""Occurrences of a range are counted up to this number, or up to the limit of a new backfill if that is larger."""
 
 ASSUMED_SECONDS = 1.0
 """The assumed duration of a call if the job has no `estimated_seconds`."""
 
 WORKER_GB = 0.5
-"""Memory of a lane's worker."""
+"""The memory of a lane's worker."""
 
 # List prices in USD, us-east-1, on demand, without the free tier, as of 2026-11:
 # aws.amazon.com/dynamodb/pricing/on-demand, aws.amazon.com/sqs/pricing (standard queues),
@@ -30,8 +30,9 @@ LAMBDA_GB_SECOND = 0.0000133334
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """The request: the occurrences from `since` on and before `until` (UTC seconds), one each `pace_seconds`, the
-    oldest first or the newest first.
+    """The request of a backfill: the occurrences from `since` on and before `until` (UTC seconds).
+
+    One run starts every `pace_seconds`, the oldest first or the newest first.
     """
 
     since: int
@@ -42,8 +43,8 @@ class Backfill:
 
 @dataclass(frozen=True, slots=True)
 class BackfillPlan:
-    """`occurrences` in the order in which they start: the first at `starts_at` (UTC seconds), then one each
-    `pace_seconds`.
+    """The runs of a backfill: `occurrences` in the order of their start. The first run starts at `starts_at` (UTC
+    seconds), and one more every `pace_seconds`.
     """
 
     occurrences: tuple[int, ...]
@@ -52,16 +53,16 @@ class BackfillPlan:
 
     @property
     def count(self) -> int:
-        """How many runs."""
+        """The number of runs."""
         return len(self.occurrences)
 
     def due(self, index: int) -> int:
-        """When the run at this index starts (UTC seconds)."""
+        """Return when the run at this index starts (UTC seconds)."""
         return self.starts_at + index * self.pace_seconds
 
     @property
     def ends_at(self) -> int | None:
-        """When the last run starts; None if there is nothing to run."""
+        """When the last run starts (UTC seconds). None if there is nothing to run."""
         return self.due(self.count - 1) if self.occurrences else None
 
     @property
@@ -76,7 +77,7 @@ class BackfillPlan:
 
 
 class BackfillTooLargeError(Exception):
-    """The range has more occurrences than may be backfilled at once; `count` of them, or more (`at_least`)."""
+    """The range has more occurrences than one backfill may have: `count`, or more with `at_least`."""
 
     def __init__(self, count: int, limit: int, *, at_least: bool) -> None:
         super().__init__(f"{'more than ' if at_least else ''}{count} occurrences; at most {limit}")
@@ -86,7 +87,7 @@ class BackfillTooLargeError(Exception):
 
 
 def plan_backfill(occurrences: Occurrences, asked: Backfill, *, now: float, limit: int) -> BackfillPlan:
-    """The plan of a backfill requested at `now`, with the occurrences of the range that are due by then.
+    """Return the plan of a backfill requested at `now`: the occurrences of the range that are due by then.
 
     Raises BackfillTooLargeError.
     """
@@ -101,11 +102,11 @@ def plan_backfill(occurrences: Occurrences, asked: Backfill, *, now: float, limi
 
 
 def due_in(occurrences: Occurrences, asked: Backfill, occurrence: int, *, now: float) -> int | None:
-    """When the run of one occurrence starts (UTC seconds) in a backfill requested at `now`; None if the occurrence is
-    not in it.
+    """Return when the run of one occurrence starts (UTC seconds) in a backfill requested at `now`. None if the backfill
+    does not contain the occurrence.
 
-    The occurrences before it are counted up to COUNTED, by the present schedule; a run behind more is assumed to start
-    with the last of those.
+    The preceding occurrences are counted by the present schedule, up to COUNTED. A later run is assumed to start
+    together with the last counted one.
     """
     if not asked.since <= occurrence < asked.until or occurrence not in _due_by(
         occurrences, now, after=occurrence - 1, before=occurrence + 1
@@ -117,7 +118,7 @@ def due_in(occurrences: Occurrences, asked: Backfill, occurrence: int, *, now: f
 
 
 def _due_by(occurrences: Occurrences, now: float, *, after: int, before: int) -> Iterator[int]:
-    """The occurrences between the two instants that are due by `now`, oldest first."""
+    """Yield the occurrences between the two instants that are due by `now`, oldest first."""
     at = occurrences.next(after)
     while at is not None and at < before and at <= now:
         if occurrences.due(at) <= now:
@@ -126,11 +127,14 @@ def _due_by(occurrences: Occurrences, now: float, *, after: int, before: int) ->
 
 
 def estimated_cost(made: BackfillPlan, job: Job, *, locked: bool, waits_after: int) -> float:
-    """The AWS cost of these runs in USD: of the first attempts, without the cost of targets and without the free tier.
-    `locked`: the job forbids overlap. Runs that start more than `waits_after` seconds after the first wait as timers.
+    """Return the AWS cost of these runs in USD: of first attempts, without the cost of targets and without the free
+    tier.
+
+    `locked`: the job forbids overlap. Runs that start more than `waits_after` seconds after the first run wait as
+    timers.
     """
     writes = 2 + (2 if locked else 0)  # start and end; the lock taken and released
-    reads = 1 + (1 if locked else 0)  # the job; the first in the wait queue, or the lock's holder
+    reads = 1 + (1 if locked else 0)  # the job; the first run in the wait queue, or the run that holds the lock
     seconds = min(job.estimated_seconds or ASSUMED_SECONDS, job.timeout_seconds)
     run = (
         writes * WRITE_UNIT

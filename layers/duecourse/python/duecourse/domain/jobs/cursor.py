@@ -1,6 +1,6 @@
-"""A job's position in its schedule, and the cursor's place in the due index.
+"""A job's position in its schedule, and its place in the due index.
 
-A cursor's place in the due index is a slot: one bucket (an hour) of one shard.
+A place in the due index is a slot: one bucket (an hour) of one shard.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ BUCKET_SECONDS = 3600
 
 
 def shard_of(tenant: str, job_id: str, shards: int) -> int:
-    """The shard of a job: a stable hash of its key, modulo the shard count.
+    """Return the shard of a job: a stable hash of its key, modulo the shard count.
 
-    Not Python's `hash`, which differs from process to process.
+    Python's `hash` is not stable: it differs between processes.
     """
     digest = blake2b(f"{tenant}#{job_id}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) % shards
 
 
 def bucket_of(instant: float) -> str:
-    """The bucket of an instant (UTC seconds): its hour, `2026-11-21T06`. Buckets sort by time."""
+    """Return the bucket of an instant (UTC seconds): its hour, `2026-11-21T06`. Buckets sort by time."""
     return _bucket(int(instant // BUCKET_SECONDS))
 
 
 @lru_cache
 def _bucket(number: int) -> str:
-    """Cached: a round calls it for each claim, and there are few buckets."""
+    """Return the bucket of this number. Cached, since a round calls it for each claim and there are few buckets."""
     return strftime("%Y-%m-%dT%H", gmtime(number * BUCKET_SECONDS))
 
 
 def bucket_start(bucket: str) -> int:
-    """First second (UTC) of a bucket."""
+    """Return the first second of a bucket (UTC seconds)."""
     return int(from_iso(f"{bucket}:00:00Z"))
 
 
 def slot_of(due: int, shard: int) -> str:
-    """Partition key of the due index: `2026-11-21T06/0007`."""
+    """Return the partition key of the due index: `2026-11-21T06/0007`."""
     return f"{bucket_of(due)}/{shard:04d}"
 
 
 def buckets(first: str, until: float) -> Iterator[str]:
-    """Every bucket from `first` to the one `until` (UTC seconds) falls into, oldest first."""
+    """Yield every bucket from `first` to the bucket of `until` (UTC seconds), oldest first."""
     start = bucket_start(first)
     while start <= until:
         yield bucket_of(start)
@@ -61,12 +61,13 @@ def buckets(first: str, until: float) -> Iterator[str]:
 class Cursor:
     """The next occurrence that is not enqueued yet, with the fields of the job that dispatch needs.
 
-    `occurrence` is nominal; `due`, its due time with jitter, sorts the due index (UTC seconds). Both are None when the
-    schedule is exhausted; such a cursor is not in the index, and `last` is the occurrence that names its last run. A
-    cursor that is `ending` stays in the index until dispatch has checked whether its job is completed. `last` of a job
-    without a schedule is None, too: it is never completed. `occurrence` is the first after `after`, computed with zone
-    data of version `tzdata`. `remaining` is how many occurrences may still come due; None: any number. `bulk`: its
-    messages go into the lane's bulk queue.
+    `occurrence` is the nominal instant. `due` is its due time with jitter; the due index sorts by it (UTC seconds).
+    Both are None if the schedule is exhausted. Then the cursor is not in the index, and `last` is the occurrence of the
+    last run. An `ending` cursor stays in the index until dispatch has checked whether its job is completed. A job
+    without a schedule has no `last` either, and is never completed.
+
+    `occurrence` is the first one after `after`, computed with zone data of version `tzdata`. `remaining` is the number
+    of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane.
     """
 
     tenant: str
@@ -89,24 +90,25 @@ class Cursor:
     bulk: bool = False
 
     def slot(self, shards: int, *, now: float) -> str | None:
-        """Its partition in the due index of a stage with `shards` shards, when it is written at `now` (UTC seconds).
+        """Return the cursor's partition in the due index of a stage with `shards` shards, if it is written at `now`
+        (UTC seconds).
 
-        A late cursor goes into the present bucket, since its own may be below the shard's watermark, where no round
-        reads. A round reads all due entries of every bucket from the watermark on.
+        A late cursor goes into the present bucket: its nominal bucket may be below the shard's watermark, where no
+        round reads. A round reads all due entries of every bucket from the watermark on.
         """
         if self.due is None:
             return None
         return slot_of(max(self.due, int(now)), shard_of(self.tenant, self.job_id, shards))
 
     def occurrences(self) -> Occurrences:
-        """The job's occurrences, compiled (from a cache). Raises ScheduleError or ExclusionError."""
+        """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""
         return occurrences_of(
             self.tenant, self.job_id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
         )
 
 
 def cursor_for(job: Job, after: float) -> Cursor:
-    """The cursor of a job at its first occurrence strictly after `after` (UTC seconds)."""
+    """Return the cursor of a job at its first occurrence strictly after `after` (UTC seconds)."""
     occurrences = job.occurrences()
     first = occurrences.next(int(after))
     return Cursor(

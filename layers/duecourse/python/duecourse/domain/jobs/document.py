@@ -24,13 +24,13 @@ from duecourse.domain.schedules.occurrences import canonical_exclusion
 from duecourse.domain.targets.kinds import target_document, target_of
 
 _COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit")
-"""The fields that the API spells differently."""
+"""The fields whose form in the API differs from JobDefinition."""
 
 _PLAIN = tuple(field.name for field in fields(JobDefinition) if field.name not in _COMPOSED)
 
 
 def definition_document(job: JobDefinition) -> dict[str, Any]:
-    """The fields of the posted body, defaults filled in."""
+    """Return the fields of the request body, with defaults filled in."""
     spec, missed = job.schedule, job.missed
     document = {
         "name": job.name,
@@ -56,7 +56,9 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
 
 
 def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a JobDefinition: the inverse, for a document without faults, its instants as UTC seconds."""
+    """Return the fields of a JobDefinition from a valid document, with instants as UTC seconds. The inverse of
+    `definition_document`.
+    """
     missed, overlap, seconds = document["missed"], document["overlap"], document["completion_seconds"]
     spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end"))
     rule, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
@@ -78,29 +80,29 @@ def _second(instant: int | None) -> str | None:
 
 
 KEPT_DAYS = 400
-"""How long a record is kept: long enough for a yearly review."""
+"""How many days a record is kept: long enough for a yearly review."""
 
 DUECOURSE = "duecourse"
-"""The author of changes without a request: a job paused for its failures, a completed job that was removed."""
+"""The author of changes without a request: a pause after failures, or the deletion of a completed job."""
 
 MAX_PRINCIPAL = 256
 
 VALUE_CHARACTERS = 200
 TOTAL_CHARACTERS = 2_000
-"""The most of all values together; values beyond it are left out, since a record is one small item."""
+"""The limit for all values together. Further values are omitted, since a record is one small item."""
 
 NEVER_SHOWN = frozenset({"payload", "target.headers", "target.parameters"})
-"""A record names these fields without their values, which may hold data that should not be kept for so long."""
+"""A record names these fields without their values, which may contain data that should not be kept for so long."""
 
 SUMMARY = ("schedule", "timezone", "state")
-"""The fields in the record of a creation or deletion, in addition to the target's."""
+"""The fields in the record of a creation or deletion, in addition to the fields of the target."""
 
 Document = dict[str, Any]
 _MISSING = object()
 
 
 class ChangeAction(StrEnum):
-    """What was done to a job. From SKIPPED_NEXT on the actions are about its runs and leave the job as it is."""
+    """The type of a change. Actions from SKIPPED_NEXT on concern runs of the job and leave the job unchanged."""
 
     CREATED = "created"
     EDITED = "edited"
@@ -116,10 +118,13 @@ class ChangeAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """`principal` did `action` (a ChangeAction, or one of a later release) at `at` (UTC seconds). `key` distinguishes
-    it from others of the same millisecond; a repetition of the same request has the same key. `revision` is the job's
-    after the change, None if a request about a run has not read the job. `changes` are `{"field": …, "before": …,
-    "after": …}`, or only the field if its values are long or not shown; `facts` describe a request about runs.
+    """The record of a change: `principal` did `action` (a ChangeAction, or one of a later release) at `at` (UTC
+    seconds).
+
+    `key` distinguishes records of the same millisecond. A repetition of the same request has the same key. `revision`
+    is the job's revision after the change; None if a request about a run has not read the job. `changes` are `{"field":
+    …, "before": …, "after": …}`, or only the field if its values are long or not shown. `facts` describe a request
+    about runs.
     """
 
     tenant: str
@@ -134,7 +139,7 @@ class ChangeRecord:
 
     @property
     def expires_at(self) -> int:
-        """Until when it is kept (UTC seconds)."""
+        """When the record expires (UTC seconds)."""
         return int(self.at) + KEPT_DAYS * DAY_SECONDS
 
     @property
@@ -144,24 +149,24 @@ class ChangeRecord:
 
 
 def created(job: Job, by: str | None) -> ChangeRecord:
-    """The record of a job that is created."""
+    """Return the record of a job that is created."""
     return _changed(ChangeAction.CREATED, job, by, job.created_at, _summary(None, job))
 
 
 def changed(action: ChangeAction, before: Job, after: Job, by: str | None) -> ChangeRecord:
-    """The record of a job that becomes another one."""
+    """Return the record of a job that changes from `before` to `after`."""
     return _changed(action, after, by, after.updated_at, _differences(_shown(before), _shown(after)))
 
 
 def deleted(job: Job, by: str | None, at: float) -> ChangeRecord:
-    """The record of a job that is deleted at `at` (UTC seconds)."""
+    """Return the record of a job that is deleted at `at` (UTC seconds)."""
     return _changed(ChangeAction.DELETED, job, by, at, _summary(job, None))
 
 
 def asked(
     action: ChangeAction, job: tuple[str, str], by: str | None, at: float, key: str, revision: int | None, **facts: Any
 ) -> ChangeRecord:
-    """The record of a request about runs of a job (tenant, id)."""
+    """Return the record of a request about runs of a job (tenant, id)."""
     return ChangeRecord(*job, at, _principal(by), action, key, revision, facts=facts)
 
 
@@ -175,7 +180,7 @@ def _principal(by: str | None) -> str:
 
 
 def _shown(job: Job) -> Document:
-    """The job's fields by their names in the API, with each field of the target."""
+    """Return the job's fields by their names in the API, with each field of the target."""
     document = definition_document(job)
     target = {f"target.{name}": value for name, value in document.pop("target").items()}
     return document | target | {"state": job.state.value, "paused_because": job.paused_because}
@@ -205,12 +210,14 @@ def _difference(name: str, old: Any, new: Any) -> Document:
 
 
 def _same(name: str, old: Any, new: Any) -> bool:
-    """JSON of callers is compared as text with sorted names: true is not 1 there."""
+    """Return whether two values are equal. JSON of callers is compared as text with sorted names, since true is not 1
+    in JSON.
+    """
     return _text(old) == _text(new) if name in NEVER_SHOWN else old == new
 
 
 def _bounded(changes: list[Document]) -> list[Document]:
-    """The changes with as many values as fit."""
+    """Return the changes, without values from the point where they exceed TOTAL_CHARACTERS."""
     bounded, left = [], TOTAL_CHARACTERS
     for change in changes:
         left -= len(_text(change))

@@ -1,9 +1,8 @@
-"""Edits of a job, and their effect on its cursor, on enqueued runs, and on occurrences that came due and were not
+"""Edits of a job, and their effect on its cursor, on enqueued runs, and on occurrences that came due but are not
 enqueued.
 
 An edit that does not change the schedule keeps the generation, so every enqueued run stays valid. A change of the
-schedule makes a new generation from `now` on: occurrences that came due before still run, later ones of the old
-schedule do not.
+schedule starts a new generation at `now`: earlier occurrences still run, later ones of the old schedule do not.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ SCHEDULE = ("schedule", "jitter_seconds", "exclude", "max_runs")
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    """The rest of the old schedule: what came due and will not run, and how much of `max_runs` is left (None: no
-    bound).
+    """The remainder of the old schedule: occurrences that came due and will not run, and the remaining part of
+    `max_runs` (None: no limit).
     """
 
     skipped: tuple[SkippedRange, ...]
@@ -39,13 +38,15 @@ class _Old:
 
 
 def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int = 0) -> PauseChange:
-    """`job` with the definition of `wanted` at `now` (UTC seconds); `job` itself if they are equal.
+    """Return `job` with the definition of `wanted` at `now` (UTC seconds), or `job` itself if the definitions are
+    equal.
 
-    Occurrences of the old schedule that came due and are not enqueued are skipped (reason `edited`; `paused` in a
-    pause), except up to `sent_until`: until then they were sent without a claim. A COMPLETED job with a new schedule is
-    ACTIVE; in one that stays COMPLETED, a change of `after_completion` counts from `now`. Raises ScheduleError for a
-    new schedule without a future occurrence, ExclusionError if the exclusions cannot be compiled or exclude all future
-    occurrences.
+    Occurrences of the old schedule that came due and are not enqueued are skipped (reason `edited`, or `paused` during
+    a pause). Occurrences up to `sent_until` are not skipped, since they were sent without a claim. A COMPLETED job with
+    a new schedule becomes ACTIVE. In a job that stays COMPLETED, a change of `after_completion` counts from `now`.
+
+    Raises ScheduleError for a new schedule without a future occurrence. Raises ExclusionError if the exclusions cannot
+    be compiled or exclude all future occurrences.
     """
     asked = replace(wanted, **{name: getattr(job, name) for name in KEPT})
     if same(asked, job):
@@ -60,8 +61,10 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
 
 
 def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
-    """The spec as requested at `now`: a rate with neither anchor nor start counts from the anchor of the same rate of
-    `job`, or else from the whole second of `now`. Raises ScheduleError for an invalid expression.
+    """Return the spec of a request at `now` with its anchor resolved.
+
+    A rate without anchor and start uses the anchor of the same rate of `job`, or else the whole second of `now`. Raises
+    ScheduleError for an invalid expression.
     """
     if not spec.expression:
         return spec
@@ -70,8 +73,9 @@ def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleS
 
 
 def check_to_come(first: int | None, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
-    """Refuse, at `now`, a schedule that would never fire; `first` is its first occurrence. Raises ScheduleError where
-    it is over, ExclusionError where what is left of it is excluded.
+    """Reject, at `now`, a schedule that would never fire. `first` is its first occurrence.
+
+    Raises ScheduleError if the schedule has no future occurrence, ExclusionError if all of them are excluded.
     """
     if first is not None or not spec.expression:
         return
@@ -87,7 +91,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     old = _left(job, cursor, now, sent_until)
     occurrences = edited.occurrences()
     row = Row.after(occurrences, int(now), _allowance(job, edited, old.remaining))
-    # More jitter may delay an occurrence that has already come due: it has its run and counts only once.
+    # More jitter may delay an occurrence that has already come due. It already has its run and counts only once.
     while row.at is not None and _came_due(cursor, row.at, now):
         row.at = occurrences.next(row.at)
     check_to_come(row.at, edited.schedule, edited.exclude, now)
@@ -98,7 +102,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
         edited.redefined(now),
         state=JobState.PAUSED if paused else JobState.ACTIVE,
         expires_at=None,
-        # `changed_at` was the end of the pause until now: occurrences due after it were no part of the pause.
+        # Until now `changed_at` was the end of the pause. Occurrences due after it were not part of the pause.
         resumed_at=(job.changed_at if job.resumed_at is None else job.resumed_at) if was_paused else None,
     )
     moved = replace(
@@ -112,7 +116,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
 
 
 def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
-    """Walk the old schedule up to `now`. If it can no longer be compiled there is nothing to walk: the edit repairs
+    """Walk the old schedule up to `now`. A schedule that can no longer be compiled cannot be walked; the edit repairs
     it.
     """
     try:
@@ -136,7 +140,7 @@ def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
 
 
 def _came_due(cursor: Cursor, at: int, now: float) -> bool:
-    """Whether the old schedule named that occurrence, and it was due by `now`."""
+    """Return whether the old schedule contained the occurrence, and it was due by `now`."""
     try:
         occurrences = cursor.occurrences()
         return occurrences.next(at - 1) == at and occurrences.due(at) <= now
@@ -145,7 +149,9 @@ def _came_due(cursor: Cursor, at: int, now: float) -> bool:
 
 
 def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:
-    """How many occurrences may still come due. Without a bound before, the new one counts from now on."""
+    """Return how many occurrences may still come due. If the job had no limit before, the new limit counts from
+    now on.
+    """
     if edited.max_runs is None or job.max_runs is None or remaining is None:
         return edited.max_runs
     passed = job.max_runs - remaining
@@ -155,7 +161,9 @@ def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:
 
 
 def same(one: Job, other: Job) -> bool:
-    """Equal, and so in JSON: true is not 1 there, and an object's names (headers) have no order."""
+    """Return whether two jobs are equal, also as JSON: true is not 1, and the names of an object (headers) have no
+    order.
+    """
     if not _alike(target_document(one.target), target_document(other.target)):
         return False
     return replace(one, target=other.target) == other and _alike(one.payload, other.payload)

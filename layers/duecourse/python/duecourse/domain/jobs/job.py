@@ -1,6 +1,7 @@
 """A job: its owner, schedule, target and policies.
 
-Enumerated fields of a job: state, lane, precision, overlap, delivery, completion, events, missed occurrences.
+The module also defines the enumerated fields of a job: state, lane, precision, overlap, delivery, completion, events
+and missed occurrences.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
 
 
 class JobState(StrEnum):
-    """ACTIVE jobs fire, PAUSED jobs do not. A COMPLETED job has no more occurrences, and its last run has ended."""
+    """The state of a job. ACTIVE jobs run on their schedule, PAUSED jobs do not. A COMPLETED job has no more
+    occurrences, and its last run has ended.
+    """
 
     ACTIVE = "ACTIVE"
     PAUSED = "PAUSED"
@@ -26,7 +29,7 @@ class JobState(StrEnum):
 
 
 class Lane(StrEnum):
-    """A queue and its workers."""
+    """A priority with its own queues and workers."""
 
     HIGH = "high"
     NORMAL = "normal"
@@ -35,7 +38,11 @@ class Lane(StrEnum):
 
 
 class Precision(StrEnum):
-    """SECOND: visible to a worker just after its second. EXACT: delivered one second early and held by the worker."""
+    """How exactly a run starts.
+
+    SECOND: the message becomes visible to a worker just after its second. EXACT: the message is delivered one second
+    early, and the worker holds it until its second.
+    """
 
     SECOND = "second"
     EXACT = "exact"
@@ -43,12 +50,13 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlapRule:
-    """What happens when a run comes due while another run of the same job is active. `label` says it in the console.
+    """What happens when a run comes due while another run of the same job is active.
 
-    `alone`: at most one run of the job is active. Then the new run is skipped, unless it `waits` in the wait queue.
-    `only_newest`: when the active run ends, only the newest waiting run starts, and the others are skipped. `preempts`:
-    the cancellation of the active run is requested. `limited`: a job may limit its wait queue; a new run is skipped if
-    it is full.
+    - `label`: the text that the console shows for the rule.
+    - `alone`: at most one run of the job is active. The new run is skipped, unless it `waits` in the wait queue.
+    - `only_newest`: when the active run ends, only the newest waiting run starts. The others are skipped.
+    - `preempts`: the active run receives a cancellation request.
+    - `limited`: a job may limit its wait queue. A new run is skipped if the wait queue is full.
     """
 
     label: str
@@ -65,7 +73,7 @@ class OverlapRule:
 
 
 class Overlap(StrEnum):
-    """The rules by their words in documents; the traits of each are in OVERLAP_RULES."""
+    """The overlap rules, by their names in documents. OVERLAP_RULES contains the properties of each rule."""
 
     SKIP = "skip"
     QUEUE = "queue"
@@ -75,7 +83,7 @@ class Overlap(StrEnum):
 
     @property
     def rule(self) -> OverlapRule:
-        """The traits of the rule."""
+        """The properties of the rule."""
         return OVERLAP_RULES[self]
 
 
@@ -89,14 +97,18 @@ OVERLAP_RULES: Mapping[Overlap, OverlapRule] = {
 
 
 class Completion(StrEnum):
-    """RESPONSE: a run ends with the response to its call. CALLBACK: it waits until it is completed by its token."""
+    """How a run ends. RESPONSE: with the response to its call. CALLBACK: the run waits until a callback with its token
+    completes it.
+    """
 
     RESPONSE = "response"
     CALLBACK = "callback"
 
 
 class EventKind(StrEnum):
-    """Which outcomes go to the event bus. LATE: runs that started, or were skipped, after their grace."""
+    """Which outcomes a job publishes to the event bus. LATE: runs that started, or were skipped, after their grace
+    period.
+    """
 
     DEATHS = "deaths"
     FAILURES = "failures"
@@ -105,14 +117,16 @@ class EventKind(StrEnum):
 
 
 class Delivery(StrEnum):
-    """AT_MOST_ONCE never makes a second attempt, not even after the first one's worker died."""
+    """The delivery guarantee of a job. AT_MOST_ONCE never makes a second attempt, even if the worker of the first
+    attempt died.
+    """
 
     AT_LEAST_ONCE = "at_least_once"
     AT_MOST_ONCE = "at_most_once"
 
 
 class MissedMode(StrEnum):
-    """What happens to occurrences that were not enqueued in time."""
+    """The policy for occurrences that were not enqueued in time."""
 
     SKIP = "skip"
     RUN_ONCE = "run_once"
@@ -121,8 +135,10 @@ class MissedMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MissedPolicy:
-    """An occurrence is missed when it is later than `grace_seconds`; `max_missed` bounds `run_all` (at most 100, so
-    that one claim covers them and the enqueued runs depend only on the cursor).
+    """The policy for missed occurrences.
+
+    An occurrence is missed if it is late by more than `grace_seconds`. `max_missed` bounds `run_all`. It is at most
+    100: one claim then covers all missed occurrences, and the enqueued runs depend only on the cursor.
     """
 
     mode: MissedMode = MissedMode.RUN_ONCE
@@ -140,19 +156,21 @@ class Backoff(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """`max_attempts` in all (1 = no retry); the delay after attempt n is between `min_seconds` and a bound b(n):
+    """The retry policy of a job. A run has at most `max_attempts` attempts (1: no retry).
 
-    - exponential: b(n) = min_seconds x 2^n: for 2 s: 4, 8, 16, 32 …
+    The delay after attempt n is between `min_seconds` and a bound b(n). Examples for `min_seconds` = 2:
+
+    - exponential: b(n) = min_seconds x 2^n: 4, 8, 16, 32 …
     - linear: b(n) = min_seconds x (n + 1): 4, 6, 8, 10 …
     - fixed: b(n) = min_seconds: 2, 2, 2 …
 
-    b(n) never exceeds `max_seconds`. Within those bounds the delay is drawn evenly ("full jitter", AWS Architecture
-    Blog, Exponential Backoff And Jitter), so that runs that failed together do not retry together; `fixed` has no
+    b(n) never exceeds `max_seconds`. The delay is drawn evenly between the two bounds ("full jitter", AWS Architecture
+    Blog, Exponential Backoff And Jitter), so that runs that failed together do not retry together. `fixed` has no
     jitter.
 
-    `on` names the failures that are retried (None: the target's default), `never` those that are not: an HTTP status
-    (`503`), a class of them (`5xx`), a code (`timeout`, `ThrottlingException`) or a pattern (`Throttling*`). No attempt
-    begins later than `max_age_seconds` after the run was due, or was last redriven.
+    `on` lists the failures that are retried (None: the target's default). `never` lists the failures that are not
+    retried. An entry is an HTTP status (`503`), a class of them (`5xx`), a code (`timeout`, `ThrottlingException`) or a
+    pattern (`Throttling*`). No attempt starts later than `max_age_seconds` after the run was due or was last redriven.
     """
 
     max_attempts: int = 4
@@ -164,13 +182,13 @@ class RetryPolicy:
     max_age_seconds: int | None = None
 
     def worth(self, failed: Failed) -> bool:
-        """Whether to retry after this failure; a target's rejection is final."""
+        """Return whether this failure is retried. A target's rejection is final."""
         if failed.forbidden or any(_names(word, failed.code) for word in self.never):
             return False
         return failed.retryable if self.on is None else any(_names(word, failed.code) for word in self.on)
 
     def delay(self, attempt: int, draw: float, retry_after: float | None = None) -> float:
-        """Seconds to wait after failed attempt `attempt` (1 …). `draw` is a random number in [0, 1).
+        """Return the seconds to wait after the failed attempt `attempt` (1 …). `draw` is a random number in [0, 1).
 
         A target's `retry_after` raises the delay, up to `max_seconds`.
         """
@@ -188,50 +206,52 @@ class RetryPolicy:
 
 
 def _names(word: str, code: str) -> bool:
-    """Whether a rule's word matches a failure's code: `5xx` and `503` match `http.503`."""
+    """Return whether an entry of a policy matches a failure's code: `5xx` and `503` match `http.503`."""
     if len(word) == 3 and word.endswith("xx"):
         return code.startswith(f"http.{word[0]}")
     return fnmatchcase(code, word) or code == f"http.{word}"
 
 
 MAX_RUNS = 10_000
-"""The largest `max_runs`: this many occurrences can be counted exactly if all were missed."""
+"""The largest `max_runs`. Up to this many missed occurrences are counted exactly."""
 
 MAX_QUEUE_LIMIT = 1000
-"""The largest `queue_limit`: one query counts this many entries of a wait queue."""
+"""The largest `queue_limit`. One query counts this many entries of a wait queue."""
 
 SHORT_TIMEOUT_SECONDS = 90
-"""The longest attempt of the lanes high, normal and low; longer ones go to `long`."""
+"""The longest attempt in the lanes high, normal and low. Longer attempts run in the lane `long`."""
 
 COMPLETION_SECONDS = 86_400
-"""How long a run waits for its callback by default."""
+"""The default time that a run waits for its callback."""
 
 LONG_TIMEOUT_SECONDS = 840
-"""The longest attempt: a Lambda invocation lasts at most 15 minutes, and a worker needs time to record the end."""
+"""The longest attempt. A Lambda invocation lasts at most 15 minutes, and a worker needs time to record the end."""
 
 
 UNREAD: Final = object()
-"""The payload of a job that was read without it, because it has an item of its own."""
+"""The payload of a job that was read without its payload, which is a separate item."""
 
 ONE_OFF_KEPT_SECONDS = DAY_SECONDS
-"""How long a job with a single occurrence is kept after it has ended."""
+"""How long a job with a single occurrence is kept after its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class AfterCompletion:
-    """What happens to a job that has ended: it is removed this long after its end (None: it is not)."""
+    """The policy for a job that has ended: it is deleted this long after its end (None: never)."""
 
     delete_after_seconds: int | None = None
 
 
 REMEMBERED_DEFINITIONS = 20
 REMEMBERED_SECONDS = 15 * DAY_SECONDS
-"""How many earlier definitions of a schedule are remembered, and for how long: a lane keeps a message for 14 days."""
+"""How many earlier definitions of a schedule are kept, and for how long. A lane keeps a message for 14 days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A schedule that a job had: its generation, and since when it was valid (UTC seconds), until the next one."""
+    """A schedule that a job had: its generation, and the start of its validity (UTC seconds). It ended with the next
+    definition.
+    """
 
     generation: int
     since: float
@@ -239,8 +259,10 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Of a job by a request that replaces it in several writes, `until` then (UTC seconds) at most: no other request
-    changes its definition meanwhile. The same request has the same digest (`by`).
+    """A request's reservation of a job that it replaces in several writes.
+
+    No other request changes the job's definition until `until` (UTC seconds). `by` is the digest of the request; a
+    repetition of the request has the same digest.
     """
 
     by: str
@@ -249,17 +271,21 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDefinition:
-    """The fields that a job's owner sets. A field added here is stored and returned under its name; the API's model of
-    the same name validates it.
+    """The fields that a job's owner sets.
 
-    `owner` and `runbook_url` name the owner and the instructions for the person who is paged for a dead run. A large
-    `estimated_seconds` alone puts a job into the lane `long`. A run that has not started `start_deadline_seconds` after
-    it was due is skipped. `pause_on_failure`: after this many deaths in a row the job is paused. With `completion`
-    CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two heartbeats no longer than
-    `heartbeat_seconds`. `events` says which outcomes go to the event bus. `max_runs` bounds the occurrences that come
-    due, `exclude` and `jitter_seconds` shape them (domain.occurrences). `queue_limit` bounds how many runs wait in the
-    wait queue with `overlap` QUEUE (None: any number). `after_completion`: None is the default, by which only a one-off
-    is removed after its end.
+    A field added here is stored and returned under its name. The API's model of the same name validates it.
+
+    - `owner`, `runbook_url`: the owner, and instructions for the person who is paged for a dead run.
+    - `estimated_seconds`: a large value is sufficient to put the job into the lane `long`.
+    - `start_deadline_seconds`: a run that has not started this long after it was due is skipped.
+    - `pause_on_failure`: the job is paused after this many dead runs in a row.
+    - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK, the longest wait from the start of the
+      attempt, and the longest interval between two heartbeats.
+    - `events`: the outcomes that are published to the event bus.
+    - `max_runs`: the largest number of occurrences that come due.
+    - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.occurrences).
+    - `queue_limit`: with `overlap` QUEUE, the largest number of runs in the wait queue (None: no limit).
+    - `after_completion`: None is the default, which deletes only one-off jobs after their end.
     """
 
     name: str = ""
@@ -294,15 +320,18 @@ class JobDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(JobDefinition):
-    """A job as stored. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
+    """A job as stored. Instants are UTC epoch seconds. `generation` starts at the creation time in milliseconds.
 
-    `changed_at` is when the generation last grew; `created_generation` distinguishes a re-created job from an edited
-    one. `revision` grows with every write. `seated`: whether it has a seat in its lane (domain.tenants.seats).
-    `paused_at` is when it was last paused, `paused_by` the author, `paused_because` the reason; `resumed_at` is when
-    that pause ended, if the schedule was changed since (None: `changed_at` was that moment). `earlier` are the
-    definitions before the present one, oldest first; messages on the way may belong to them. `workflow` is the id of
-    the workflow that it is a step of, `claimed_at` when it became one. `reserved`: a request is about to replace the
-    definition. `expires_at`: a COMPLETED job is removed then (UTC seconds; None: it is not).
+    - `changed_at`: when the generation last grew.
+    - `created_generation`: distinguishes a re-created job from an edited one.
+    - `revision`: grows with every write.
+    - `seated`: whether the job has a seat in its lane (domain.tenants.seats).
+    - `paused_at`, `paused_by`, `paused_because`: the time, author and reason of the last pause.
+    - `resumed_at`: the end of that pause, if the schedule was changed since (None: the pause ended at `changed_at`).
+    - `earlier`: the previous definitions, oldest first. Messages in the queues may belong to them.
+    - `workflow`, `claimed_at`: the id of the workflow that has this job as a step, and when the job became a step.
+    - `reserved`: set while a request replaces the definition.
+    - `expires_at`: when a COMPLETED job is deleted (UTC seconds; None: never).
     """
 
     tenant: str
@@ -326,8 +355,10 @@ class Job(JobDefinition):
     expires_at: int | None = None
 
     def redefined(self, now: float) -> Job:
-        """The job with a new generation, valid from `now` on (UTC seconds), after its schedule or its firing changed.
-        The times of generations never go back, whatever the clocks say.
+        """Return the job with a new generation, valid from `now` on (UTC seconds).
+
+        Called after a change of the schedule or of the job's state. The times of generations never decrease, even if
+        clocks differ.
         """
         since = max(now, self.changed_at)
         known = (*self.earlier, Definition(self.generation, self.changed_at))
@@ -339,25 +370,27 @@ class Job(JobDefinition):
         )
 
     def superseded_at(self, generation: int) -> float | None:
-        """Until when (UTC seconds) a definition held; None for the present one. What it had enqueued for later was
-        taken back then.
+        """Return when a definition was replaced (UTC seconds), or None for the present one. Runs that it had enqueued
+        for later were withdrawn then.
         """
         later = (*self.earlier, Definition(self.generation, self.changed_at))
         return min((each.since for each in later if each.generation > generation), default=None)
 
     @property
     def version(self) -> str:
-        """A value that changes with every write: two reads with the same version saw the same job."""
+        """A value that changes with every write. Two reads with the same version returned the same job."""
         return f"{self.generation}-{self.revision}"
 
     @property
     def counts(self) -> bool:
-        """Whether it counts towards its tenant's quota: a job that has ended does not."""
+        """Whether the job counts towards its tenant's quota. A COMPLETED job does not."""
         return self.state is not JobState.COMPLETED
 
     def removal_after(self, ended_at: float, *, died: bool = False) -> int | None:
-        """When the job is removed if it ends at `ended_at` (UTC seconds), None if it is not. By default one whose run
-        has `died` is not, so that the run can be redriven; and a workflow never is, since its steps refer to it.
+        """Return when a job that ends at `ended_at` (UTC seconds) is deleted, or None if it is kept.
+
+        By default a job whose run `died` is kept, so that the run can be redriven. A workflow is always kept, since its
+        steps refer to it.
         """
         if isinstance(self.target, WorkflowTarget):
             return None
@@ -369,23 +402,25 @@ class Job(JobDefinition):
 
     @property
     def lane(self) -> Lane:
-        """The lane of its runs: by priority, or `long` if an attempt may take longer than the other lanes allow."""
+        """The lane of the job's runs: its priority, or `long` if an attempt may take longer than the other
+        lanes allow.
+        """
         longest = max(self.timeout_seconds, self.estimated_seconds or 0)
         return Lane.LONG if longest > SHORT_TIMEOUT_SECONDS else self.priority
 
     @property
     def bulk(self) -> bool:
-        """Whether its runs go through its lane's bulk queue."""
+        """Whether the job's runs go through the bulk queue of its lane."""
         return not self.seated
 
     @property
     def attempts_allowed(self) -> int:
-        """How many attempts a run has."""
+        """The number of attempts that a run has."""
         return 1 if self.delivery is Delivery.AT_MOST_ONCE else self.retry.max_attempts
 
     @property
     def recurring(self) -> bool:
-        """Whether it may run more than once: all jobs but one-offs."""
+        """Whether the job may run more than once. Only one-off jobs may not."""
         return self.occurrences().schedule.recurring
 
     @property
@@ -394,25 +429,25 @@ class Job(JobDefinition):
         return bool(self.schedule.expression)
 
     def occurrences(self) -> Occurrences:
-        """Its occurrences, compiled (from a cache). Raises ScheduleError or ExclusionError."""
+        """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""
         return occurrences_of(
             self.tenant, self.id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
         )
 
     def following(self, after: int) -> int | None:
-        """The first occurrence strictly after `after` (UTC seconds). Compiled only when called: most starts do not need
-        it.
+        """Return the first occurrence strictly after `after` (UTC seconds). The schedule is compiled only here, since
+        most starts do not need it.
         """
         return self.occurrences().next(after)
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A deleted job: when it was deleted (UTC seconds), and its generation then."""
+    """A deleted job: the time of the deletion (UTC seconds), and the job's generation then."""
 
     deleted_at: float
     generation: int = 0
 
 
 JobSnapshot = Job | Tombstone | None
-"""A job as a worker finds it: existing, recently deleted, or unknown."""
+"""A job as a worker reads it: present, recently deleted, or unknown."""

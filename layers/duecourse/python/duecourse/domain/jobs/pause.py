@@ -1,4 +1,4 @@
-"""Pause and resume, and their effect on a job, its cursor, and occurrences that came due in between."""
+"""Pause and resume: the effect on a job, its cursor, and the occurrences that came due during the pause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duecourse.domain.schedules.occurrences import ExclusionError
 
 @dataclass(frozen=True, slots=True)
 class PauseChange:
-    """A job and its cursor after a change; `skipped` came due and will not run."""
+    """A job and its cursor after a change. The `skipped` occurrences came due and will not run."""
 
     job: Job
     cursor: Cursor
@@ -21,22 +21,24 @@ class PauseChange:
 
 
 def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, by: str | None = None) -> PauseChange:
-    """The job paused at `now` (UTC seconds). Its cursor leaves the index. Occurrences that were enqueued for later will
-    not run and do not count towards `max_runs`. The cursor stays before occurrences that came due earlier and are not
-    enqueued; `resume` handles them. `because`: why; `by`: who paused it (None: Duecourse).
+    """Return the job paused at `now` (UTC seconds).
+
+    Its cursor leaves the index. Occurrences that were enqueued for later will not run and do not count towards
+    `max_runs`. The cursor stays before occurrences that came due earlier and are not enqueued; `resume` handles them.
+    `because` is the reason, `by` the author (None: Duecourse).
     """
     now = max(now, job.changed_at)
     paused = replace(_changed(job, JobState.PAUSED, now), paused_at=now, paused_because=because, paused_by=by)
     try:
         after, given = _enqueued_through(cursor, now), _not_due_yet(cursor, now)
-    except (ScheduleError, ExclusionError):  # a schedule that can no longer be compiled can be paused, not walked
+    except (ScheduleError, ExclusionError):  # a schedule that can no longer be compiled can still be paused
         after, given = int(now) if cursor.due is None else min(int(now), cursor.due - 1), 0
     left = replace(
         cursor,
         generation=paused.generation,
         occurrence=None,
         due=None,
-        last=None if given else cursor.last,  # a schedule that is over stays so: its last run may be in progress
+        last=None if given else cursor.last,  # an exhausted schedule stays exhausted: its last run may be in progress
         ending=False,
         after=after,
         remaining=None if cursor.remaining is None else cursor.remaining + given,
@@ -45,10 +47,13 @@ def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, b
 
 
 def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChange:
-    """The job active again at `now` (UTC seconds). Occurrences during the pause, and those that came due before it and
-    were not enqueued, are skipped (reason `paused`); with `catch_up` the job's policy for missed occurrences handles
-    them. The pause counts from the last change of the schedule, which recorded the occurrences before it. Raises
-    ScheduleError or ExclusionError for a schedule that can no longer be compiled.
+    """Return the job active again at `now` (UTC seconds).
+
+    Occurrences during the pause are skipped (reason `paused`), and so are those that came due before it and were not
+    enqueued. With `catch_up` the job's policy for missed occurrences handles them. The pause counts from the last
+    change of the schedule, which recorded the earlier occurrences.
+
+    Raises ScheduleError or ExclusionError for a schedule that can no longer be compiled.
     """
     now = max(now, job.changed_at)
     active = replace(_changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None)
@@ -72,12 +77,12 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
 
 
 def given_back(cursor: Cursor, now: float) -> int | None:
-    """How many occurrences may still come due after the enqueued ones that are not due yet were given back."""
+    """Return how many occurrences may still come due, including those that are enqueued but not due yet."""
     return None if cursor.remaining is None else cursor.remaining + _not_due_yet(cursor, now)
 
 
 def _not_due_yet(cursor: Cursor, now: float) -> int:
-    """How many occurrences are enqueued and not due yet."""
+    """Return the number of occurrences that are enqueued but not due yet."""
     end = cursor.occurrence if cursor.occurrence is not None else (cursor.last or 0) + 1
     row = Row.after(cursor.occurrences(), int(now), None)
     count = 0
@@ -88,7 +93,9 @@ def _not_due_yet(cursor: Cursor, now: float) -> int:
 
 
 def _enqueued_through(cursor: Cursor, now: float) -> int:
-    """Until when all due occurrences are enqueued: `now`, unless dispatch is behind or the job was quarantined."""
+    """Return the instant until which all due occurrences are enqueued: `now`, unless dispatch is late or the job was
+    quarantined.
+    """
     occurrences = cursor.occurrences()
     at = standing(cursor, occurrences)
     return int(now) if at is None else min(int(now), occurrences.due(at) - 1)

@@ -1,7 +1,8 @@
-"""What a dispatcher does with one cursor: which runs to enqueue, what to skip, and the cursor after that.
+"""The plan of a dispatcher for one cursor: the runs to enqueue, the occurrences to skip, and the next cursor.
 
-Two dispatchers that read the same cursor at different times must enqueue runs of the same names, since the next round
-repeats sends whose claim failed. So every name here comes from the cursor; the time only decides how far the plan goes.
+Two dispatchers that read the same cursor at different times must enqueue runs with the same names, since the next round
+repeats sends whose claim failed. So every name here comes from the cursor. The time only decides how far the plan
+reaches.
 """
 
 from __future__ import annotations
@@ -16,18 +17,19 @@ from duecourse.domain.schedules import TZDATA_VERSION
 from duecourse.domain.schedules.occurrences import Occurrences
 
 MAX_FIRINGS = 100
-"""Occurrences one claim may cover."""
+"""The largest number of runs that one claim enqueues."""
 
 COUNT_LIMIT = 10_000
-"""Missed occurrences are counted up to this many; for more the count is a lower bound."""
+"""Missed occurrences are counted up to this number. For more occurrences the count is a lower bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One run to enqueue, due at `due`. `count` > 1: it covers the missed occurrences from `occurrence` to `through`.
+    """One run to enqueue, due at `due`. If `count` > 1, it covers the missed occurrences from `occurrence` to
+    `through`.
 
-    `caught_up`: it is late because dispatch was, so its worker does not treat it as late. `following` is when the next
-    occurrence is due; None if the schedule ends with it.
+    `caught_up`: the run is late because dispatch was late, so its worker does not treat it as late. `following` is when
+    the next occurrence is due; None if this is the last occurrence of the schedule.
     """
 
     occurrence: int
@@ -40,7 +42,7 @@ class Firing:
 
 @dataclass(frozen=True, slots=True)
 class SkippedRange:
-    """Occurrences from `first` through `last` that will not run; `count` is exact below COUNT_LIMIT."""
+    """The occurrences from `first` through `last` that will not run. `count` is exact below COUNT_LIMIT."""
 
     first: int
     last: int
@@ -50,7 +52,9 @@ class SkippedRange:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`cursor` is the cursor after the claim; its occurrence is None when nothing is left."""
+    """The runs to enqueue and the occurrences to skip. `cursor` is the cursor after the claim; its occurrence is None
+    if none is left.
+    """
 
     firings: tuple[Firing, ...]
     skipped: tuple[SkippedRange, ...]
@@ -59,22 +63,23 @@ class Plan:
 
     @property
     def missed(self) -> int:
-        """How many occurrences were missed, run or skipped."""
+        """The number of missed occurrences, both run and skipped."""
         return sum(f.count for f in self.firings if f.caught_up) + sum(s.count for s in self.skipped)
 
 
 def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int] = ()) -> Plan:
     """Plan a cursor's occurrences up to and including those due at `now + horizon` (s), at most MAX_FIRINGS of them.
 
-    Occurrences due before `now - grace` are missed and handled by the job's policy: `skip` drops them, `run_once` makes
-    one run named after the first, `run_all` runs the oldest `max_missed` and drops the rest. `on_time` are occurrences
-    that have their own run without a claim: `run_all` does not count them. Raises ScheduleError or ExclusionError for a
-    cursor that cannot be compiled.
+    Occurrences due before `now - grace` are missed, and the job's policy applies: `skip` drops them, `run_once` creates
+    one run with the name of the first one, `run_all` runs the oldest `max_missed` and drops the others. `on_time` are
+    occurrences that have a run without a claim; `run_all` does not count them. Raises ScheduleError or ExclusionError
+    for a cursor that cannot be compiled.
     """
     occurrences = cursor.occurrences()
     at = standing(cursor, occurrences)
     if at is None:
-        # Newer zone data can remove the last occurrence of a schedule: then the last passed occurrence was its last.
+        # Newer zone data can remove the last occurrence of a schedule. Then the last passed occurrence was its last
+        # one.
         ended = cursor.after if cursor.last is None else cursor.last
         return Plan((), (), _moved(cursor, None, None, cursor.after, cursor.remaining, ended), "exhausted")
     row = Row(occurrences, at, cursor.remaining)
@@ -93,7 +98,7 @@ def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int]
 
 
 def standing(cursor: Cursor, occurrences: Occurrences) -> int | None:
-    """The cursor's occurrence: as stored, or recomputed if the zone data have changed."""
+    """Return the cursor's occurrence: as stored, or recomputed if the zone data have changed."""
     if cursor.occurrence is None or cursor.tzdata == TZDATA_VERSION:
         return cursor.occurrence
     return occurrences.next(cursor.after)
@@ -115,7 +120,9 @@ def _moved(
 
 
 class Row:
-    """Walks occurrences from the cursor on: `at` is the next one, `passed` the last one passed."""
+    """A walk over the occurrences from the cursor on. `at` is the next occurrence, `passed` the last one that was
+    passed.
+    """
 
     def __init__(self, occurrences: Occurrences, at: int, remaining: int | None) -> None:
         self.occurrences = occurrences
@@ -125,7 +132,7 @@ class Row:
 
     @classmethod
     def after(cls, occurrences: Occurrences, instant: int, remaining: int | None) -> Row:
-        """A row at the first occurrence that is due after `instant` (UTC seconds)."""
+        """Return a row at the first occurrence that is due after `instant` (UTC seconds)."""
         at = occurrences.next(instant - occurrences.jitter_seconds)
         while at is not None and occurrences.due(at) <= instant:
             at = occurrences.next(at)
@@ -136,11 +143,11 @@ class Row:
 
     @property
     def due(self) -> int | None:
-        """When the next one is due (UTC seconds)."""
+        """When the next occurrence is due (UTC seconds)."""
         return None if self.at is None else self.occurrences.due(self.at)
 
     def step(self) -> None:
-        """Pass one."""
+        """Pass one occurrence."""
         if self.at is None:
             return
         self.passed = self.at
@@ -149,14 +156,14 @@ class Row:
         self.at = self.occurrences.next(self.at) if self.remaining is None or self.remaining > 0 else None
 
     def before(self, on_time: int) -> Iterator[int]:
-        """Pass all that were due before `on_time`."""
+        """Pass and yield all occurrences that were due before `on_time`."""
         while self.at is not None and self.occurrences.due(self.at) < on_time:
             at = self.at
             self.step()
             yield at
 
     def jump(self, on_time: int) -> None:
-        """Pass all that were due before `on_time`, uncounted."""
+        """Pass all occurrences that were due before `on_time` without counting them."""
         self.at = self.occurrences.next(max(on_time - 1 - self.occurrences.jitter_seconds, self.passed))
         while self.at is not None and self.occurrences.due(self.at) < on_time:
             self.step()
@@ -166,7 +173,7 @@ class Row:
 def _catch_up(
     cursor: Cursor, row: Row, grace_begins: int, on_time: Collection[int]
 ) -> tuple[list[Firing], list[SkippedRange]]:
-    """Handle the missed occurrences (due before `grace_begins`); the row is then at the first one that is not
+    """Handle the missed occurrences (due before `grace_begins`). Afterwards the row is at the first one that is not
     missed.
     """
     match cursor.missed.mode:
@@ -186,7 +193,7 @@ def _catch_up(
 
 
 def range_before(row: Row, on_time: int) -> list[SkippedRange]:
-    """All missed occurrences as one range (or none), counted up to COUNT_LIMIT."""
+    """Return all missed occurrences as one range (or no range), counted up to COUNT_LIMIT."""
     count, first, last = 0, None, 0
     for at in islice(row.before(on_time), COUNT_LIMIT):
         first, last, count = at if first is None else first, at, count + 1

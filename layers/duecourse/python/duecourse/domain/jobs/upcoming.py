@@ -1,4 +1,4 @@
-"""How many runs come due in a time, by the cursors of jobs."""
+"""The number of runs that come due in a period, computed from the cursors of jobs."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from dataclasses import dataclass, field
 from duecourse.domain.jobs.cursor import Cursor
 
 MAX_WINDOW_SECONDS = 48 * 3600
-"""A job that fires every second is walked through second by second."""
+"""The longest window. A job that fires every second is walked second by second."""
 
 MIN_STEP_SECONDS = 60
 DEFAULT_STEP_SECONDS = 3600
 
 LARGEST_JOBS = 3
-"""Jobs that are named of a bucket, those with the most runs in it."""
+"""How many jobs a bucket names: those with the most runs in it."""
 
 LATE_SECONDS = 60
-"""A run is enqueued minutes before it is due. One that is not for so long afterwards was missed by a tick at least; the
-cursor that says so may itself be read some seconds old.
+"""A run that is not enqueued this long after it was due is late: at least one tick missed it. A run is normally
+enqueued minutes before it is due, and the cursor may have been read some seconds ago.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `begin` on and before `end`, in buckets of `step` seconds from `begin` on. Nothing before `since` counts
-    (UTC seconds).
+    """The period from `begin` on and before `end`, in buckets of `step` seconds. Nothing before `since` counts (UTC
+    seconds).
     """
 
     begin: int
@@ -36,13 +36,17 @@ class Window:
 
 
 def is_late(cursor: Cursor, now: float) -> bool:
-    """Whether the next run of an active job came due LATE_SECONDS before `now` (UTC seconds) and is not enqueued."""
+    """Return whether the next run of an active job came due more than LATE_SECONDS before `now` (UTC seconds) and is
+    not enqueued.
+    """
     return cursor.due is not None and cursor.due + LATE_SECONDS < now
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """`runs` come due from `at` on (UTC seconds), and of which jobs the most, with their numbers."""
+    """The number of `runs` that come due in the bucket from `at` on (UTC seconds), and the jobs with the most runs,
+    with their counts.
+    """
 
     at: int
     runs: int
@@ -51,15 +55,16 @@ class Bucket:
 
 @dataclass(slots=True)
 class Histogram:
-    """Adds up cursors; `runs` is how many come due in all."""
+    """Adds up the runs of cursors. `runs` is the total."""
 
     window: Window
     runs: int = 0
     _counts: defaultdict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def add(self, cursor: Cursor) -> None:
-        """Add the job's runs. Raises ScheduleError or ExclusionError for a cursor that cannot be compiled; nothing is
-        added then.
+        """Add the job's runs.
+
+        Raises ScheduleError or ExclusionError for a cursor that cannot be compiled; then nothing is added.
         """
         window = self.window
         places = Counter((due - window.begin) // window.step for due in dues(cursor, window))
@@ -68,7 +73,7 @@ class Histogram:
         self.runs += places.total()
 
     def buckets(self) -> tuple[Bucket, ...]:
-        """Those with runs, in order of time."""
+        """Return the buckets with runs, in order of time."""
         return tuple(
             Bucket(self.window.begin + place * self.window.step, counts.total(), tuple(_largest(counts)))
             for place, counts in sorted(self._counts.items())
@@ -76,8 +81,8 @@ class Histogram:
 
 
 def dues(cursor: Cursor, window: Window) -> Iterator[int]:
-    """When the runs of a job come due in the window. Those before the cursor are enqueued already; `max_runs` bounds
-    those from the cursor on. Raises ScheduleError or ExclusionError.
+    """Yield when the runs of a job come due in the window. Runs before the cursor are enqueued already. `max_runs`
+    bounds the runs from the cursor on. Raises ScheduleError or ExclusionError.
     """
     occurrences = cursor.occurrences()
     begin = max(window.begin, window.since)
@@ -97,8 +102,8 @@ def dues(cursor: Cursor, window: Window) -> Iterator[int]:
 
 
 def expected(cursor: Cursor, window: Window) -> int:
-    """About how many runs of a job come due in the window, by the first two of each of its eighths. Raises
-    ScheduleError or ExclusionError.
+    """Return about how many runs of a job come due in the window. The estimate uses the first two runs of each eighth
+    of the window. Raises ScheduleError or ExclusionError.
     """
     occurrences = cursor.occurrences()
     begin, found = max(window.begin, window.since), 0
