@@ -1,8 +1,8 @@
 """Reports of a program that works on a run: heartbeats, progress, and the callback token.
 
-The token is `dc1.<tenant>.<attempt>.<secret>`. It contains tenant and attempt, so that one key finds the record and an
-attempt that has ended is rejected (fencing). Only a hash of the secret is stored: read access to the table does not
-suffice to complete a run.
+The token is `dc1.<tenant>.<attempt>.<secret>`. Tenant and attempt identify the record with one key, and the attempt
+rejects a token of an attempt that has ended (fencing). Only a hash of the secret is stored, so read access to the table
+is not sufficient to complete a run.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _TOKEN = re.compile(
 
 
 class TokenError(ValueError):
-    """Not a token."""
+    """The text is not a callback token."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackToken:
-    """One attempt's token. `secret` has at least 96 random bits."""
+    """The callback token of one attempt. `secret` has at least 96 random bits."""
 
     tenant: str
     attempt: int
@@ -37,11 +37,11 @@ class CallbackToken:
 
     @property
     def hash(self) -> str:
-        """The hash that the record keeps."""
+        """The hash that the record stores."""
         return sha256(str(self).encode()).hexdigest()
 
     def opens(self, callback_hash: str | None) -> bool:
-        """Whether a record with that hash is this token's (compared in constant time)."""
+        """Return whether a record with this hash belongs to this token. The comparison takes constant time."""
         return callback_hash is not None and compare_digest(self.hash, callback_hash)
 
 
@@ -54,15 +54,15 @@ def read_token(text: str) -> CallbackToken:
 
 
 BEAT_SECONDS = 5
-"""The shortest interval between two written heartbeats of a run. A deadline is later by this much, so that heartbeats
-in between need not move it.
+"""The shortest interval between two written heartbeats of a run, in seconds. Each deadline is extended by this
+interval, so that heartbeats within it need not move the deadline.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
-    """The progress that a program reports: `progress` from 0 to 1, and a `note` (empty: none). None: as it
-    was.
+    """The progress that a program reports: `progress` from 0 to 1, and a `note` (empty: no note). None leaves a value
+    unchanged.
     """
 
     progress: float | None = None
@@ -74,16 +74,14 @@ NOTHING = ProgressReport()
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """What a heartbeat writes: when it came and by when the next one must (UTC seconds; None: as it was), and its
-    report.
-    """
+    """The effect of a heartbeat: its time, the next deadline (UTC seconds; None: unchanged), and its report."""
 
     at: float
     until: float | None
     report: ProgressReport
 
     def beaten(self, run: AliveRun) -> AliveRun:
-        """The run after this heartbeat."""
+        """Return the run after this heartbeat."""
         deadlines = run.deadlines
         if deadlines is not None and self.until is not None:
             deadlines = replace(deadlines, heartbeat_until=self.until)
@@ -99,8 +97,10 @@ class Heartbeat:
 def decide_heartbeat(
     run: Running | Waiting, heartbeat_seconds: int | None, report: ProgressReport, *, now: float
 ) -> Heartbeat | None:
-    """What a heartbeat of a run that is active writes; None: nothing, since a whole interval is left of its deadline
-    and its report is no news, or the last written heartbeat is younger than BEAT_SECONDS.
+    """Return the effect of a heartbeat of an active run, or None if nothing is to be written.
+
+    A heartbeat is written if it must move the deadline. It is also written if its report changes the record and the
+    last written heartbeat is at least BEAT_SECONDS old.
     """
     until = _deadline(run, heartbeat_seconds, now)
     recent = run.heartbeat_at is not None and now < run.heartbeat_at + BEAT_SECONDS
@@ -110,10 +110,12 @@ def decide_heartbeat(
 
 
 def _deadline(run: Running | Waiting, heartbeat_seconds: int | None, now: float) -> float | None:
-    """The deadline that makes sure that a whole interval is left; None if that is so, or none is wanted."""
+    """Return a new deadline that leaves one whole interval. None if the present deadline does, or if none is
+    required.
+    """
     if run.deadlines is None or (standing := run.deadlines.heartbeat_until) is None:
         return None
     if heartbeat_seconds is None:
         return run.deadlines.waiting_until if run.deadlines.waiting_until != standing else None
-    # It is never lowered: until the call returns it is later than one heartbeat interval.
+    # The deadline never moves back: until the call returns, it is more than one heartbeat interval away.
     return now + heartbeat_seconds + BEAT_SECONDS if now + heartbeat_seconds > standing else None

@@ -10,13 +10,15 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.domain.schedules.occurrences import Occurrences
 
 MAX_STEPS = 20_000
-"""Occurrences between two records that are checked one by one."""
+"""The largest number of occurrences between two records that are checked one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A record of a scheduled run (not on request): it covers the occurrences from `occurrence` through `through` (UTC
-    seconds), was due at `due`, and `ran` if an attempt was made. `caught_up`: it was enqueued because it was missed.
+    """A record of a scheduled run (not of a run on request).
+
+    It covers the occurrences from `occurrence` through `through` (UTC seconds) and was due at `due`. `ran`: an attempt
+    was made. `caught_up`: the run was enqueued because its occurrences were missed.
     """
 
     occurrence: int
@@ -29,7 +31,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class OccurrenceRange:
-    """`count` occurrences from `first` through `last` (UTC seconds) that follow each other."""
+    """A range of `count` consecutive occurrences, from `first` through `last` (UTC seconds)."""
 
     first: int
     last: int
@@ -39,11 +41,11 @@ class OccurrenceRange:
 def unrecorded(
     occurrences: Occurrences, whole: OccurrenceRange, records: Iterable[Recorded], *, most: int
 ) -> list[OccurrenceRange]:
-    """The parts of a range that no record covers, oldest first.
+    """Return the parts of a range that no record covers, oldest first.
 
-    At most `most` parts: the last one then reaches to the end of the range, whatever records are there, and so does a
-    part longer than MAX_STEPS. That last part has the rest of the range's count, which is a lower bound if the range's
-    count is one.
+    Returns at most `most` parts. If there are more parts, or one longer than MAX_STEPS, the last returned part extends
+    to the end of the range, even over records. Its count is the rest of the range's count, which is a lower bound if
+    the range's count is one.
     """
     parts: list[OccurrenceRange] = []
     at: int | None = whole.first
@@ -66,7 +68,7 @@ def unrecorded(
 
 
 def between(occurrences: Occurrences, low: int, high: int) -> Iterator[int]:
-    """The occurrences after `low` and up to `high` (UTC seconds), oldest first."""
+    """Yield the occurrences after `low` and up to `high` (UTC seconds), oldest first."""
     at = occurrences.next(low)
     while at is not None and at <= high:
         yield at

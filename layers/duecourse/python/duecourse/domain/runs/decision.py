@@ -1,4 +1,4 @@
-"""The inputs of a decision about a run, the events, and the decisions."""
+"""Events of runs, the inputs of decisions about them, and the decisions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from duecourse.domain.targets.targets import Failed, Outcome
 
 @dataclass(frozen=True, slots=True)
 class AttemptContext:
-    """The context of an attempt that starts now. `fencing_token` names this delivery of the message `message_id`;
-    `lease_until` is when Lambda kills the invocation, `expires_at` when a record written now expires (UTC seconds).
-    `secret` is the random part of the attempt's callback token.
+    """The context of an attempt that starts now.
+
+    `fencing_token` identifies this delivery of the message `message_id`. `lease_until` is when Lambda ends the
+    invocation, and `expires_at` is when a record written now expires (UTC seconds). `secret` is the random part of the
+    attempt's callback token.
     """
 
     message_id: str
@@ -27,8 +29,8 @@ class AttemptContext:
 
 
 class Readiness(StrEnum):
-    """What the ends of the other jobs mean for the start of a workflow's job: it may start; it waits for others; or why
-    it will not run, as its record says it.
+    """Whether a step of a workflow may start, by the ends of its upstream steps: it is ready, it waits, or it will not
+    run for the reason that its record contains.
     """
 
     READY = "ready"
@@ -40,16 +42,20 @@ class Readiness(StrEnum):
 
     @property
     def skips(self) -> bool:
-        """Whether the job will not run."""
+        """Whether the step will not run."""
         return self not in (Readiness.READY, Readiness.WAITS)
 
 
 @dataclass(frozen=True, slots=True)
 class StepTurn:
-    """What a workflow's run says about the start of one of its jobs. `over`: that run has ended. `round` is the last
-    round of the step that is noted (domain.workflows.graph): one above that of its final record means that its end
-    was withdrawn, and it is to run again. It does not start before `not_before` (UTC seconds). `called_until`: until
-    when calls of earlier runs of the workflow began (domain.runs.overlap.called_in_workflow).
+    """The state of a workflow's run with regard to the start of one of its steps.
+
+    - `over`: the workflow's run has ended.
+    - `round`: the last recorded round of the step (domain.workflows.graph). If it is one above the round of the step's
+      final record, that end was withdrawn and the step runs again.
+    - `not_before`: the step does not start before this instant (UTC seconds).
+    - `called_until`: the latest start of calls by earlier runs of the workflow that may still be in progress
+      (domain.runs.overlap.called_in_workflow).
     """
 
     readiness: Readiness
@@ -60,7 +66,7 @@ class StepTurn:
 
 
 class WorkflowOutcome(StrEnum):
-    """What has become of a workflow's run by the ends of its jobs: some are outstanding; all is done; one failed."""
+    """The outcome of a workflow's run by the ends of its steps: some have not ended, all are done, or one failed."""
 
     OPEN = "open"
     DONE = "done"
@@ -70,9 +76,13 @@ class WorkflowOutcome(StrEnum):
 @dataclass(frozen=True, slots=True)
 class StartRequest(OfRun):
     """The content of a message (`messages.RunMessage`, which the domain does not import). As an event: an attempt may
-    start. `redrive`: another allowance of attempts is requested for a dead run. `following` is when the next occurrence
-    is due by the definition that enqueued this one; `rules` are that definition's, in a catch-up. `replaces` are ids
-    and nonces of the messages that it replaces. `turn`: what a workflow's run says of its step's start.
+    start.
+
+    - `redrive`: a new set of attempts is requested for a dead run.
+    - `following`: when the next occurrence is due, by the definition that enqueued this one.
+    - `rules`: the occurrence rules of that definition, in a catch-up.
+    - `replaces`: the ids and nonces of the messages that this message replaces.
+    - `turn`: for a step, the state of its workflow's run.
     """
 
     identity: RunIdentity
@@ -87,8 +97,8 @@ class StartRequest(OfRun):
     turn: StepTurn | None = None
 
     def occurrences(self, job: JobSnapshot) -> Occurrences | None:
-        """The occurrences of the definition that enqueued it; None if it is no longer known. Raises ScheduleError
-        or ExclusionError.
+        """Return the occurrences of the definition that enqueued the run, or None if the definition is no longer known.
+        Raises ScheduleError or ExclusionError.
         """
         if self.rules is not None:
             return occurrences_of(
@@ -101,17 +111,19 @@ class StartRequest(OfRun):
         return job.occurrences() if isinstance(job, Job) and job.generation == self.generation else None
 
     def carries(self, run: Run, message_id: str) -> bool:
-        """Whether this message, received as `message_id`, or one that it replaces carries the run."""
+        """Return whether this message, received as `message_id`, carries the run, or a message that it replaces
+        does.
+        """
         return run.message_id == message_id or any(run.message_id == replaced for replaced, _ in self.replaces)
 
     def is_known_to(self, run: Run) -> bool:
-        """Whether this message, under any id, or one that it replaces wrote the run's record."""
+        """Return whether this message, under any id, or a message that it replaces wrote the run's record."""
         return any(run.nonce == nonce for nonce in (self.nonce, *(nonce for _, nonce in self.replaces)))
 
     @property
     def manual(self) -> bool:
-        """Whether this is a run on request (run now, backfill, by a workflow), which changes of the schedule do not
-        affect.
+        """Whether this is a run on request (run now, backfill, by a workflow). Changes of the schedule do not affect
+        it.
         """
         return bool(self.suffix) or self.is_step
 
@@ -126,7 +138,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The named attempt was completed by its callback."""
+    """A callback completed this attempt."""
 
     request: StartRequest
     result: object
@@ -134,7 +146,7 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """The named attempt was failed by its callback."""
+    """A callback failed this attempt."""
 
     request: StartRequest
     failed: Failed
@@ -143,8 +155,9 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class DeadlineCame:
-    """The deadline of the named attempt has come, as it was when the message was sent. `deadline_message_id` names the
-    message; None in timers, of which there is one.
+    """The attempt's deadline, as it was when the message was sent, has passed.
+
+    `deadline_message_id` is the id of the message. It is None for timers, since a run has only one.
     """
 
     request: StartRequest
@@ -154,7 +167,7 @@ class DeadlineCame:
 
 @dataclass(frozen=True, slots=True)
 class CancelAsked:
-    """The run's cancellation was requested; `reason` goes into its record (`cancelled`, `replaced`)."""
+    """The run's cancellation was requested. `reason` goes into its record (`cancelled`, `replaced`)."""
 
     request: StartRequest
     reason: str
@@ -162,8 +175,8 @@ class CancelAsked:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A request to evaluate a workflow's run by the ends of its steps: `outcome`, with the `error` that its record will
-    have where one failed.
+    """A request to evaluate a workflow's run by the ends of its steps. If a step failed, `error` is the error for the
+    run's record.
     """
 
     request: StartRequest
@@ -173,19 +186,19 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class DeadLettered:
-    """The message of the named attempt was found in the dead-letter queue. `starts`: it asks for an attempt's start."""
+    """The message of this attempt was found in the dead-letter queue. `starts`: it requests the start of an attempt."""
 
     request: StartRequest
     starts: bool
 
 
 Event = DeadLettered | StartRequest | Ended | Completed | GivenUp | DeadlineCame | CancelAsked | Evaluated
-"""What happens to a run."""
+"""An event of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Write `run` over `previous` (None: nothing may be there) and call the target."""
+    """Write `run` over `previous` (None: no record may exist) and call the target."""
 
     run: Running
     previous: Run | None
@@ -194,7 +207,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Write `run` over `previous` (None: nothing may be there), then do the side effects of that record."""
+    """Write `run` over `previous` (None: no record may exist), then execute the side effects of the new record."""
 
     run: Run
     previous: Run | None
@@ -203,14 +216,14 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Delete the message; nothing is written."""
+    """Delete the message. Nothing is written."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """The record is already past this message: repeat its side effects (all of them are idempotent)."""
+    """The record already includes the effect of this message. Repeat its side effects, all of which are idempotent."""
 
     run: Run
     reason: str
@@ -218,8 +231,8 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """A step of a workflow is to run again: note that its end, which is this record, no longer counts, and
-    that this round begins. Then decide again.
+    """A step of a workflow is to run again. Record that its end, which is this record, no longer counts and that this
+    round starts. Then decide again.
     """
 
     run: Run
@@ -229,7 +242,9 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """The job is paused: keep the message for its resumption, and look again at `until` (UTC seconds) in any case."""
+    """The job is paused. Keep the message until the job is resumed, and check again at `until` (UTC seconds) in any
+    case.
+    """
 
     until: float
     reason: str
@@ -237,8 +252,8 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """Decide again at `until` (UTC seconds): this message's own attempt may still be active, or the run that has the
-    lock has no record yet.
+    """Decide again at `until` (UTC seconds). Either this message's own attempt may still be active, or the run that
+    holds the lock has no record yet.
     """
 
     until: float
@@ -247,7 +262,7 @@ class RetryLater:
 
 @dataclass(frozen=True, slots=True)
 class Reschedule:
-    """The deadline has moved: send a message for `until` (UTC seconds), and record its name."""
+    """The deadline has moved. Send a message for `until` (UTC seconds) and record its id."""
 
     until: float
     reason: str
@@ -255,8 +270,8 @@ class Reschedule:
 
 @dataclass(frozen=True, slots=True)
 class RemainingCatchUp:
-    """The message covers more missed occurrences than the existing run of its name: the remaining `count`, from
-    `occurrence` (due at `due`) on, need their own run.
+    """The message covers more missed occurrences than the existing run of the same name. The remaining `count`
+    occurrences, from `occurrence` (due at `due`) on, need a separate run.
     """
 
     occurrence: int
@@ -266,4 +281,4 @@ class RemainingCatchUp:
 
 
 Decision = Start | Transition | Drop | FollowUp | RetryLater | Reschedule | RemainingCatchUp | Withdraw | Hold
-"""What a worker does with a run, and why."""
+"""The decision of a worker about a run, with its reason."""

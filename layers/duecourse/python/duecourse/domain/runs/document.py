@@ -30,8 +30,8 @@ from duecourse.domain.runs.states import (
 
 
 def run_document(run: Run) -> dict[str, Any]:
-    """A run: `started_at` and `lateness_seconds` are those of its first start. Of a result in the store of results only
-    the size is shown.
+    """Return the document of a run. `started_at` and `lateness_seconds` are those of its first start. For a result in
+    the result store only the size is shown.
     """
     started = run.started_at if run.first_started_at is None else run.first_started_at
     deadlines = run.deadlines if isinstance(run, Alive) else None
@@ -68,7 +68,7 @@ def run_document(run: Run) -> dict[str, Any]:
 
 
 def attempt_documents(run: Run) -> list[dict[str, Any]]:
-    """The last attempts of a run, oldest first."""
+    """Return the last attempts of a run, oldest first."""
     return [
         {
             "number": attempt.number,
@@ -91,14 +91,14 @@ def millisecond(instant: float | None) -> str | None: ...
 
 
 def millisecond(instant: float | None) -> str | None:
-    """An instant (UTC seconds) always with milliseconds; None for None."""
+    """Format an instant (UTC seconds), always with milliseconds. Returns None for None."""
     if instant is None:
         return None
     return datetime.fromtimestamp(instant, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 LATE_REASONS = frozenset({"missed", "superseded", "start_deadline"})
-"""Reasons for which a late run is skipped."""
+"""The reasons for which a late run is skipped."""
 
 RUN_DEAD = "Run Dead"
 RUN_SUCCEEDED = "Run Succeeded"
@@ -109,7 +109,9 @@ ATTEMPT_FAILED = "Attempt Failed"
 
 
 def outbound_events_of(run: Run, job: Job) -> tuple[str, ...]:
-    """The detail types to publish for a record that was just written; none unless the job asks for them."""
+    """Return the detail types of the events to publish for a record that was just written. Empty unless the job
+    subscribes to them in `events`.
+    """
     if not job.events:
         return ()
     found: list[str] = []
@@ -133,7 +135,9 @@ def outbound_events_of(run: Run, job: Job) -> tuple[str, ...]:
 
 
 def detail_of(run: Run, kind: str) -> dict[str, Any]:
-    """The detail of an event of this type. `event` is the same in each repetition, so consumers can drop repeats."""
+    """Return the detail of an event of this type. `event` is the same in each repetition, so that consumers can drop
+    duplicates.
+    """
     return {
         "event": f"{run.tenant}/{run.name}/{run.attempt}/{kind}",
         "tenant": run.tenant,
@@ -157,8 +161,9 @@ def _wants(job: Job, *kinds: EventKind) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Selects runs by their states (all by default), by when they came into them (`state_since`: from `since` on,
-    before `until`, UTC seconds), and by a text that their error contains, whatever its case.
+    """Selects runs. The criteria are their states (all by default), the time at which they entered the state
+    (`state_since`: from `since` on and before `until`, UTC seconds), and a text that their error contains, ignoring
+    case.
     """
 
     states: Collection[RunState] = tuple(RunState)
@@ -168,11 +173,11 @@ class RunFilter:
 
     @property
     def sifts(self) -> bool:
-        """Whether it leaves runs out."""
+        """Whether the filter excludes any runs."""
         return self != RunFilter()
 
     def passes(self, run: Run) -> bool:
-        """Whether the run is selected."""
+        """Return whether the filter selects the run."""
         return (
             run.state in self.states
             and (self.since is None or state_since(run) >= self.since)

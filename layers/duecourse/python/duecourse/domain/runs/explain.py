@@ -1,7 +1,8 @@
-"""Explains why a job ran or did not run at an instant, from its record if there is one, otherwise from its definition.
+"""Explains why a job ran or did not run at an instant.
 
-An explanation is one word for programs and one sentence for people. For an occurrence that a pause skipped, the record
-refers to the pause, and the job's changes contain the caller who paused it.
+The explanation is based on the run's record if there is one, and otherwise on the job's definition. It is one word for
+programs and one sentence for people. For an occurrence that a pause skipped, the record refers to the pause, and the
+job's changes contain the caller who paused it.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from duecourse.domain.schedules.zones.dst_effect import dst_effect
 
 
 class Verdict(StrEnum):
-    """The verdicts from FIRED to CANCELLED are based on a record; the others explain why there is no record.
+    """The verdicts. Those from FIRED to CANCELLED are based on a record; the others explain why there is no record.
 
-    LATE: due, and not enqueued yet. WAITS: waits for other steps of its workflow. LOST: enqueued and due, but without a
+    LATE: due, but not enqueued yet. WAITS: waits for other steps of its workflow. LOST: enqueued and due, but without a
     record and without a message. CHANGED: the job was changed later, and no data show that its earlier definition had
     this occurrence. UNCLEAR: the stored data are not sufficient for a verdict.
     """
@@ -67,8 +68,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`before` and `after` are the occurrences next to the instant (UTC seconds) by the job's present schedule; `facts`
-    are the values in the sentence, and `run` is the record that it is based on.
+    """A verdict with its sentence. `facts` are the values in the sentence, and `run` is the record on which it is
+    based. `before` and `after` are the occurrences next to the instant (UTC seconds) by the job's present schedule.
     """
 
     verdict: Verdict
@@ -95,7 +96,7 @@ _REASONS = {
     "not_needed": "it runs only after a failure, and no upstream step of its workflow failed",
     "not_its_time": "it takes part in other occurrences of its workflow only",
 }
-"""What the reasons in records mean."""
+"""The texts for the reasons in records."""
 
 _VERDICTS = {
     RunState.QUEUED: Verdict.QUEUED,
@@ -111,8 +112,8 @@ _SKIPS = {"paused": Verdict.PAUSED, "deleted": Verdict.DELETED}
 
 
 def recorded(run: Run, at: int) -> Explanation:
-    """The explanation from the record that covers the instant `at` (UTC seconds): its own, or one of several
-    occurrences.
+    """Return the explanation from the record that covers the instant `at` (UTC seconds). The record belongs to this
+    occurrence alone or covers several occurrences.
     """
     verdict = _VERDICTS[run.state]
     if isinstance(run, Skipped):
@@ -173,7 +174,7 @@ def _told(run: Run) -> str:
 
 
 def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
-    """The explanation with the place of a run that waits in the wait queue, and the run before it."""
+    """Return the explanation, with the run's position in the wait queue and the run ahead of it if it waits there."""
     if not isinstance(run, Queued) or str(run.name) not in line:
         return found
     before = line[: line.index(str(run.name))]
@@ -185,9 +186,10 @@ def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanat
 
 
 def pause_over(changes: Iterable[ChangeRecord], at: int) -> ChangeRecord | None:
-    """The pause that skipped the occurrence at `at` (UTC seconds), among a job's last changes, newest first: the last
-    one before it, or the first one after, since a pause also skips what was due and not enqueued yet. None where the
-    changes do not reach back to then.
+    """Return the pause that skipped the occurrence at `at` (UTC seconds), among a job's last changes, newest first.
+
+    It is the last pause before the occurrence, or the first one after it: a pause also skips occurrences that were due
+    and not enqueued yet. None if the changes do not reach back to `at`.
     """
     found = None
     for change in changes:
@@ -199,7 +201,7 @@ def pause_over(changes: Iterable[ChangeRecord], at: int) -> ChangeRecord | None:
 
 
 def with_pause(found: Explanation, pause: ChangeRecord) -> Explanation:
-    """The explanation with the time, the caller and the reason of the pause."""
+    """Return the explanation with the time, the caller and the reason of the pause."""
     since = to_iso(int(pause.at))
     note = next((change.get("after") for change in pause.changes if change["field"] == "paused_because"), None)
     because = "" if note is None else f" ({note})"
@@ -212,15 +214,21 @@ def with_pause(found: Explanation, pause: ChangeRecord) -> Explanation:
 
 
 SETTLED_SECONDS = 900
-"""After this time an empty lane counts as empty: SQS counts approximately, and delays no message for longer."""
+"""After this time (seconds) an empty lane counts as empty. SQS counts messages approximately and delays a message for
+at most this long.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainContext:
-    """Further facts. `lookahead`, `horizon` and `retention` are the stage's (s); `sent_until` is the last second of the
-    occurrences that the API sent at once; `lane_kept` is how long a lane keeps a message (s), `lane_empty` whether the
-    job's lane has none (None: not asked). `searched` is False if records were left unread. `line` are the ids of the
-    runs that wait for the job's lock, first to last; only read for a run that waits there.
+    """Further facts for an explanation.
+
+    - `lookahead`, `horizon`, `retention`: settings of the stage (seconds).
+    - `lane_kept`: how long a lane keeps a message (seconds).
+    - `sent_until`: the last second of the occurrences that the API sent directly.
+    - `lane_empty`: whether the job's lane has no messages (None: unknown).
+    - `searched`: False if some records were not read.
+    - `line`: the ids of the runs in the job's wait queue, first to last. Only read for a run that waits there.
     """
 
     lookahead: int
@@ -236,8 +244,9 @@ class ExplainContext:
 def explain(
     at: int, job: JobSnapshot, cursor: Cursor | None, record: Run | None, around: ExplainContext, *, now: float
 ) -> Explanation:
-    """Why `job` ran at `at` (UTC seconds), or did not. `record` is the occurrence's own or, if there is none, the
-    newest before it whose range covers it. Instants are UTC seconds.
+    """Explain why `job` ran at `at` (UTC seconds), or why it did not.
+
+    `record` is the record of the occurrence or, if there is none, the newest earlier record whose range covers it.
     """
     occurrences, broken = _compiled(job)
     found = _judge(at, job, cursor, record, around, occurrences, broken, now)
@@ -247,8 +256,8 @@ def explain(
 
 
 def before(occurrences: Occurrences, low: int, at: int) -> int | None:
-    """The last occurrence after `low` and before `at` (UTC seconds); a schedule only has `next`, so the interval is
-    halved.
+    """Return the last occurrence after `low` and before `at` (UTC seconds). Uses bisection, since a schedule only has
+    `next`.
     """
 
     def reaches(instant: int) -> bool:
@@ -286,7 +295,7 @@ def _judge(
     broken: str,
     now: float,
 ) -> Explanation:
-    # A range has two ends, not its instants; the occurrences of a former schedule are no longer known.
+    # A record stores only the two ends of its range, and the occurrences of an earlier schedule are no longer known.
     named = occurrences is None or occurrences.next(at - 1) == at
     if record is not None and (record.occurrence == at or named or reason_of(record) == "edited"):
         return in_wait_queue(recorded(record, at), record, around.line)
@@ -314,7 +323,7 @@ def _judge(
 
 
 def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences) -> Explanation:
-    """Why the present schedule does not name the instant."""
+    """Explain why the present schedule does not contain the instant."""
     if not job.scheduled:
         return Explanation(Verdict.NOT_AN_OCCURRENCE, "The job has no schedule: it runs only on request.")
     spec = job.schedule
@@ -352,12 +361,12 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
 def _unrecorded(
     at: int, job: Job, cursor: Cursor | None, around: ExplainContext, occurrences: Occurrences, now: float
 ) -> Explanation:
-    """The verdict for an instant that the present schedule names and no record covers."""
+    """Explain an instant that the present schedule contains and no record covers."""
     due = occurrences.due(at)
     if due + around.retention <= now:
         return _expired(around)
     paused_at = int(job.changed_at if job.paused_at is None else job.paused_at)
-    # Occurrences that came due before the pause and were not enqueued wait for its end too.
+    # Occurrences that came due before the pause and were not enqueued also wait for its end.
     if job.state is JobState.PAUSED and due > (paused_at if cursor is None else min(paused_at, cursor.after)):
         return _paused(at, job, now)
     if cursor is None:
@@ -366,7 +375,7 @@ def _unrecorded(
         return Explanation(Verdict.UNCLEAR, f"Its cursor is quarantined: {cursor.error}.")
     if job.state is not JobState.PAUSED and not _passed(at, due, job, cursor, around):
         return _to_come(at, due, job, cursor, around, occurrences, now)
-    if due <= int(job.changed_at):  # an edit keeps what jitter makes due after it
+    if due <= int(job.changed_at):  # an edit keeps occurrences that are due after it because of jitter
         changed = to_iso(int(job.changed_at))
         said = (
             f"The job was changed later, at {changed}, and no record shows that it had this occurrence before "
@@ -377,7 +386,7 @@ def _unrecorded(
 
 
 def _passed(at: int, due: int, job: Job, cursor: Cursor, around: ExplainContext) -> bool:
-    """Whether the occurrence was sent to its lane, by a dispatcher or at once by the API."""
+    """Return whether a dispatcher or the API sent the occurrence to its lane."""
     if around.sent_until is not None and int(job.changed_at) < due and at <= around.sent_until:
         return True
     if cursor.occurrence is not None:
@@ -402,7 +411,7 @@ def _to_come(
 
 
 def _allowed(at: int, cursor: Cursor, occurrences: Occurrences) -> bool:
-    """Whether `max_runs` allows the occurrence, counted from the cursor's position."""
+    """Return whether `max_runs` allows the occurrence, counted from the cursor's position."""
     if cursor.occurrence is None:
         return False
     if cursor.remaining is None:

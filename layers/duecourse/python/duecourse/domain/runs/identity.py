@@ -11,14 +11,16 @@ from duecourse.domain.ids import RunName
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """A run of `tenant`'s job for one `occurrence`, due at `due` with its jitter (UTC seconds).
+    """The identity of a run: `tenant`'s job and one `occurrence`, due at `due` with its jitter (UTC seconds).
 
-    `generation` is that of the definition which enqueued it. A `suffix` (`.m…`, `.b…`) marks a run that was requested
-    for: `requested_by`, with `own_payload` where it is called with the payload that was given then (ports.Inputs)
-    instead of its job's. `count` and `through`: the number of missed occurrences that it covers, and the last of them.
-    `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in what
-    was written before there was one. `workflow` is the graph (`nightly@3f2a…`) of a workflow's own run, and of the
-    runs of its steps, whose names are its own but for the job.
+    - `generation`: the generation of the definition that enqueued the run.
+    - `suffix`: marks a run on request (`.m…`, `.b…`), requested by `requested_by`.
+    - `own_payload`: the run is called with the payload of that request (ports.Inputs) instead of the job's payload.
+    - `count`, `through`: the number of missed occurrences that the run covers, and the last of them.
+    - `correlation_id`: the id of the request that created the run, or of the round that enqueued it. None in data
+      written before this field existed.
+    - `workflow`: the graph of a workflow's run and of the runs of its steps (`nightly@3f2a…`). The names of these runs
+      differ only in the job.
     """
 
     tenant: str
@@ -36,12 +38,14 @@ class RunIdentity:
 
 
 def _of_identity(name: str) -> Any:
-    """Reads the field of the same name of an identity, without a Python frame: these are read all the time."""
+    """Return a property that reads the identity's field of this name. It adds no Python frame, since these fields are
+    read very often.
+    """
     return property(attrgetter(f"identity.{name}"))
 
 
 class OfRun:
-    """A base of values that belong to a run: gives access to the fields of its identity."""
+    """A base class of values that belong to a run. Provides access to the fields of the run's identity."""
 
     __slots__ = ()
     identity: RunIdentity
@@ -61,13 +65,13 @@ class OfRun:
 
     @property
     def is_step(self) -> bool:
-        """Whether it is the run of a workflow's step, and not the workflow's own."""
+        """Whether this is the run of a workflow's step, not of the workflow."""
         workflow = self.workflow
         return workflow is not None and workflow.partition("@")[0] != self.job_id
 
     @property
     def is_workflow(self) -> bool:
-        """Whether it is a workflow's own run."""
+        """Whether this is a workflow's run."""
         return self.workflow is not None and not self.is_step
 
     @property
