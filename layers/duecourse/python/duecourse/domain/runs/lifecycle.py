@@ -1,8 +1,9 @@
-"""The one function that decides every transition of a run. ARCHITECTURE.md has the state diagram.
+"""The function that decides every transition of a run. ARCHITECTURE.md has the state diagram.
 
-`transitions` contains the decisions about an attempt. This module contains those about steps of workflows, workflows'
-runs and messages in the dead-letter queue. SQS moves a message there when it was received too often: because its run is
-dead and its worker failed the message on purpose, or because of crashes and throttling, which no record shows.
+`transitions` contains the decisions about an attempt. This module contains the decisions about steps of workflows,
+workflows' runs, and messages in the dead-letter queue. SQS moves a message there when it was received too often. Either
+its run is dead and the worker failed the message on purpose, or crashes or throttling, which no record shows,
+interrupted the workers.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ DEAD_LETTERED_ERROR = (
 
 
 def as_step(job: JobSnapshot) -> JobSnapshot:
-    """The job as its runs in a workflow are treated: none is skipped for another run of the job, it waits in the wait
-    queue.
+    """Return the job with the overlap rule for its runs in a workflow. These runs are never skipped because of another
+    run of the job; they enter the wait queue.
     """
     skips = isinstance(job, Job) and job.overlap.rule.skips
     return replace(job, overlap=Overlap.QUEUE, queue_limit=None) if skips and isinstance(job, Job) else job
@@ -100,12 +101,14 @@ def as_step(job: JobSnapshot) -> JobSnapshot:
 def decide_step_start(
     request: StartRequest, turn: StepTurn, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Decide on a start of a step, or on its redrive. `turn` was read before a record that is not there, and after
-    one that says that the step may run again.
+    """Decide on a start or a redrive of a step.
+
+    If there is no record, `turn` was read before it. If the record shows that the step may run again, `turn` was read
+    after it.
     """
     held = held_by_pause(request, job, now) if isinstance(job, Job) else None
     if held and isinstance(run, Queued):
-        return held  # it waited in the queue of its job
+        return held  # it was in the wait queue of its job
     if run is not None and not may_run_again(run):
         return go_on(request, own_job(job, run), run, context, now)
     withdrawn = run is not None and turn.round > run.round
@@ -119,7 +122,7 @@ def decide_step_start(
         return Drop("its workflow's run has ended" if left else "its upstream steps have not ended")
     if turn.readiness.skips:
         return _skipped(request, turn, job, run, context, turn.readiness)
-    if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # of a rerun, another job may have the name
+    if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # a rerun may find another job of this id
         return _skipped(request, turn, job, run, context, "deleted")
     late = job.start_deadline_seconds is not None and now > request.due + job.start_deadline_seconds
     if late and not isinstance(run, Dead):
@@ -155,7 +158,7 @@ def _skipped(
     context: AttemptContext,
     reason: str,
 ) -> Decision:
-    """The record of a step that does not run, over the one of an earlier round."""
+    """Return the record of a step that does not run, written over the record of an earlier round."""
     if run is None:
         return not_run(request, job, context, reason)
     if isinstance(run, Skipped) and (run.reason, run.round) == (reason, max(run.round, turn.round)):
@@ -168,12 +171,12 @@ def _skipped(
 def decide_evaluated(
     event: Evaluated, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Decide what the ends of its steps make of a workflow's run."""
+    """Decide how the ends of its steps affect a workflow's run."""
     request, outcome = event.request, event.outcome
     if run is None:
         return Drop("the run has no record")
     job = own_job(job, run)
-    if request.is_known_to(run):  # this message carries the run: what it asked for is done
+    if request.is_known_to(run):  # this message carries the run: its command has been executed
         return decide_start(request, job, run, context, now=now)
     match run:
         case Running() | Waiting() | Retrying():
@@ -184,7 +187,7 @@ def decide_evaluated(
             named = replace(run, error=event.error, fencing_token=context.fencing_token)
             return Transition(named, run, "other steps of it are dead now")
         case Dead() | Succeeded() if goes_on(run, outcome) and isinstance(job, Job):
-            # Not redriven itself: its other dead steps stay dead.
+            # The workflow's run was not redriven itself: its other dead steps stay dead.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
             return Start(begun(allowed, request, job, context, now), run, "a step was redriven")
         case _:
@@ -192,7 +195,7 @@ def decide_evaluated(
 
 
 def goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
-    """Whether a workflow's run that its steps ended continues, since one of them was redriven."""
+    """Return whether a workflow's run that ended with its steps continues, because one of them was redriven."""
     match run:
         case Succeeded():
             return outcome is WorkflowOutcome.OPEN
@@ -216,7 +219,8 @@ def _alive(
             failed = replace(run, error=event.error, code="workflow.failed")
             return carried(Transition(dead(failed, STEPS_FAILED, now), run, "steps failed"), event.request, context)
         case WorkflowOutcome.FAILED:
-            # Its worker may be about to redrive the failed ones; one that died or was rejected before that tries again.
+            # Its worker may be about to redrive the failed steps. A worker that died or was rejected before that tries
+            # again.
             again = max(now + MIN_PAUSE_SECONDS, run.not_before if isinstance(run, Retrying) else 0.0)
             return RetryLater(again, "its steps are being started")
         case other:
@@ -226,8 +230,10 @@ def _alive(
 def decide_dead_lettered(
     event: DeadLettered, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Keep the message of a dead run, drop one that is not needed, send a command again, and record the death of a run
-    that no other message carries.
+    """Decide on a message in the dead-letter queue.
+
+    The message of a dead run is kept, and a message that is not needed is dropped. A command is sent again. The death
+    of a run that no other message carries is recorded.
     """
     if run is None:
         return _unknown(event, job, context, now)
@@ -259,7 +265,7 @@ def decide_dead_lettered(
 
 
 def _dead_already(request: StartRequest, run: Dead, context: AttemptContext, now: float) -> Decision:
-    """A message of a dead run belongs in the dead-letter queue if it carries the run."""
+    """Decide on a message of a dead run. It belongs in the dead-letter queue if it carries the run."""
     if not request.is_known_to(run):
         if asked_again(request, run):
             return Reschedule(now, "a redrive was requested and has not been granted yet")
@@ -283,7 +289,9 @@ def _running(event: DeadLettered, job: JobSnapshot, run: Running, context: Attem
 def _given_up(
     event: DeadLettered, job: JobSnapshot, run: Running | Retrying, context: AttemptContext, now: float
 ) -> Transition:
-    """The end of a run that no message carries: not a death if it was to end anyway."""
+    """End a run that no message carries. It is cancelled if its cancellation was requested or its job is deleted, and
+    dead otherwise.
+    """
     asked = cancel_requested(run)
     if asked is not None or not isinstance(own_job(job, run), Job):
         reason = asked or "deleted"
@@ -292,7 +300,9 @@ def _given_up(
 
 
 def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now: float) -> Decision:
-    """No record: its first attempt never began. It is dead even if it is late, but not if its job changed since."""
+    """Decide on a run without a record: its first attempt never started. It is dead even if it is late, unless its job
+    has changed since it was enqueued.
+    """
     request = event.request
     if not event.starts:
         return Reschedule(now, "its run may be about to start")
@@ -312,8 +322,8 @@ def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now
 
 
 def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) -> Transition:
-    """Dead, and carried by this message: after the console's redrive it comes back under another id, and the run starts
-    again.
+    """Return the run as dead and carried by this message. After a redrive in the SQS console, the message returns under
+    another id and the run starts again.
     """
     failed = replace(
         run, error=run.error or DEAD_LETTERED_ERROR, code=run.code or DEAD_LETTERED, nonce=event.request.nonce
@@ -323,7 +333,7 @@ def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) ->
 
 
 def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
-    """Decide about a run. `job` and `run` (None: no record) are strongly consistent reads, `now` UTC seconds."""
+    """Decide about a run. `job` and `run` (None: no record) are strongly consistent reads, `now` is in UTC seconds."""
     match of_generation(event, job, run):
         case StartRequest(turn=StepTurn() as turn) as event:
             return decide_step_start(event, turn, job, run, context, now=now)
@@ -335,7 +345,7 @@ def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptCont
             return decide_finish(run, job, outcome, now=now, draw=draw)
         case Completed(request) | GivenUp(request) | DeadlineCame(request) | CancelAsked(request) as event:
             if run is not None and request.turn is not None and redriven(request, run, context):
-                # A dead letter of its workflow's step that came back.
+                # A dead letter of the workflow's step that was redriven.
                 return decide_step_start(request, request.turn, job, run, context, now=now)
             return decide_command(event, job, run, context, now=now)
         case Evaluated() as event:

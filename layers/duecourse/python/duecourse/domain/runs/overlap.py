@@ -1,8 +1,8 @@
-"""Whether a run may start while another run of its job is active or waits in the wait queue.
+"""Decides whether a run may start while another run of its job is active or waits in the wait queue.
 
 The lock contains the run that holds it and the end of the holder's invocation. It is acquired before the first start
-and released at the final state, and is only valid together with the holder's own record. Other runs are in the wait
-queue, ordered by due time; the worker that releases the lock starts the next one.
+and released at the final state. It is valid only together with the holder's record. Other runs are in the wait queue,
+ordered by due time. The worker that releases the lock starts the next one.
 """
 
 from __future__ import annotations
@@ -28,23 +28,30 @@ from duecourse.domain.runs.states import (
 from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 
 ORPHAN_SECONDS = 120
-"""How long after its lease a RUNNING holder keeps the lock: its message is visible again 30 s after the worker's
-timeout. A worker that takes it over later asks for the lock like any other run."""
+"""How long after its lease a RUNNING holder keeps the lock, in seconds. Its message is visible again 30 s after the
+worker's timeout. A worker that takes the run over later requests the lock like any other run.
+"""
 
 
 LOST_SECONDS = 3600
-"""How long after its next attempt was due a RETRYING holder keeps the lock: its message may be lost or in the
-dead-letter queue, and must not block its job indefinitely. A later attempt asks for the lock like any other run."""
+"""How long a RETRYING holder keeps the lock after its next attempt was due, in seconds. Its message may be lost or in
+the dead-letter queue, and must not block its job indefinitely. A later attempt requests the lock like any other run.
+"""
 
 AWAIT_SECONDS = 2
-"""After this time a run that may not wait in the wait queue checks again whether the holder of its lock has started."""
+"""After this time (seconds) a run that may not enter the wait queue checks again whether the holder of its lock has
+started.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """`holder` is the local name of a run (`RunName.local`; empty: none), `until` the end of the acquiring invocation
-    (UTC s). `rank` is that of the acquiring start (`rank_of_start`).
-    `called_until`: until when calls of earlier runs began that may still be in progress (UTC s).
+    """The lock of a job.
+
+    - `holder`: the local name of a run (`RunName.local`; empty: no holder).
+    - `until`: the end of the invocation that acquired the lock (UTC seconds).
+    - `rank`: the rank of the start that acquired the lock (`rank_of_start`).
+    - `called_until`: the latest start of calls by earlier runs that may still be in progress (UTC seconds).
     """
 
     holder: str
@@ -55,7 +62,7 @@ class Lock:
 
 @dataclass(frozen=True, slots=True, order=True)
 class QueuePosition:
-    """A run's place in its job's wait queue: by due time (UTC seconds), then by its local name."""
+    """A run's position in its job's wait queue: by due time (UTC seconds), then by local name."""
 
     due: int
     local: str
@@ -63,7 +70,7 @@ class QueuePosition:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """This run is skipped, with `reason` in its record."""
+    """The run is skipped, with `reason` in its record."""
 
     reason: str
     because: str
@@ -71,7 +78,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Another run is active or goes first: wait in the wait queue. `preempt`: ask that holder to end."""
+    """Another run is active or goes first: enter the wait queue. `preempt`: the run to cancel."""
 
     reason: str
     preempt: Run | None = None
@@ -79,7 +86,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class StealLock:
-    """The holder is final or lost: take the lock over from exactly that holder."""
+    """The holder is final or lost: take the lock over from exactly this holder."""
 
     previous: Lock
     reason: str
@@ -90,8 +97,8 @@ LockDecision = Skip | RetryLater | Wait | StealLock
 
 @dataclass(frozen=True, slots=True)
 class LockRequest:
-    """A run's request for the lock, by its local name. `fresh`: it has made no attempt yet; `again`: it has waited once
-    for a holder to begin.
+    """A run's request for the lock. `mine` is its local name. `fresh`: it has made no attempt yet. `again`: it has
+    already waited once for a holder to start.
     """
 
     mine: str
@@ -101,8 +108,8 @@ class LockRequest:
 
 
 def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float) -> LockDecision:
-    """Decide on a lock that another run holds; `holder` is that run's record (strongly read)."""
-    # The holder may be about to write its start (a first attempt, the next one, a redrive).
+    """Decide on a lock that another run holds. `holder` is that run's record (a strongly consistent read)."""
+    # The holder may be about to write its start (a first attempt, the next one, or a redrive).
     starting = now < lock.until + LEASE_MARGIN_SECONDS
     begun = not isinstance(holder, Queued | Dead | None)
     if starting and not begun:
@@ -115,7 +122,7 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
         return StealLock(lock, lost)
     alive = f"{holder.name} is {holder.state}"
     if not asks.fresh:
-        return Wait(alive)  # it has started: it is no longer skipped or replaced
+        return Wait(alive)  # a run that has started is no longer skipped or replaced
     rule = asks.policy.rule
     if not rule.waits:
         return Skip("overlap", alive)
@@ -127,8 +134,9 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
 def decide_turn(
     job: Job, mine: QueuePosition, *, first: QueuePosition | None, last: QueuePosition | None
 ) -> Wait | Skip | None:
-    """Whether a run that has made no attempt yet must let a run in the wait queue go first; `first` and `last` are the
-    ends of the wait queue. None if it is its turn.
+    """Decide whether a run without attempts must let a run in the wait queue go first. Returns None if it may start.
+
+    `first` and `last` are the two ends of the wait queue.
     """
     rule = job.overlap.rule
     if rule.only_newest:
@@ -137,31 +145,35 @@ def decide_turn(
 
 
 def rank_of_start(run: Run, previous: Run | None) -> int:
-    """Orders the starts of one run: by attempt, and a start over a final record (such as a redrive) after the other
-    starts of its attempt. `run` is the record to write over `previous`.
+    """Return the rank of a start, which orders the starts of one run.
+
+    Starts are ordered by attempt. A start over a final record (such as a redrive) follows the other starts of its
+    attempt. `run` is the record to write over `previous`.
     """
     return 2 * run.attempt + (isinstance(previous, Final))
 
 
 def last_rank_before(final: Run) -> int:
-    """The highest rank of a start that this final record has ended or prevented. A start over this record has a higher
-    rank, and so have all later ones.
+    """Return the highest rank of a start that this final record ended or prevented. A start over this record, and every
+    later start, has a higher rank.
     """
     return 2 * (final.attempt + 1)
 
 
 def called_until(run: Run, now: float) -> float | None:
-    """Until when calls began that may still be in progress, although the run has ended, or has lost its lock: of a
-    workflow's run that its steps did not end, until now, since steps that read it before may have started. Such a
-    call ends within an invocation (WORKER_SECONDS). None: no call is known of.
+    """Return the latest start of calls that may still be in progress after the run has ended or lost its lock.
+
+    For a workflow's run that was not ended by its steps it is `now`, since steps that read the run earlier may have
+    started. Such a call ends within one invocation (WORKER_SECONDS). None: no such call is known.
     """
     left = run.is_workflow and run.attempt > 0 and not (isinstance(run, Succeeded) or reason_of(run) == STEPS_FAILED)
     return latest(run.called_until, now) if left else run.called_until
 
 
 def called_in_workflow(workflow: Run | None, now: float) -> float | None:
-    """Until when calls began that may be in progress beside the steps of a workflow's run; None if other runs of the
-    workflow may be active, because this one has no lock, or may count as lost.
+    """Return the latest start of calls that may be in progress at the same time as the steps of a workflow's run.
+
+    None if other runs of the workflow may be active, because this run has no lock or may count as lost.
     """
     match workflow:
         case Running(lease_until=until) | Waiting(deadlines=Deadlines(waiting_until=until)):
@@ -171,17 +183,19 @@ def called_in_workflow(workflow: Run | None, now: float) -> float | None:
 
 
 def latest(*instants: float | None) -> float | None:
-    """The last of those that are known."""
+    """Return the latest of the known instants."""
     return max((each for each in instants if each is not None), default=None)
 
 
 def needs_lock(job: Job) -> bool:
-    """Only recurring jobs that forbid overlap take a lock."""
+    """Return whether the job's runs take a lock: only recurring jobs that forbid overlap do."""
     return job.overlap.rule.alone and job.recurring
 
 
 def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | RetryLater:
-    """A run that may wait enters the wait queue; another one waits for the holder's record, twice at most."""
+    """Decide on a lock whose holder is about to start. A run that may wait enters the wait queue. Another run waits for
+    the holder's record, at most twice.
+    """
     reason = "its holder is about to start"
     if asks.policy.rule.waits or not asks.fresh:
         return Wait(reason)
@@ -190,7 +204,7 @@ def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | RetryLa
 
 
 def _lost(holder: Run, starting: bool, now: float) -> str | None:
-    """Why a holder that is not final counts as lost; None if it does not."""
+    """Return why a holder that is not final counts as lost, or None if it does not."""
     if starting:
         return None
     match holder:

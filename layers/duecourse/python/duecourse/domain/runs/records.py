@@ -1,6 +1,6 @@
 """The records that decisions write: at a run's start, at its end, and for occurrences that do not run.
 
-A job may be deleted and created again under the same id: the last functions of this module decide to which of the two
+A job may be deleted and created again under the same id. The last functions of this module decide to which of the two
 jobs a record or a message belongs.
 """
 
@@ -39,14 +39,14 @@ from duecourse.domain.runs.states import (
 from duecourse.domain.targets.targets import WorkflowTarget
 
 STEPS_FAILED = "steps_failed"
-"""Why a workflow's run is dead whose steps have all ended."""
+"""The reason of a workflow's dead run whose steps have all ended."""
 
 WORKFLOW_OVER = "workflow_over"
-"""Why a step is cancelled whose workflow's run ended otherwise: by its deadline, or on request."""
+"""The reason of a cancelled step if its workflow's run ended first, by its deadline or on request."""
 
 
 def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Queued:
-    """The first record of a run, before its first attempt."""
+    """Return the first record of a run, before its first attempt."""
     identity = request.identity
     if isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and identity.workflow is None:
         identity = replace(identity, workflow=f"{job.id}@{job.target.graph}")
@@ -60,21 +60,23 @@ def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContex
 
 
 MAX_REDRIVEN_FROM = 10
-"""The most messages that a record names. SQS delivers a deleted message again within days at most."""
+"""The largest number of messages that a record lists. SQS redelivers a deleted message within days at most."""
 
 
 def _redriven_from(run: Run, context: AttemptContext) -> str:
-    """The messages that carried the run before, so that a late second delivery of one does not count as a redrive."""
+    """Return the messages that carried the run before, so that a late second delivery of one does not count as a
+    redrive.
+    """
     if not isinstance(run, Dead) or run.message_id in ("", context.message_id):
         return run.redriven_from
     return " ".join([*run.redriven_from.split(), run.message_id][-MAX_REDRIVEN_FROM:])
 
 
 def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Running:
-    """The run with its next attempt started, carried by this message.
+    """Return the run with its next attempt started and carried by this message.
 
-    Token and deadlines of a callback are stored before the call, since it may come before the call has returned. Until
-    then the call's own timeout is added to the first heartbeat's deadline.
+    The callback's token and deadlines are stored before the call, since the callback may arrive before the call
+    returns. Until then the first heartbeat's deadline includes the timeout of the call.
     """
     attempt, expires_at, callback_hash, deadlines = run.attempt + 1, context.expires_at, None, None
     match job.completion:
@@ -109,7 +111,7 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
 
 
 def queued(run: Running, now: float) -> Queued:
-    """The record of a run that has to wait in the wait queue before its first attempt."""
+    """Return the record of a run that must enter the wait queue before its first attempt."""
     return Queued(**run.common(**_NOT_BEGUN, waiting_since=now))
 
 
@@ -122,17 +124,17 @@ _NOT_BEGUN: Mapping[str, object] = {
 
 
 def waiting(run: Running, deadlines: Deadlines) -> Waiting:
-    """The run after its call has returned."""
+    """Return the run after its call has returned."""
     return Waiting(**run.common(), deadlines=deadlines, cancel_requested=run.cancel_requested)
 
 
 def retrying(run: Run, now: float, not_before: float) -> Retrying:
-    """The run after a failed attempt, the next one of which starts at `not_before` (UTC seconds)."""
+    """Return the run after a failed attempt. The next attempt starts at `not_before` (UTC seconds)."""
     return Retrying(**run.common(), finished_at=now, not_before=not_before)
 
 
 def succeeded(run: Run, result: object, now: float) -> Succeeded:
-    """The run at its success, whatever was requested meanwhile."""
+    """Return the run as succeeded, even if its cancellation was requested meanwhile."""
     asked = cancel_requested(run)
     return Succeeded(
         **_over(run, None) | {"error": None, "code": None}, finished_at=now, result=result, cancel_requested=asked
@@ -140,46 +142,48 @@ def succeeded(run: Run, result: object, now: float) -> Succeeded:
 
 
 def dead(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Dead:
-    """The run at its death. `by` is the message that writes this; by default the one that carries the attempt."""
+    """Return the run as dead. `by` is the message that writes the record; by default the one that carries the
+    attempt.
+    """
     return Dead(**_over(run, by), reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
 
 
 def cancelled(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Cancelled:
-    """The run at its end by request. `by`: as in `dead`."""
+    """Return the run as cancelled. `by` is the same as in `dead`."""
     return Cancelled(**_over(run, by), reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
 
 
 def skipped(run: Run, reason: str, by: AttemptContext | None = None) -> Skipped:
-    """The run that does not begin. `by`: as in `dead`."""
+    """Return the run as skipped. `by` is the same as in `dead`."""
     return Skipped(**_over(run, by), reason=reason, cancel_requested=cancel_requested(run))
 
 
 def _over(run: Run, by: AttemptContext | None) -> dict[str, Any]:
-    # The end of its last attempt is not that of a run that was to be tried again.
+    # The record of a retrying run already describes its last attempt as ended, so that attempt moves to `earlier`.
     earlier = earlier_than_next(run) if isinstance(run, Retrying) else run.earlier
     carried = {} if by is None else {"fencing_token": by.fencing_token, "message_id": by.message_id}
     return run.common(earlier=earlier, **carried)
 
 
 def not_run(request: StartRequest, job: JobSnapshot, context: AttemptContext, reason: str) -> Transition:
-    """The record of an occurrence that will not run."""
+    """Return the record of an occurrence that will not run."""
     return Transition(skipped(first_record(request, job, context), reason, context), None, reason)
 
 
 def refused(start: Start, reason: str, because: str) -> Transition:
-    """The record of a run that may not start because of another run."""
+    """Return the record of a run that may not start because of another run."""
     never = replace(skipped(start.run, reason), attempt=0, first_started_at=None, started_at=None, callback_hash=None)
     return Transition(never, start.previous, because)
 
 
 def may_run_again(run: Run) -> bool:
-    """Whether a step's record may be written over: it is dead, or was stopped by its workflow."""
+    """Return whether a step's record may be overwritten: the step is dead, or its workflow stopped it."""
     return isinstance(run, Dead) or stopped_by_workflow(run)
 
 
 def stopped_by_workflow(run: Run) -> bool:
-    """Whether a step did not run, or was cancelled, on account of other steps or of its workflow's end: it runs
-    after all where these were redriven.
+    """Return whether a step was skipped or cancelled because of other steps or the end of its workflow's run. It runs
+    after all if these are redriven.
     """
     match run:
         case Skipped(reason=reason):
@@ -191,33 +195,35 @@ def stopped_by_workflow(run: Run) -> bool:
 
 
 def of_predecessor(request: StartRequest, job: JobSnapshot, run: Run) -> bool:
-    """Whether the record belongs to a run that never began of a deleted job of the same id, and the request to the
-    present job.
+    """Return whether the record belongs to a run that never started of a deleted job with the same id, and the request
+    belongs to the present job.
     """
     return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= request.generation
 
 
 def binds_nobody(job: Job, run: Run) -> bool:
-    """Whether the record belongs to a run that never began (skipped, or cancelled before it began) of a deleted job of
-    the same id: it does not count for the re-created job.
+    """Return whether the record does not apply to a re-created job. It belongs to a deleted job with the same id, and
+    its run never started (it was skipped or cancelled).
     """
     return run.attempt == 0 and run.generation < job.created_generation
 
 
 def instead_of(run: Run, decision: Decision) -> Decision:
-    """The decision for a run without a record, written over this record."""
+    """Return a decision for a run without a record, changed so that it overwrites this record."""
     return replace(decision, previous=run) if isinstance(decision, Start | Transition) else decision
 
 
 def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
-    """The job if the run belongs to it; None if it is a re-created one and the run belongs to its predecessor."""
+    """Return the job if the run belongs to it. Returns None if the job was created again and the run belongs to its
+    predecessor.
+    """
     anew = isinstance(job, Job) and run.generation < job.created_generation
     return None if anew else job
 
 
 def of_generation(event: Event, job: JobSnapshot, run: Run | None) -> Event:
-    """The event with its job's generation. The sender of a step's start has not read the step: it is the job
-    as it is when the message is received.
+    """Return the event with the generation of its job. The sender of a step's start has not read the step's job, so the
+    generation is that of the job when the message is received.
     """
     if isinstance(event, Ended):
         return event

@@ -21,35 +21,35 @@ from duecourse.domain.schedules import load_zone
 from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, TemplateError, render_template, rendered_size, texts_in
 
 MAX_BODY_BYTES = 256 * 1024
-"""Of a payload, or of the parameters of an AWS call, as JSON: the limit of SQS, SNS, EventBridge and Step Functions
-when this was set. A job's own payload has at most 200 KB, which leaves room for rendered values.
+"""The limit for a payload, or for the parameters of an AWS call, as JSON. It is the limit of SQS, SNS, EventBridge and
+Step Functions when this was set. A job's own payload has at most 200 KB, which leaves room for rendered values.
 """
 
 MAX_HEADER_BYTES = 8 * 1024
-"""Of one header, name and value: common servers accept no longer line."""
+"""The limit for one header, name and value together. Common servers accept no longer line."""
 
 MAX_HEADERS_BYTES = 32 * 1024
-"""Of all headers that a job sends."""
+"""The limit for all headers that a job sends."""
 
 MAX_KEY_CHARACTERS = 255
-"""Of an idempotency key: what receivers commonly store."""
+"""The limit for an idempotency key: the length that receivers commonly store."""
 
 Headers = Sequence[tuple[str, str]]
 
 
 class TemplateTooLargeError(TemplateError):
-    """A rendered template would exceed its limit; nothing was rendered."""
+    """A rendered template would exceed its limit. Nothing was rendered."""
 
     code = "template_too_large"
 
 
 def values_for(run: Run, job: Job) -> dict[str, str]:
-    """The values of TEMPLATE_NAMES for a run's current attempt.
+    """Return the values of TEMPLATE_NAMES for a run's current attempt.
 
-    All of them depend on the occurrence, never on the present time. `date` (2026-11-21), `week` (ISO, 2026-W47) and
-    `month` (2026-11) are read on the calendar of the schedule's time zone, so that a report at Monday 00:30 in Tokyo
-    has Monday's date; `scheduled_at` (2026-11-21T06:47:00Z), `due_at` (the same with jitter) and `occurrence`
-    (20261121T064700Z) are UTC. A job without a name is named by its id.
+    The times depend on the occurrence, never on the present time. `date` (2026-11-21), `week` (ISO, 2026-W47) and
+    `month` (2026-11) use the calendar of the schedule's time zone, so that a report at Monday 00:30 in Tokyo has
+    Monday's date. `scheduled_at` (2026-11-21T06:47:00Z), `due_at` (the same with jitter) and `occurrence`
+    (20261121T064700Z) are UTC. The name of a job without a name is its id.
     """
     wall = datetime.fromtimestamp(load_zone(job.schedule.timezone).wall(run.occurrence), UTC)
     year, week, _ = wall.isocalendar()
@@ -69,8 +69,11 @@ def values_for(run: Run, job: Job) -> dict[str, str]:
 
 
 def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, callback: bool) -> dict[str, str]:
-    """The longest possible values for a run of a job, with its idempotency key and, if the run has a callback, a token:
-    a template that fits with these fits at every run. Raises TemplateTooLargeError if the key itself is too long.
+    """Return the longest possible values for a run of a job, including its idempotency key and, for a callback, its
+    token.
+
+    A template that fits with these values fits in every run. Raises TemplateTooLargeError if the key itself is too
+    long.
     """
     run_id = str(RunName(job_id, 0, f".m{'x' * 8}"))
     values = {
@@ -93,8 +96,10 @@ def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, 
 
 
 def idempotency_key(run: Run, job: Job) -> str:
-    """The idempotency key of all attempts of a run: the key of its first call (Run.idempotency_key), or the job's
-    rendered template, or `<tenant>/<run id>`. Raises TemplateError.
+    """Return the idempotency key of all attempts of a run.
+
+    It is the key of the run's first call (Run.idempotency_key), or else the job's rendered template, or else
+    `<tenant>/<run id>`. Raises TemplateError.
     """
     if run.idempotency_key is not None:
         return run.idempotency_key
@@ -104,7 +109,7 @@ def idempotency_key(run: Run, job: Job) -> str:
 
 
 def check_document_size(value: Any, values: Mapping[str, str]) -> None:
-    """Raises TemplateTooLargeError for a JSON value that would have more than MAX_BODY_BYTES after rendering."""
+    """Check the size of a JSON value after rendering. Raises TemplateTooLargeError above MAX_BODY_BYTES."""
     templates = [text for _, text in texts_in(value) if "{{" in text]
     if not templates:
         return
@@ -114,14 +119,14 @@ def check_document_size(value: Any, values: Mapping[str, str]) -> None:
 
 
 def render_document(value: Any, values: Mapping[str, str]) -> Any:
-    """A JSON value with every string in it rendered (keys of objects stay as they are). Raises TemplateError."""
+    """Return a JSON value with every string in it rendered. Keys of objects are unchanged. Raises TemplateError."""
     check_document_size(value, values)
     return _rendered(value, values)
 
 
 def check_headers_size(headers: Headers, values: Mapping[str, str], secrets: Mapping[str, str]) -> None:
-    """Raises TemplateTooLargeError for headers that would be too large after rendering, one or all together. A secret
-    that is not in `secrets` counts 0.
+    """Check the size of headers after rendering, each and all together. A secret that is not in `secrets` counts 0.
+    Raises TemplateTooLargeError.
     """
     sizes = {name: len(value) for name, value in values.items()}
     sizes |= {f"secret:{name}": len(secret) for name, secret in secrets.items()}
@@ -134,7 +139,7 @@ def check_headers_size(headers: Headers, values: Mapping[str, str], secrets: Map
 
 
 def render_headers(headers: Headers, values: Mapping[str, str], secrets: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Headers with their values rendered. Raises TemplateError."""
+    """Return the headers with their values rendered. Raises TemplateError."""
     check_headers_size(headers, values, secrets)
     rendered = []
     for name, value in headers:
@@ -146,7 +151,7 @@ def render_headers(headers: Headers, values: Mapping[str, str], secrets: Mapping
 
 
 def _default_key(tenant: str, run_id: str) -> str:
-    """Unique among all tenants: a receiver may serve several."""
+    """Return a key that is unique among all tenants, since a receiver may serve several tenants."""
     return f"{tenant}/{run_id}"
 
 
@@ -181,8 +186,8 @@ def _bound(size: int, limit: int, where: str, *, unit: str = "bytes") -> None:
 
 
 def with_its_key(run: Running, job: Job) -> Running:
-    """The run with its idempotency key, which is recorded before the first call, since the job may be edited before the
-    next one.
+    """Return the run with its idempotency key. The key is recorded before the first call, since the job may be edited
+    before the next call.
     """
     if run.idempotency_key is not None:
         return run

@@ -1,6 +1,6 @@
 """A run: the execution of one occurrence. Its record is one of the states below.
 
-The record describes the last attempt. `earlier` lists the previous attempts, which were not successful; it is empty for
+The record describes the last attempt. `earlier` lists the previous attempts, which were not successful. It is empty for
 a run that succeeds at its first attempt.
 """
 
@@ -28,8 +28,10 @@ class AttemptOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Instants are UTC epoch seconds; `ended_at` is None if it has not ended, or if its end is unknown. `outcome` is
-    None while it is being worked on. `error` has at most MAX_ERROR characters.
+    """An attempt of a run. Instants are UTC epoch seconds.
+
+    `ended_at` is None if the attempt has not ended, or if its end is unknown. `outcome` is None while the attempt is
+    active. `error` has at most MAX_ERROR characters.
     """
 
     number: int
@@ -41,8 +43,11 @@ class Attempt:
 
 
 class RunState(StrEnum):
-    """QUEUED is recorded only for a run in the wait queue of its job; other queued runs have no record, because the
-    cursor has passed them. WAITING: the call returned, and a program works on the run until its callback.
+    """The state of a run.
+
+    QUEUED is recorded only for a run in the wait queue of its job. Other queued runs have no record: the cursor has
+    passed them, and their message is in a queue. WAITING: the call has returned, and a program works on the run until
+    its callback.
     """
 
     QUEUED = "QUEUED"
@@ -56,19 +61,21 @@ class RunState(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether only a redrive leads out of this state."""
+        """Whether only a redrive can leave this state."""
         return self in _FINAL
 
 
 UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.SKIPPED)
-"""The states of unsuccessful runs. These runs are found across jobs (ports.RunStore.by_state)."""
+"""The states of unsuccessful runs. These runs are listed across jobs (ports.RunStore.by_state)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """The deadlines of an attempt that ends by its callback: when it must be completed, and when its next heartbeat is
-    due (UTC seconds; None: heartbeats are not required). `deadline_message_id` is the id of the one deadline message
-    that is sent again if the deadline was extended.
+    """The deadlines of an attempt that ends with its callback (UTC seconds).
+
+    The attempt must be completed by `waiting_until`, and the next heartbeat must arrive by `heartbeat_until` (None:
+    heartbeats are not required). `deadline_message_id` is the id of the one deadline message that is sent again if the
+    deadline was extended.
     """
 
     waiting_until: float
@@ -85,19 +92,25 @@ class Deadlines:
 class Record(OfRun):
     """The fields of a run's record in every state. Instants are UTC epoch seconds.
 
-    `attempt` counts from 1 and is never reset; `attempts_allowed` grows at a redrive. `fencing_token` names the writer
-    of the current state, `message_id` and `nonce` the message that carries the run. `started_at` is the start of the
-    last attempt. `error` and `code` are those of the last failure. `callback_hash` is the hash of the last attempt's
-    token; `heartbeat_at` is the time of that attempt's last written heartbeat, and `progress` (0 to 1) and `note` are
-    the values that its heartbeats reported. `waiting_since` is the time at which the run entered the wait queue; it
-    stays after the wait. `redriven_at` is the time of the last redrive. `caught_up`: the run was enqueued because the
-    occurrences that it covers were missed. `idempotency_key` is the key of the first call, None before that call, or
-    empty if it is the default (the run id). `identity.requested_by` is also set to the caller who requested the skip.
-    `earlier` are attempts before the one that the record describes, oldest first. `round` counts how often a final
-    record of a workflow's step was written over (domain.workflows.graph). `called_until`: the latest start of earlier
-    calls that may still be in progress (domain.runs.overlap); None if there are none, and for a workflow's run without
-    a lock. `redriven_from`: ids of the messages that carried the run before its redrives, the newest last, separated by
-    spaces.
+    - `attempt`, `attempts_allowed`: the attempt counts from 1 and is never reset. A redrive raises the allowed number.
+    - `fencing_token`: identifies the writer of the current state.
+    - `message_id`, `nonce`: identify the message that carries the run.
+    - `started_at`: the start of the last attempt.
+    - `error`, `code`: the last failure.
+    - `callback_hash`: the hash of the last attempt's token.
+    - `heartbeat_at`: the time of that attempt's last written heartbeat.
+    - `progress` (0 to 1), `note`: the values that its heartbeats reported.
+    - `waiting_since`: the time at which the run entered the wait queue. It remains after the wait.
+    - `redriven_at`: the time of the last redrive.
+    - `caught_up`: the run was enqueued because the occurrences that it covers were missed.
+    - `idempotency_key`: the key of the first call. None before that call, empty if it is the default (the run id).
+    - `identity.requested_by`: also set to the caller who requested a skip.
+    - `earlier`: the attempts before the one that the record describes, oldest first.
+    - `round`: how often a final record of a workflow's step was overwritten (domain.workflows.graph).
+    - `called_until`: the latest start of earlier calls that may still be in progress (domain.runs.overlap). None if
+      there are none, and for a workflow's run without a lock.
+    - `redriven_from`: the ids of the messages that carried the run before its redrives, newest last, separated by
+      spaces.
     """
 
     state: ClassVar[RunState]
@@ -129,16 +142,16 @@ class Record(OfRun):
 
     @property
     def age_from(self) -> float:
-        """The instant from which its age counts (UTC seconds): its due time, or its last redrive."""
+        """The instant from which the run's age counts (UTC seconds): its due time, or its last redrive."""
         return self.due if self.redriven_at is None else self.redriven_at
 
     @property
     def lateness(self) -> float | None:
-        """Seconds from the due second to the first start; None before that."""
+        """Seconds from the due second to the first start. None before the first start."""
         return None if self.first_started_at is None else self.first_started_at - self.due
 
     def common(self, **changes: object) -> dict[str, Any]:
-        """What its record in another state shares with this one, with changes."""
+        """Return the fields that the run's record in another state shares with this record, with changes."""
         return {name: getattr(self, name) for name in _COMMON} | changes
 
 
@@ -147,8 +160,8 @@ _COMMON = tuple(field.name for field in fields(Record))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued(Record):
-    """Waits in the wait queue for another run of its job (since `waiting_since`), or has not started and has no record
-    yet.
+    """The run waits in the wait queue for another run of its job (since `waiting_since`), or it has not started and has
+    no record yet.
     """
 
     state = RunState.QUEUED
@@ -156,8 +169,8 @@ class Queued(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alive(Record):
-    """An attempt is in progress; one that ends by its callback has `deadlines`. `cancel_requested` says why it is to
-    end.
+    """An attempt is in progress. If it ends with a callback, it has `deadlines`. `cancel_requested` is the reason of a
+    requested cancellation.
     """
 
     started_at: float
@@ -167,7 +180,7 @@ class Alive(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running(Alive):
-    """Its call is made. `lease_until` is the latest end of its worker's invocation."""
+    """The call is in progress. `lease_until` is the latest end of the worker's invocation."""
 
     state = RunState.RUNNING
     lease_until: float
@@ -175,7 +188,7 @@ class Running(Alive):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting(Alive):
-    """Its call has returned, and a program works on it until its callback."""
+    """The call has returned, and a program works on the run until its callback."""
 
     state = RunState.WAITING
     deadlines: Deadlines
@@ -183,7 +196,7 @@ class Waiting(Alive):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrying(Record):
-    """Its last attempt failed at `finished_at`; the next one starts at `not_before`."""
+    """The last attempt failed at `finished_at`. The next one starts at `not_before`."""
 
     state = RunState.RETRYING
     started_at: float
@@ -193,7 +206,7 @@ class Retrying(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Final(Record):
-    """The run has ended: only a redrive leads out of this state. `notified`: what follows from its end was done."""
+    """The run has ended. Only a redrive leaves this state. `notified`: the actions after its end are completed."""
 
     cancel_requested: str | None = None
     notified: bool = False
@@ -201,7 +214,7 @@ class Final(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Succeeded(Final):
-    """A large result is in the store of results under `result_key`."""
+    """The run succeeded. A large result is in the result store under `result_key`."""
 
     state = RunState.SUCCEEDED
     started_at: float
@@ -213,7 +226,7 @@ class Succeeded(Final):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dead(Final):
-    """It failed for good, for this reason."""
+    """The run failed finally, for this reason."""
 
     state = RunState.DEAD
     reason: str
@@ -222,7 +235,7 @@ class Dead(Final):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancelled(Final):
-    """It was ended, or kept from beginning, for this reason."""
+    """The run was ended, or prevented from starting, for this reason."""
 
     state = RunState.CANCELLED
     reason: str
@@ -231,7 +244,7 @@ class Cancelled(Final):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped(Final):
-    """It does not run, for this reason."""
+    """The run is skipped, for this reason."""
 
     state = RunState.SKIPPED
     reason: str
@@ -248,7 +261,7 @@ _FINAL = frozenset(state for state, each in STATES.items() if issubclass(each, F
 
 
 def finished_at(run: Run) -> float | None:
-    """When its last attempt, or the run itself, ended (UTC seconds); None if it has not ended or never began."""
+    """Return when the run or its last attempt ended (UTC seconds). None if it has not ended or never started."""
     match run:
         case Retrying() | Succeeded() | Dead() | Cancelled():
             return run.finished_at
@@ -257,17 +270,17 @@ def finished_at(run: Run) -> float | None:
 
 
 def reason_of(run: Record) -> str | None:
-    """Why it ended; None if it has not ended, or succeeded."""
+    """Return why the run ended. None if it has not ended, or succeeded."""
     return run.reason if isinstance(run, Dead | Cancelled | Skipped) else None
 
 
 def cancel_requested(run: Run) -> str | None:
-    """Why its end was requested; None if it was not."""
+    """Return the reason of the requested cancellation, or None if it was not requested."""
     return None if isinstance(run, Queued | Retrying) else run.cancel_requested
 
 
 def state_since(run: Run) -> float:
-    """When it came into its state (UTC seconds). A run that never began has no such instant: for it, when the last
+    """Return when the run entered its state (UTC seconds). For a run that never started, this is when the last
     occurrence that it covers was due.
     """
     match run:
@@ -281,13 +294,15 @@ def state_since(run: Run) -> float:
 
 
 def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
-    """The run with another message that looks after its deadline."""
+    """Return the run with another message that monitors its deadline."""
     deadlines = None if run.deadlines is None else replace(run.deadlines, deadline_message_id=deadline_message_id)
     return replace(run, deadlines=deadlines, fencing_token=token)
 
 
 def is_written_as(run: Run, other: Run) -> bool:
-    """Whether `other`, read back after a write of `run`, is this write, so that only its response was lost."""
+    """Return whether `other`, read after a write of `run`, is the result of this write, so that only its response was
+    lost.
+    """
 
     def written(of: Run) -> tuple[object, ...]:
         return of.fencing_token, of.state, of.attempt, isinstance(of, Final) and of.notified
@@ -296,30 +311,32 @@ def is_written_as(run: Run, other: Run) -> bool:
 
 
 MAX_ATTEMPTS = 20
-"""Attempts that are shown of a run, the last ones."""
+"""The largest number of a run's attempts that are shown. The last ones are kept."""
 
 MAX_ERROR = 200
-"""Characters of an error in the list; the run's own error is longer."""
+"""The largest length of an error in the list of attempts, in characters. The run's own error may be longer."""
 
 LOST = "lost"
-"""Code of an attempt whose worker vanished."""
+"""The code of an attempt whose worker vanished."""
 
 LOST_ERROR = "the worker stopped during the attempt"
 
 
 def attempts_of(run: Run) -> tuple[Attempt, ...]:
-    """The attempts of a run, oldest first, MAX_ATTEMPTS at most. Missing are those for which the record had no room."""
+    """Return the attempts of a run, oldest first, at most MAX_ATTEMPTS. Attempts for which the record had no room are
+    missing.
+    """
     if run.attempt == 0 or _is_listed(run):
         return run.earlier
     return (*run.earlier, _last(run))[-MAX_ATTEMPTS:]
 
 
 def earlier_than_next(run: Run) -> tuple[Attempt, ...]:
-    """`Run.earlier` once the present attempt is over and the record no longer describes it."""
+    """Return `Run.earlier` for a record that no longer describes the present attempt, which is added to the list."""
     if run.attempt == 0 or _is_listed(run):
         return run.earlier
     last = _last(run)
-    if last.outcome is None:  # it is taken over: its worker never wrote its end
+    if last.outcome is None:  # another worker takes the run over: the first one never recorded the end
         last = Attempt(last.number, last.started_at, None, AttemptOutcome.LOST, LOST_ERROR, LOST)
     return (*run.earlier, last)[-MAX_ATTEMPTS:]
 
@@ -329,7 +346,7 @@ def _is_listed(run: Run) -> bool:
 
 
 def _last(run: Run) -> Attempt:
-    """The attempt that the record describes."""
+    """Return the attempt that the record describes."""
 
     def ended(outcome: AttemptOutcome, error: str | None = None, code: str | None = None) -> Attempt:
         return Attempt(run.attempt, run.started_at, finished_at(run), outcome, error and error[:MAX_ERROR], code)
@@ -347,8 +364,10 @@ def _last(run: Run) -> Attempt:
 
 
 def deaths_in_a_row(runs: Iterable[Run], *, since: float) -> int:
-    """How many of the runs that ended last, after `since`, are dead. `since` (UTC seconds) is the job's last change, so
-    that the count of a resumed job starts at zero. Skipped and cancelled runs do not count.
+    """Return how many of the runs that ended last, after `since`, are dead.
+
+    `since` (UTC seconds) is the job's last change, so that the count of a resumed job starts at zero. Skipped and
+    cancelled runs do not count.
     """
     ended = [run for run in runs if isinstance(run, Succeeded | Dead) and run.finished_at > since]
     ended.sort(key=lambda run: run.finished_at, reverse=True)

@@ -1,6 +1,6 @@
-"""The decisions about an attempt of a run: its start, the end of its call, and callbacks, deadlines and cancellation.
+"""The decisions about an attempt of a run: its start, the end of its call, callbacks, deadlines and cancellation.
 
-A worker decides from the message, the record of its run (if any) and the present job, and trusts the tables, not the
+A worker decides from the message, the record of its run (if any) and the present job. It trusts the tables, not the
 message. A token belongs to one attempt, so an event of an attempt that has ended has no effect (fencing).
 """
 
@@ -66,26 +66,38 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 
 LEASE_MARGIN_SECONDS = 10
-"""How much longer than its lease an attempt counts as active: workers' clocks may differ by seconds."""
+"""How much longer than its lease an attempt counts as active, in seconds. The clocks of workers may differ by
+seconds.
+"""
 
 MIN_PAUSE_SECONDS = 2
 MAX_PAUSE_SECONDS = 300
-"""How soon a run that a pause holds is looked at again: after half of what it has waited already, between these."""
+"""The bounds of the interval after which a run held by a pause is checked again, in seconds. The interval is half of
+the time that the run has already waited.
+"""
 
 KEPT_SECONDS = MESSAGE_RETENTION_DAYS * DAY_SECONDS
-"""How long a record is kept at least after its next attempt is due, whose message may wait in its lane for as long."""
+"""How long a record is kept at least after its next attempt is due, in seconds. The attempt's message may wait in its
+lane for this long.
+"""
 
 LATE_CALLBACK = Failed("it was not completed before its deadline", code="callback.timeout")
 LATE_WORKFLOW = Failed("its steps had not ended by its deadline", code="workflow.deadline")
 
 ARMED_SECONDS = 5
-"""After which a deadline is looked at again whose message came before the record of its attempt."""
+"""The delay after which a deadline is checked again if its message arrived before the record of its attempt, in
+seconds.
+"""
 
 CONTINUES_SECONDS = 5
-"""After which a redrive is decided again that came while a worker continued the workflow's run."""
+"""The delay after which a redrive is decided again if it arrived while a worker continued the workflow's run, in
+seconds.
+"""
 
 _MAY_BEGIN = (Running, Retrying, Queued)
-"""Where the next attempt may be armed and not written yet: after a retry, a wait in the queue, or a lost worker."""
+"""The states in which a deadline may be armed for the next attempt although its start is not written yet: after a
+retry, a wait in the wait queue, or a lost worker.
+"""
 
 Command = Completed | GivenUp | DeadlineCame | CancelAsked
 
@@ -93,7 +105,7 @@ Command = Completed | GivenUp | DeadlineCame | CancelAsked
 def decide_start(
     request: StartRequest, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Decide on a message whose time has come. `run` and `job` are strongly consistent reads."""
+    """Decide on a message that is due. `run` and `job` are strongly consistent reads."""
     if run is not None and of_predecessor(request, job, run):
         return instead_of(run, decide_start(request, job, None, context, now=now))
     if run is not None:
@@ -114,8 +126,8 @@ def decide_start(
 
 
 def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
-    """The decision for a run of a paused job that belongs to a workflow, by its turn or on request; None where it may
-    start.
+    """Return the decision for a run of a paused job if the run belongs to a workflow, as a step or on request. Returns
+    None if it may start.
     """
     of_workflow = request.is_step or (request.manual and job.workflow is not None)
     if job.state is not JobState.PAUSED or not of_workflow:
@@ -125,14 +137,16 @@ def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
 
 
 def without_job(request: StartRequest, job: Tombstone | None, context: AttemptContext) -> Decision:
-    """The decision for a run without a record whose job is deleted."""
+    """Return the decision for a run without a record whose job is deleted."""
     if job is not None and request.due <= job.deleted_at:
         return not_run(request, job, context, "deleted")
     return Drop("the job does not exist")
 
 
 def outdated(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
-    """The decision if the job has changed since this occurrence was enqueued; None if the run may start."""
+    """Return the decision if the job has changed since this occurrence was enqueued. Returns None if the run
+    may start.
+    """
     if request.generation > job.generation:
         return Drop("the message is newer than the job")
     if request.generation < job.created_generation:
@@ -152,8 +166,11 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
 
 
 def _ended_job(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
-    """An unchanged job fires while it is ACTIVE. The last run of a COMPLETED job has ended, perhaps before an earlier
-    one has started (lanes keep no order): that one may start, unless it is so old that its record may have expired.
+    """Return the decision for an unchanged job. Returns None if the run may start.
+
+    Runs of an ACTIVE job may start. The last run of a COMPLETED job has ended, perhaps before an earlier run has
+    started, since lanes do not keep the order. The earlier run may start, unless it is so old that its record may have
+    expired.
     """
     kept = context.expires_at - now
     if job.state is JobState.ACTIVE or (job.state is JobState.COMPLETED and now < late_since(request) + kept):
@@ -162,12 +179,14 @@ def _ended_job(request: StartRequest, job: Job, context: AttemptContext, now: fl
 
 
 def late_since(request: StartRequest) -> float:
-    """The instant from which lateness in the lane counts: a caught-up run was already late when it was enqueued."""
+    """Return the instant from which lateness in the lane counts. A caught-up run was already late when it was
+    enqueued.
+    """
     return request.due if request.caught_up_at is None else max(request.due, request.caught_up_at)
 
 
 def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
-    """The job's policy for missed occurrences decides about a run that waited in its queue past the grace."""
+    """Apply the job's policy for missed occurrences to a run that waited in its queue beyond the grace period."""
     if job.start_deadline_seconds is not None and now > _newest_due(request, job) + job.start_deadline_seconds:
         return not_run(request, job, context, "start_deadline")
     if request.manual or now - late_since(request) <= job.missed.grace_seconds:
@@ -185,7 +204,7 @@ def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: flo
 
 
 def _newest_due(request: StartRequest, job: Job) -> int:
-    """When the newest occurrence that it covers came due."""
+    """Return when the newest occurrence that the run covers came due."""
     if request.through is None:
         return request.due
     occurrences = request.occurrences(job)
@@ -193,8 +212,10 @@ def _newest_due(request: StartRequest, job: Job) -> int:
 
 
 def _following(request: StartRequest, job: Job) -> int | None:
-    """When the next occurrence is due by the definition that enqueued this one; None if there is none, or if the
-    message does not name it and its definition is no longer known.
+    """Return when the next occurrence is due by the definition that enqueued this one.
+
+    None if there is no next occurrence. Also None if the message does not contain it and its definition is no longer
+    known.
     """
     if request.following is not None or request.final:
         return request.following
@@ -204,10 +225,10 @@ def _following(request: StartRequest, job: Job) -> int | None:
 
 
 def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCatchUp | None:
-    """The occurrences of a catch-up beyond the record of its first one.
+    """Return the occurrences of a catch-up that the record of its first occurrence does not cover.
 
-    Occurrences may have been enqueued and run without a claim (by the API, or by a dispatcher that died); a catch-up
-    after a long outage is still named after the first of them, since names come only from the cursor.
+    Occurrences may have been enqueued and run without a claim (by the API, or by a dispatcher that died). A catch-up
+    after a long outage still has the name of the first of them, since names come only from the cursor.
     """
     covered = run.occurrence if run.through is None else run.through
     if request.through is None or request.through <= covered:
@@ -221,14 +242,14 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
 
 
 def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
-    """A run with a record continues by that record, whatever the generation; only its job's deletion stops it."""
+    """Continue a run by its record, whatever the generation. Only the deletion of its job stops it."""
     match run:
         case Succeeded() | Cancelled() | Skipped():
             return FollowUp(run, f"already {run.state}")
         case Dead() if redriven(request, run, context) and isinstance(job, Job):
             if held := held_by_pause(request, job, now):
                 return held
-            # A new set of attempts, also with at_most_once: a person has decided to redrive.
+            # A new set of attempts, even with at_most_once: a person decided to redrive.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
             return Start(begun(allowed, request, job, context, now), run, "redriven")
         case Running() if _continued_first(request, run):
@@ -258,14 +279,14 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
 
 
 def adopted(run: Dead, request: StartRequest, context: AttemptContext) -> Transition:
-    """The dead run carried by this message, which becomes the dead letter by which the run can be redriven."""
+    """Return the dead run carried by this message, which becomes the dead letter that can be redriven."""
     taken = replace(run, fencing_token=context.fencing_token, message_id=context.message_id, nonce=request.nonce)
     return Transition(taken, run, "its message was sent again as this one")
 
 
 def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
-    """Whether the message is a redrive of this dead run: by the API, or by its dead letter under a new id. A late
-    second delivery of a message that was redriven before is none.
+    """Return whether the message is a redrive of this dead run: by the API, or by its dead letter under a new id. A
+    late second delivery of a message that was redriven before is not a redrive.
     """
     returned = request.is_known_to(run) and not request.carries(run, context.message_id)
     doubled = context.message_id in run.redriven_from.split()
@@ -273,13 +294,13 @@ def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
 
 
 def asked_again(request: StartRequest, run: Run) -> bool:
-    """Whether the API's redrive is for this death, and not for an earlier one or one after that redrive."""
+    """Return whether the API's redrive is for this death, not for an earlier one or one after that redrive."""
     return request.redrive and run.nonce != request.nonce and run.attempt == request.attempt - 1
 
 
 def _continued_first(request: StartRequest, run: Run) -> bool:
-    """Whether this redrive of a workflow's run was requested before a redriven step continued the run. It holds, since
-    that step alone was redriven then.
+    """Return whether this redrive of a workflow's run was requested before a redriven step continued the run. The
+    redrive still applies, since only that step was redriven.
     """
     continued = run.is_workflow and run.redriven_at is None and 1 < run.attempt == request.attempt
     return request.redrive and continued and run.nonce != request.nonce
@@ -300,8 +321,8 @@ def _retry(request: StartRequest, job: JobSnapshot, run: Retrying, context: Atte
 def _in_wait_queue(
     request: StartRequest, job: JobSnapshot, run: Queued, context: AttemptContext, now: float
 ) -> Decision:
-    """The decision for a run in the wait queue that may start now. It is not late: only a start deadline, a pause or
-    its job's deletion ends its wait.
+    """Decide on a run in the wait queue that may start now. It does not count as late: only a start deadline, a pause
+    or the deletion of its job ends its wait.
     """
 
     def never(reason: str) -> Transition:
@@ -321,7 +342,8 @@ def _in_wait_queue(
 def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: AttemptContext, now: float) -> Decision:
     believed_until = run.lease_until + LEASE_MARGIN_SECONDS
     if now < believed_until:
-        # The same nonce under another id was redriven from the dead-letter queue: no other message carries the run.
+        # A message with the same nonce under another id was redriven from the dead-letter queue: no other message
+        # carries the run.
         if request.carries(run, context.message_id) or request.is_known_to(run):
             return RetryLater(believed_until, "its attempt may still be active")
         return Drop("another message has started it")
@@ -340,8 +362,8 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: A
 
 
 def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *, now: float, draw: float) -> Transition:
-    """`run` is the record of the attempt (RUNNING, or WAITING for its callback), `draw` a random number in [0, 1) for
-    the backoff's jitter.
+    """Decide on the end of an attempt. `run` is the attempt's record (RUNNING, or WAITING for its callback). `draw` is
+    a random number in [0, 1) for the backoff's jitter.
     """
     match outcome:
         case Returned(result):
@@ -353,18 +375,18 @@ def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *,
 
 
 def succeed(run: Run, result: object, now: float) -> Transition:
-    """The run has succeeded, whatever was requested meanwhile."""
+    """Return the transition to success, even if the cancellation was requested meanwhile."""
     return Transition(succeeded(run, result, now), run, "succeeded")
 
 
 def cancel(run: Run, reason: str, now: float) -> Transition:
-    """The run ends here."""
+    """Return the transition to cancelled."""
     return Transition(cancelled(run, reason, now), run, reason)
 
 
 def _wait(run: Running, deadlines: Deadlines, job: Job, now: float) -> Transition:
-    """The call was accepted and the run waits for its callback; a cancelled run without heartbeats ends instead, since
-    no heartbeat could report the cancellation.
+    """Return the transition after a call that was accepted: the run waits for its callback. A cancelled run without
+    heartbeats ends instead, since no heartbeat could report the cancellation.
     """
     if run.cancel_requested is not None and job.heartbeat_seconds is None:
         return cancel(run, run.cancel_requested, now)
@@ -400,14 +422,14 @@ def _fail(run: Running | Waiting, job: JobSnapshot, failed: Failed, now: float, 
 def decide_command(
     event: Command, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Decide on a message that is not about a start."""
+    """Decide on a message that does not request a start."""
     if run is None:
         return _without_record(event, job, context, now)
     if of_predecessor(event.request, job, run):
         return instead_of(run, _without_record(event, job, context, now))
     if event.request.is_known_to(run):
-        # This message carries the run: its command is done. If that was a death, the message is in the dead-letter
-        # queue, or was redriven from there and carries the following attempts, like any message.
+        # This message carries the run, so its command was executed. If the run died, the message is in the dead-letter
+        # queue, or was redriven from there and carries the following attempts like any other message.
         return decide_start(event.request, job, run, context, now=now)
     if isinstance(event, CancelAsked):
         return _cancel(event, run, context, now)
@@ -432,7 +454,7 @@ def _alive(
     context: AttemptContext,
     now: float,
 ) -> Decision:
-    """The attempt is RUNNING (its call has not returned yet) or WAITING."""
+    """Decide on an attempt that is RUNNING (its call has not returned yet) or WAITING."""
     match event:
         case Completed(request, result):
             return carried(_during_call(succeed(run, result, now)), request, context)
@@ -445,7 +467,7 @@ def _alive(
 
 
 def _during_call(transition: Transition) -> Transition:
-    """The same; a call that has not returned stays in progress beside what follows."""
+    """Return the transition with a note that a call that has not returned may continue after it."""
     before = transition.previous
     if not isinstance(before, Running):
         return transition
@@ -455,7 +477,7 @@ def _during_call(transition: Transition) -> Transition:
 def _deadline(
     event: DeadlineCame, job: JobSnapshot, run: Running | Waiting, context: AttemptContext, now: float
 ) -> Decision:
-    if isinstance(run, Running) and not run.is_workflow:  # that of a workflow: as for a cancellation
+    if isinstance(run, Running) and not run.is_workflow:  # of a workflow: handled like a cancellation
         believed_until = run.lease_until + LEASE_MARGIN_SECONDS
         if now < believed_until:
             return _rescheduled(event, run, believed_until, "its call has not returned yet")
@@ -472,7 +494,7 @@ def _deadline(
 
 
 def _rescheduled(event: DeadlineCame, run: Running | Waiting, until: float, reason: str) -> Decision:
-    """Only one of several copies is rescheduled; otherwise each would send a successor at every heartbeat."""
+    """Reschedule only one of several copies. Otherwise each copy would send a successor at every heartbeat."""
     armed = None if run.deadlines is None else run.deadlines.deadline_message_id
     if event.deadline_message_id is not None and armed is not None and event.deadline_message_id != armed:
         return Drop("another message monitors its deadline")
@@ -482,7 +504,7 @@ def _rescheduled(event: DeadlineCame, run: Running | Waiting, until: float, reas
 def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -> Decision:
     match run:
         case Cancelled() | Skipped() if event.reason == WORKFLOW_OVER and stopped_by_workflow(run):
-            # Written again: a start that is about to write over it read that the workflow's run was active.
+            # Written again, since a start that is about to overwrite it has read that the workflow's run was active.
             return carried(cancel(run, event.reason, now), event.request, context)
         case Dead() if event.reason == WORKFLOW_OVER and _is_to_run_again(event.request, run):
             over = replace(cancelled(run, event.reason, now), earlier=earlier_than_next(run))
@@ -496,7 +518,8 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
         case Waiting() if run.deadlines.heartbeat_until is None:
             return carried(cancel(run, event.reason, now), event.request, context)
         case Running() if run.is_workflow:
-            # At once: its worker only sends starts, and may be dead. Who receives one sees that the run is over.
+            # Immediately: its worker only sends starts and may be dead. The receiver of a start finds that the run has
+            # ended.
             return carried(cancel(run, event.reason, now), event.request, context)
         case Running() | Waiting():
             if run.cancel_requested is not None:
@@ -509,13 +532,13 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
 
 
 def _is_to_run_again(request: StartRequest, run: Run) -> bool:
-    """Whether the end of a dead step was withdrawn, and its start may be on the way."""
+    """Return whether the end of a dead step was withdrawn, so that its start may be in a queue."""
     return request.turn is not None and request.turn.round > run.round
 
 
 def _without_record(event: Command, job: JobSnapshot, context: AttemptContext, now: float) -> Decision:
-    """A run without a record can only be cancelled while it waits in its queue: the new record keeps it from
-    starting.
+    """Decide on a run without a record. It can only be cancelled while it waits in its queue: the new record prevents
+    its start.
     """
     if not isinstance(event, CancelAsked):
         return Drop("the run has no record")
@@ -528,7 +551,9 @@ def _without_record(event: Command, job: JobSnapshot, context: AttemptContext, n
 
 
 def carried(transition: Transition, request: StartRequest, context: AttemptContext) -> Transition:
-    """The same, and this message carries the run from now on: if the run dies, it becomes its dead letter."""
+    """Return the transition with this message carrying the run. If the run dies, the message becomes its dead
+    letter.
+    """
     run = replace(
         transition.run, fencing_token=context.fencing_token, message_id=context.message_id, nonce=request.nonce
     )
