@@ -1,1 +1,1 @@
-"""Workflows: jobs whose target is a graph of jobs, and the effects of the end of one step on the others."""
+"""Workflows: jobs whose target is a graph of other jobs, and the effects of the end of one step on the others."""

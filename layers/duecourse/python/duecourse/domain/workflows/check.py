@@ -1,4 +1,4 @@
-"""The faults of a requested workflow."""
+"""Validation of a requested workflow."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from duecourse.domain.workflows.graph import Rule, Step
 MAX_STEPS = 1024
 MAX_EDGES = 10_000
 MAX_DIRECT = 1000
-"""Jobs that one comes directly after, or that come directly after one."""
+"""The largest number of direct upstream steps, and of direct downstream steps, of a step."""
 
 MAX_DEPTH = 100
-"""Jobs on the longest path."""
+"""The largest number of steps on a path."""
 
 MAX_MEETINGS = 2000
-"""Occurrences that are tried before `only` and `schedule` are said never to meet."""
+"""The largest number of occurrences that are compared before `only` and `schedule` count as having none in common."""
 
 MAX_GUESSES = 10
-"""Unknown names for which a similar one is looked for."""
+"""The number of unknown names for which a similar name is searched."""
 
 LIKE = 0.6
-"""How alike an unknown name and the one that was meant are at least."""
+"""The least similarity (0 to 1) between an unknown name and a suggested name."""
 
 SHOWN = 12
-"""Jobs of a path that are named."""
+"""The largest number of steps of a path that an error message names."""
 
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowFault:
-    """`path` in the posted document, and what is wrong there. `conflict`: the document is right by itself, and another
-    workflow or job is in its way.
+    """A fault of a workflow's document: the `path` in the document, and the `detail`. `conflict`: the document itself
+    is valid, but it conflicts with another workflow or job.
     """
 
     path: Path
@@ -47,7 +47,7 @@ class WorkflowFault:
 
 
 def graph_faults(steps: Sequence[Step], budget: Budget) -> list[WorkflowFault]:
-    """What is wrong with the graph, whatever the jobs are."""
+    """Return the faults of the graph, independent of its jobs."""
     if not 1 <= len(steps) <= MAX_STEPS:
         return [WorkflowFault(("jobs",), f"has {len(steps):,} steps; 1 to {MAX_STEPS:,} are allowed")]
     edges = sum(len(step.after) for step in steps)
@@ -65,7 +65,7 @@ def graph_faults(steps: Sequence[Step], budget: Budget) -> list[WorkflowFault]:
 def time_faults(
     steps: Sequence[Step], schedule: ScheduleSpec, exclude: Sequence[str], now: int, budget: Budget
 ) -> list[WorkflowFault]:
-    """What is wrong with the expressions of steps, beside a workflow's schedule that is understood."""
+    """Return the faults of the steps' expressions, for a workflow with a valid schedule."""
     faults, whole = [], occurrences_of("", "", schedule, exclude=tuple(exclude))
     for step in steps:
         for name, expression in (("not_before", step.not_before), ("only", step.only)):
@@ -96,8 +96,8 @@ def time_faults(
 def step_faults(
     workflow: str, steps: Sequence[Step], inline: Mapping[str, object], found: Mapping[str, Job]
 ) -> list[WorkflowFault]:
-    """What is wrong with the jobs that are named: `found` are those that exist, `inline` those that the document
-    brings. A claim by another workflow is left out here: it may be void.
+    """Return the faults of the jobs that are steps: `found` are the existing jobs, `inline` the jobs that the document
+    defines. A claim by another workflow is not checked here, since it may be void.
     """
     faults = []
     for step in steps:
@@ -132,13 +132,17 @@ def _bad_names(steps: Sequence[Step], budget: Budget) -> Iterator[WorkflowFault]
 
 
 def _nearest(name: str, known: Sequence[str], budget: Budget) -> str | None:
-    """The known name that is most like this one, if one is and as far as the budget goes."""
+    """Return the known name that is most similar to this one. None if no name is similar enough, or if the budget is
+    used up.
+    """
     likeness, nearest = max(((_likeness(name, each), each) for each in known if budget.spend()), default=(0.0, None))
     return nearest if likeness >= LIKE else None
 
 
 def _likeness(one: str, other: str) -> float:
-    """The part of the longer name, from 0 to 1, that both have in common at the beginning and at the end."""
+    """Return the part of the longer name, from 0 to 1, that both names have in common at the beginning and at
+    the end.
+    """
     short = min(len(one), len(other))
     begin = next((at for at in range(short) if one[at] != other[at]), short)
     end = next((at for at in range(short - begin) if one[-1 - at] != other[-1 - at]), short - begin)
@@ -168,7 +172,9 @@ def _too_wide(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
 
 
 def _circle(steps: Sequence[Step]) -> WorkflowFault | None:
-    """A cycle, reported at the edge that closes it. The walk has its own stack, because a graph may be deep."""
+    """Return a cycle, reported at the edge that closes it. The walk has an explicit stack, because a graph may
+    be deep.
+    """
     after = {step.id: step.after for step in steps}
     done: set[str] = set()
     for step in steps:
@@ -184,7 +190,7 @@ def _circle(steps: Sequence[Step]) -> WorkflowFault | None:
                 del path[here]
                 done.add(here)
             elif name in path:
-                # From `name` along what comes after: the reverse of the walk, which goes to what comes before.
+                # From `name` downstream: the reverse of the walk, which goes upstream.
                 circle = [name, *reversed(list(path)[path[name] + 1 :]), name]
                 return WorkflowFault(
                     ("jobs", here, "after", after[here].index(name)), f"creates a cycle: {_shown(circle)}"
@@ -196,7 +202,7 @@ def _circle(steps: Sequence[Step]) -> WorkflowFault | None:
 
 
 def _too_deep(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
-    """The longest path, where that is too long. The graph has no circle."""
+    """Report the longest path if it is too long. The graph has no cycle."""
     after = {step.id: step.after for step in steps}
     length: dict[str, int] = {}
     pending = [step.id for step in steps]
@@ -217,8 +223,8 @@ def _too_deep(steps: Sequence[Step]) -> Iterator[WorkflowFault]:
 
 
 def _may_meet(one: Occurrences, other: Occurrences, now: int, budget: Budget) -> bool:
-    """Whether both name an instant after `now`: each is advanced to the other's next one, in turns. True also if the
-    budget is used up before that is known.
+    """Return whether two schedules have an instant after `now` in common. Each is advanced to the other's next one,
+    alternately. True also if the budget is used up first.
     """
     at = one.next(now)
     for _ in range(MAX_MEETINGS):

@@ -1,4 +1,4 @@
-"""What makes a job a workflow."""
+"""The fields of a job that is a workflow."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from duecourse.domain.jobs.job import Completion, RetryPolicy
 from duecourse.domain.targets.targets import WorkflowTarget
 
 DEADLINE_SECONDS = DAY_SECONDS
-"""By when the steps of a run must have ended, after its start, unless the workflow says otherwise."""
+"""The default time within which the steps of a run must end, from its start, in seconds."""
 
 OWN_FAULTS = ("workflow.start", "internal")
-"""Failures of a workflow's own attempt, which starts its steps: nothing else is tried again."""
+"""The failures that are retried. They concern the attempt of the workflow's run, which starts its steps."""
 
 
 def workflow_fields(graph: str, deadline_seconds: int = DEADLINE_SECONDS) -> dict[str, Any]:
-    """The fields of the job of a workflow whose graph has this hash: its run waits for its steps as others wait for
-    their callback.
+    """Return the fields of the job of a workflow with this graph (a hash). The run waits for its steps like other runs
+    wait for their callback.
     """
     return {
         "target": WorkflowTarget(graph),

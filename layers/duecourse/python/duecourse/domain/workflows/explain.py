@@ -1,4 +1,4 @@
-"""Why a job of a workflow ran at an instant, or did not, and what a workflow's run waits for."""
+"""Explains why a step of a workflow ran at an instant or did not, and why a workflow's run waits."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from duecourse.domain.workflows.graph import StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 
 NAMED = 3
-"""Jobs that a sentence names; the facts name all."""
+"""How many steps a sentence names. The facts name all of them."""
 
 
 def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Explanation:
-    """The explanation of a workflow's run that waits for its steps: how many have ended, and which are due or at
-    work.
+    """Return the explanation of a workflow's run that waits for its steps: how many have ended, and which are due or
+    active.
     """
     ended = sum(isinstance(each.progress, StepOutcome) for each in view.steps)
     due = [each for each in view.steps if each.progress is Pending.DUE]
@@ -30,10 +30,12 @@ def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Exp
 
 
 def step_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) -> Explanation:
-    """Why a step has no record of an instant of which its workflow's run has one, which `whole` explains."""
+    """Explain why a step has no record of an instant for which its workflow's run has one. `whole` explains
+    that run.
+    """
     of, each = view.run, view.steps[view.graph.numbers[job.id]]
     due = view.due(each)
-    if each.run is not None:  # the run of its workflow covers several occurrences
+    if each.run is not None:  # the workflow's run covers several occurrences
         found = recorded(each.run, each.run.occurrence)
         found = replace(found, sentence=f"Its workflow's run at this time is {of.name}. {found.sentence}")
     elif isinstance(each.progress, StepOutcome):
@@ -52,7 +54,9 @@ def step_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) 
 
 
 def instead_of(whole: Explanation, workflow: str) -> Explanation:
-    """The explanation of a step that did not run, from why its workflow did not, or ended before its turn came."""
+    """Return the explanation of a step that did not run, from the explanation of its workflow. The workflow did not
+    run, or its run ended before the step could start.
+    """
     verdict = Verdict.SKIPPED if whole.verdict is Verdict.FIRED else whole.verdict
     return replace(
         whole, verdict=verdict, sentence=f"It runs in the workflow {workflow}. About that run: {whole.sentence}"

@@ -1,12 +1,9 @@
-"""The graph of a workflow, and how its steps have ended.
+"""The graph of a workflow (its steps and their upstream steps), and the ends of the steps in a run.
 
-How steps of a workflow's run have ended.
-
-An end belongs to a *round* of its step: round 0 is its first run or skip, and each time its final record is written
-over (a redrive, a start after a skip, another reason of a skip) the next round begins. The last round counts. So a
-late note of an earlier round changes nothing, and an end can be withdrawn: the next round is noted without an end.
-
-The graph of a workflow: which jobs it runs, and after which others each of them starts.
+An end belongs to a *round* of its step. Round 0 is the first run or skip of the step. Each time its final record is
+overwritten (by a redrive, a start after a skip, or another reason of a skip), the next round starts. The last round
+counts. So a late write of an earlier round changes nothing, and an end can be withdrawn: the next round is recorded
+without an end.
 """
 
 from __future__ import annotations
@@ -27,8 +24,8 @@ from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
 
 
 class StepOutcome(StrEnum):
-    """A step succeeded; failed; did not run because an upstream step failed or its workflow's run had ended; was not
-    needed.
+    """How a step ended. ABORTED: it did not run because an upstream step failed or its workflow's run had ended.
+    SKIPPED: it was not needed.
     """
 
     SUCCEEDED = "succeeded"
@@ -38,7 +35,9 @@ class StepOutcome(StrEnum):
 
     @property
     def rank(self) -> int:
-        """How it is stored. Within one round an end is replaced by one of a higher rank only."""
+        """The rank by which the outcome is stored. Within one round, an end is only replaced by one of a higher
+        rank.
+        """
         return _RANKS[self]
 
 
@@ -46,13 +45,13 @@ _RANKS = {StepOutcome.SKIPPED: 1, StepOutcome.ABORTED: 2, StepOutcome.FAILED: 3,
 _BY_RANK = {rank: end for end, rank in _RANKS.items()}
 
 ROUND = 8
-"""What a round adds to the stored rank: an entry of a later round is always the higher number."""
+"""The number that a round adds to the stored rank. An entry of a later round is always the higher number."""
 
 _ABORTED = (Readiness.UPSTREAM_FAILED, WORKFLOW_OVER)
 
 
 def end_of(run: Run) -> StepOutcome:
-    """What a step's final record means for the steps after it."""
+    """Return the outcome of a step with this final record, as its downstream steps count it."""
     if isinstance(run, Succeeded):
         return StepOutcome.SUCCEEDED
     if not stopped_by_workflow(run):
@@ -61,19 +60,21 @@ def end_of(run: Run) -> StepOutcome:
 
 
 def end_by(readiness: Readiness) -> StepOutcome:
-    """How a step counts that is skipped for this reason."""
+    """Return the outcome of a step that is skipped for this reason."""
     return StepOutcome.ABORTED if readiness in _ABORTED else StepOutcome.SKIPPED
 
 
 def entry(end: StepOutcome | None, in_round: int) -> int:
-    """The end of a step in a round as it is stored; None: it has been withdrawn, and the round has no end yet."""
+    """Return the stored form of a step's end in a round. None: the end was withdrawn, and the round has no end yet."""
     return ROUND * in_round + (0 if end is None else end.rank)
 
 
 @dataclass(frozen=True, slots=True)
 class StepOutcomes:
-    """Who has ended and how: masks of steps' numbers. `rounds` are the rounds of steps above 0, by number. `again`:
-    the end of a step was withdrawn at least once in this run, and all parts of its ends say so.
+    """The outcomes of steps, as bit masks of the steps' numbers.
+
+    `rounds` are the rounds of steps above 0, by step number. `again`: the end of a step was withdrawn at least once in
+    this run. All parts of the stored ends contain this flag.
     """
 
     succeeded: int = 0
@@ -85,20 +86,20 @@ class StepOutcomes:
 
     @property
     def any(self) -> int:
-        """Steps that have ended, however."""
+        """The steps that have ended, with any outcome."""
         return self.succeeded | self.failed | self.aborted | self.skipped
 
     @property
     def withdrawn(self) -> int:
-        """Steps that run again and have not ended again."""
+        """The steps that run again and have not ended again."""
         return sum(1 << number for number, _ in self.rounds) & ~self.any
 
     def having(self, number: int, end: StepOutcome) -> StepOutcomes:
-        """With the end of one more step."""
+        """Return the outcomes with the end of one more step."""
         return replace(self, **{end: getattr(self, end) | 1 << number})
 
     def joined(self, other: StepOutcomes) -> StepOutcomes:
-        """The ends of both, which are of different steps."""
+        """Return the outcomes of both, which concern different steps."""
         return StepOutcomes(
             self.succeeded | other.succeeded,
             self.failed | other.failed,
@@ -109,16 +110,16 @@ class StepOutcomes:
         )
 
     def round(self, number: int) -> int:
-        """The last round of a step that is noted."""
+        """Return the last recorded round of a step."""
         return dict(self.rounds).get(number, 0)
 
     def of(self, number: int) -> StepOutcome | None:
-        """How a step has ended; None where it has not."""
+        """Return how a step ended, or None if it has not."""
         return next((end for end in StepOutcome if getattr(self, end) >> number & 1), None)
 
 
 def ends_in(entries: Mapping[int, int], *, again: bool) -> StepOutcomes:
-    """The ends of stored entries, by steps' numbers."""
+    """Return the outcomes in stored entries, by step number."""
     masks = dict.fromkeys(StepOutcome, 0)
     for number, each in entries.items():
         if end := _BY_RANK.get(each % ROUND):
@@ -128,12 +129,16 @@ def ends_in(entries: Mapping[int, int], *, again: bool) -> StepOutcomes:
 
 
 PART_STEPS = 128
-"""Steps whose ends one item of the runs table holds: it stays under 1 KB, so that a write of it is one unit."""
+"""The number of steps whose ends one item of the runs table contains. The item stays under 1 KB, so that writing it
+takes one write unit.
+"""
 
 
 class Rule(StrEnum):
-    """The outcomes of the upstream steps with which a step starts: all succeeded; all ended; one succeeded; one failed;
-    none failed and at least one succeeded.
+    """The outcomes of the upstream steps with which a step starts.
+
+    ALL_SUCCESS: all succeeded. ALL_DONE: all ended. ANY_SUCCESS: at least one succeeded. ANY_FAILURE: at least one
+    failed. NONE_FAILED: none failed, and at least one succeeded.
     """
 
     ALL_SUCCESS = "all_success"
@@ -145,7 +150,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CarriedOver:
-    """How a step ended that a rerun does not run again, and the local name (`RunName.local`) of its run then."""
+    """The outcome of a step that a rerun does not run again, and the local name (`RunName.local`) of its run."""
 
     end: StepOutcome
     run: str
@@ -153,11 +158,14 @@ class CarriedOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A job of a workflow. It starts by rule `when` after the jobs `after`. A failure counts for nothing in the
-    outcome where it `may_fail`. `not_before` (cron): it starts at that expression's first instant at or after the
-    occurrence, or later. `only` (cron): it takes part in occurrences that the expression names.
-    `lane` and `bulk` say where its first message goes: to where the job was when the workflow was put, and from there
-    to its present lane. `carried_over`: a rerun counts it as ended so.
+    """A step of a workflow, which is a job. It starts by rule `when` after the steps `after`.
+
+    - `may_fail`: a failure of this step does not count in the workflow's outcome.
+    - `not_before` (cron): the step starts at the expression's first instant at or after the occurrence, or later.
+    - `only` (cron): the step only takes part in occurrences that the expression contains.
+    - `lane`, `bulk`: the queue of its first message, which is where the job was when the workflow was put. The message
+      is forwarded to the job's present lane.
+    - `carried_over`: a rerun counts the step as ended with this outcome.
     """
 
     id: str
@@ -172,7 +180,7 @@ class Step:
 
 
 class WorkflowRef(NamedTuple):
-    """Which graph of which workflow a run belongs to; as text `nightly@3f2a…`."""
+    """The workflow and the graph of a run, as text `nightly@3f2a…`."""
 
     workflow: str
     graph: str
@@ -182,7 +190,7 @@ class WorkflowRef(NamedTuple):
 
 
 def read_ref(text: str) -> WorkflowRef:
-    """The inverse of `str`. Raises ValueError."""
+    """Parse the text form of a WorkflowRef. Raises ValueError."""
     workflow, mark, graph = text.partition("@")
     if not (workflow and mark and graph):
         raise ValueError(f"{text!r} is not a reference to the graph of a workflow")
@@ -191,11 +199,12 @@ def read_ref(text: str) -> WorkflowRef:
 
 @dataclass(frozen=True)
 class Graph:
-    """Steps by number, which is their place in `steps`; sets of steps are bit masks of these numbers.
+    """The steps of a workflow by number, which is their position in `steps`. Sets of steps are bit masks of these
+    numbers.
 
-    `timezone` is that of the expressions in steps, `lane` the workflow's own.
-    A rerun has a graph of its own: `rerun_of` is the run id that it repeats, `rerun_from` the steps that it starts
-    with. `timed`: `not_before` and `only` count; they do not in a run on request at any instant.
+    `timezone` is the time zone of the steps' expressions, `lane` the lane of the workflow. A rerun has a separate
+    graph: `rerun_of` is the id of the run that it repeats, `rerun_from` are the steps that it starts with. `timed`:
+    `not_before` and `only` apply. They do not apply in a run on request at an arbitrary instant.
     """
 
     steps: tuple[Step, ...]
@@ -214,12 +223,12 @@ class Graph:
 
     @cached_property
     def upstream(self) -> tuple[int, ...]:
-        """For each step the jobs that it comes directly after."""
+        """The direct upstream steps of each step."""
         return tuple(sum(1 << self.numbers[each] for each in set(step.after)) for step in self.steps)
 
     @cached_property
     def downstream(self) -> tuple[tuple[int, ...], ...]:
-        """For each step the numbers of those that come directly after it."""
+        """The numbers of the direct downstream steps of each step."""
         found: list[list[int]] = [[] for _ in self.steps]
         for number, step in enumerate(self.steps):
             for each in dict.fromkeys(step.after):
@@ -232,22 +241,22 @@ class Graph:
 
     @cached_property
     def first(self) -> int:
-        """Steps that a rerun starts with, whatever comes before them."""
+        """The steps that a rerun starts with, regardless of their upstream steps."""
         return sum(1 << self.numbers[each] for each in self.rerun_from)
 
     @cached_property
     def all(self) -> int:
-        """Every step."""
+        """All steps."""
         return (1 << len(self.steps)) - 1
 
     @cached_property
     def may_fail(self) -> int:
-        """Steps whose failure does not count."""
+        """The steps whose failure does not count."""
         return sum(1 << number for number, step in enumerate(self.steps) if step.may_fail)
 
     @cached_property
     def carried_over(self) -> StepOutcomes:
-        """The ends that a rerun begins with: jobs that it does not run again count as they ended."""
+        """The outcomes with which a rerun starts: steps that it does not run again keep their outcome."""
         ends = StepOutcomes()
         for number, step in enumerate(self.steps):
             if step.carried_over is not None:
@@ -256,15 +265,15 @@ class Graph:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """All steps, each after those before it."""
+        """All steps, each after its upstream steps."""
         return tuple(sorted(range(len(self.steps)), key=lambda number: self._depth[number]))
 
     @cached_property
     def _depth(self) -> list[int]:
-        """For each step how many jobs the longest path to it has."""
+        """The number of steps on the longest path to each step."""
         depth, open_ = [0] * len(self.steps), [len(set(step.after)) for step in self.steps]
         ready = [number for number, count in enumerate(open_) if not count]
-        for number in ready:  # which grows
+        for number in ready:  # the list grows during the loop
             for following in self.downstream[number]:
                 depth[following] = max(depth[following], depth[number] + 1)
                 open_[following] -= 1
@@ -273,14 +282,16 @@ class Graph:
         return depth
 
     def before(self, number: int) -> int:
-        """All steps that must have ended, or been skipped, before this one may start. As deep as the longest path."""
+        """Return all steps that must have ended, or been skipped, before this one may start. The recursion is as deep
+        as the longest path.
+        """
         if number not in self._before:
             upstream = self.upstream[number]
             self._before[number] = reduce(or_, map(self.before, numbers_in(upstream)), upstream)
         return self._before[number]
 
     def after(self, numbers: int) -> int:
-        """These steps, and all that come after them."""
+        """Return these steps and all their direct and indirect downstream steps."""
         found, pending = 0, numbers
         while pending:
             found |= pending
@@ -290,23 +301,23 @@ class Graph:
 
     @property
     def parts(self) -> range:
-        """The numbers of the items that hold its steps' ends."""
+        """The numbers of the items that contain the ends of the steps."""
         return range((len(self.steps) + self.part_steps - 1) // self.part_steps)
 
     def part_of(self, number: int) -> int:
-        """The item that holds the end of this step."""
+        """Return the number of the item that contains the end of this step."""
         return number // self.part_steps
 
     def part(self, part: int) -> int:
-        """The steps whose ends that item holds."""
+        """Return the steps whose ends this item contains."""
         return ((1 << self.part_steps) - 1) << (part * self.part_steps) & self.all
 
     def parts_of(self, steps: int) -> set[int]:
-        """The items that hold the ends of these steps."""
+        """Return the items that contain the ends of these steps."""
         return {part for part in self.parts if steps & self.part(part)}
 
     def not_its_time(self, occurrence: int, suffix: str) -> int:
-        """Steps that take no part in the run of this occurrence."""
+        """Return the steps that take no part in the run of this occurrence."""
         if not self.is_timed(suffix):
             return 0
         timed = [(number, step.only) for number, step in enumerate(self.steps) if step.only is not None]
@@ -314,14 +325,14 @@ class Graph:
         return sum(1 << number for number in idle) & ~self.first
 
     def not_before(self, number: int, occurrence: int, suffix: str) -> int | None:
-        """The earliest start of a step in the run of this occurrence (UTC seconds)."""
+        """Return the earliest start of a step in the run of this occurrence (UTC seconds)."""
         expression = self.steps[number].not_before
         if expression is None or self.first >> number & 1 or not self.is_timed(suffix):
             return None
         return self._times(expression).next(occurrence - 1)
 
     def is_timed(self, suffix: str) -> bool:
-        """Whether `not_before` and `only` count in a run with this suffix."""
+        """Return whether `not_before` and `only` apply in a run with this suffix."""
         return not suffix.startswith(".m") if self.timed is None else self.timed
 
     def _times(self, expression: str) -> Occurrences:
@@ -329,7 +340,7 @@ class Graph:
 
 
 def numbers_in(steps: int) -> list[int]:
-    """The numbers of a mask, ascending."""
+    """Return the numbers in a mask, ascending."""
     found = []
     while steps:
         found.append((steps & -steps).bit_length() - 1)

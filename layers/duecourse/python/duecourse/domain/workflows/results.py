@@ -1,7 +1,7 @@
 """Results of upstream steps: `{{upstream.extract.result.body.rows}}` in a step's payload.
 
 Placeholders contain only names, and inserted values are never read as templates. A string that consists of one
-placeholder becomes the JSON value; elsewhere the value is inserted as text.
+placeholder becomes the JSON value. In other strings the value is inserted as text.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from duecourse.domain.targets.template import TemplateError, texts_in
 from duecourse.domain.workflows.graph import Graph
 
 MAX_STEPS = 8
-"""Keys and indexes of a path."""
+"""The largest number of keys and indexes in a path."""
 
 MAX_UPSTREAMS = 20
-"""Jobs that one payload names."""
+"""The largest number of steps that one payload refers to."""
 
 MAX_TAKEN_BYTES = 256 * 1024
-"""Of all values that one payload takes, as JSON: what a call may send at most (`rendering.MAX_BODY_BYTES`). One value
-may be named often, and workers share their memory among tenants.
+"""The largest size of all values that one payload uses, as JSON: the largest body of a call
+(`rendering.MAX_BODY_BYTES`). One value may be used often, and workers share their memory among tenants.
 """
 
 FIELDS = ("state", "run_id", "code", "error")
@@ -35,21 +35,23 @@ _NAME = re.compile(
     rf"(?:upstream\.(?P<job>{ID_PATTERN})\.(?:(?P<field>{'|'.join(FIELDS)})|result)|workflow\.payload)"
     rf"(?P<path>(?:\.{_STEP}){{0,{MAX_STEPS}}})"
 )
-# What may follow `{{` excludes the next brace, so that each character is looked at once: texts have up to 200 KB.
+# The lookahead after `{{` excludes another brace, so that each character is read only once. Texts have up to 200 KB.
 _PLACEHOLDER = re.compile(r"(?<![\\{])\{\{\s*(?P<name>(?:upstream|workflow)\.[^{}]*)\}\}")
 _BRACES = re.compile(r"\{\{|\}\}")
 
 
 class UpstreamResultError(TemplateError):
-    """What a payload takes from another step is not there."""
+    """A value of another step that a payload uses does not exist."""
 
     code = "upstream_result"
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one placeholder takes: of a step (`job`, with a field of its record, or its result), or of the payload of
-    the workflow's run (None); `path` leads into it.
+    """The value to which one placeholder refers.
+
+    It belongs to a step (`job`: a field of its record, or its result), or to the payload of the workflow's run (`job`
+    is None). `path` is the path inside this value.
     """
 
     job: str | None
@@ -58,7 +60,7 @@ class Taken:
 
 
 def read_name(name: str) -> Taken | None:
-    """What a placeholder's name takes; None for one that is not understood."""
+    """Return the value to which a placeholder's name refers, or None for an invalid name."""
     match = _NAME.fullmatch(name)
     if match is None or (match["field"] and match["path"]):
         return None
@@ -66,18 +68,22 @@ def read_name(name: str) -> Taken | None:
 
 
 def taken_by(payload: Any) -> list[tuple[tuple[str | int, ...], str, Taken | None]]:
-    """Every placeholder of a payload that takes something of its workflow: its place, its name, and what it takes."""
+    """Return every placeholder of a payload that refers to its workflow: the path, the name, and the value it refers
+    to.
+    """
     found = ((path, _name(match)) for path, text in texts_in(payload) for match in _PLACEHOLDER.finditer(text))
     return [(path, name, read_name(name)) for path, name in found]
 
 
 def blanked(text: str) -> str:
-    """The text with plain characters for what it takes of its workflow: the rest may be a template like others."""
+    """Return the text with the placeholders of its workflow replaced by plain characters. The rest may be a normal
+    template.
+    """
     return _PLACEHOLDER.sub(lambda match: match[0] if read_name(_name(match)) is None else "-" * len(match[0]), text)
 
 
 def result_faults(payload: Any, step: str, graph: Graph) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """What is wrong with the placeholders of a step's payload: their place, and why."""
+    """Return the faults of the placeholders in a step's payload: the path and the reason."""
     before, named = graph.before(graph.numbers[step]), set()
     for path, name, taken in taken_by(payload):
         if taken is None:
@@ -93,8 +99,8 @@ def result_faults(payload: Any, step: str, graph: Graph) -> Iterator[tuple[tuple
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A payload with the values of those strings that are one placeholder each, ready to be rendered as any other;
-    `texts` are the values of all placeholders by name, for those within other text.
+    """A payload in which each string that is a single placeholder is replaced by its value, ready for normal rendering.
+    `texts` are the values of all placeholders by name, for placeholders within other text.
     """
 
     payload: Any
@@ -102,8 +108,10 @@ class Filled:
 
 
 def filled(payload: Any, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Filled:
-    """Look up what a payload takes. `records` are those of the steps that it names. Raises UpstreamResultError, also
-    for values of more than MAX_TAKEN_BYTES together, before one is put in.
+    """Look up the values that a payload uses. `records` are the records of the steps that it refers to.
+
+    Raises UpstreamResultError for missing values, and before any replacement if all values together exceed
+    MAX_TAKEN_BYTES.
     """
     values, texts, size = dict[str, Any](), dict[str, str](), 0
     for name, times in Counter(name for _, name, _ in taken_by(payload)).items():
@@ -169,7 +177,7 @@ def _inside(value: Any, path: tuple[str, ...], name: str) -> Any:
 
 
 def _literal(value: Any) -> Any:
-    """The value with all that a later rendering would take for a template written as literal text."""
+    """Return the value with its braces escaped, so that a later rendering does not read them as templates."""
     match value:
         case str():
             return _escaped(value)

@@ -11,11 +11,13 @@ from duecourse.domain.workflows.graph import Graph, Rule, StepOutcome, StepOutco
 
 @dataclass(frozen=True)
 class WorkflowState:
-    """A workflow's run, of the occurrence (UTC seconds) and suffix of its name, as far as `ends` are known: a step
-    without one has not ended. The results depend on the ends, never on their order.
+    """The state of a workflow's run by the `known` ends of its steps. A step without an end has not ended.
 
-    Once an end was withdrawn in the run, because its job runs again, the ends of all jobs after that one count again
-    only when their upstream steps have ended again. The ends of all upstream steps of a step must be known then.
+    `occurrence` (UTC seconds) and `suffix` are parts of the run's name. The state depends on the ends, not on their
+    order.
+
+    After an end was withdrawn in the run, because its step runs again, the ends of the downstream steps only count when
+    their upstream steps have ended again. Then the ends of all upstream steps of a step must be known.
     """
 
     graph: Graph
@@ -25,8 +27,8 @@ class WorkflowState:
 
     @cached_property
     def ends(self) -> StepOutcomes:
-        """The ends that count: the known ones, without those that are withdrawn or to be decided again, and those that
-        a rerun was given.
+        """The ends that count: the known ends without those that are withdrawn or to be decided again, and the ends
+        that were carried over to a rerun.
         """
         if not self.known.again:
             return self.known.joined(self.graph.carried_over)
@@ -38,7 +40,9 @@ class WorkflowState:
         return ends
 
     def _counts(self, end: StepOutcome, readiness: Readiness) -> bool:
-        """Whether the end of a step is what its readiness allows: it has run, or is skipped for a like reason."""
+        """Return whether the end of a step agrees with its readiness: it has run, or it was skipped for an equivalent
+        reason.
+        """
         if end in (StepOutcome.SUCCEEDED, StepOutcome.FAILED):
             return not self.known.again or readiness is not Readiness.WAITS
         return readiness.skips and end is end_by(readiness)
@@ -48,7 +52,7 @@ class WorkflowState:
         return self.graph.not_its_time(self.occurrence, self.suffix)
 
     def readiness(self, number: int) -> Readiness:
-        """Whether a step may start, waits, or will not run in this run of its workflow."""
+        """Return whether a step may start, waits, or will not run in this run of its workflow."""
         return self._readiness(number, self.ends)
 
     def _readiness(self, number: int, ends: StepOutcomes) -> Readiness:
@@ -78,8 +82,8 @@ class WorkflowState:
                 return _once(ended, Readiness.READY if ok or not upstream else Readiness.UPSTREAM_SKIPPED)
 
     def settled(self, number: int) -> bool:
-        """Whether nothing is left to do for a step. One that was skipped is not where it may start after all, or is
-        to be skipped for another reason: an upstream step was redriven.
+        """Return whether nothing is left to do for a step. A skipped step is not settled if the redrive of an upstream
+        step allows it to start, or changes the reason of the skip.
         """
         end = self.ends.of(number)
         return end is not None and bool(
@@ -87,8 +91,8 @@ class WorkflowState:
         )
 
     def to_start(self, numbers: list[int] | None = None) -> list[int]:
-        """Steps (of `numbers`, or of all) that are to be sent a start: they may run, or their record must say that
-        they will not.
+        """Return the steps (of `numbers`, or of all) to which a start is to be sent. They may run, or their record must
+        contain why they will not.
         """
         wanted = range(len(self.graph.steps)) if numbers is None else numbers
         return [
@@ -96,8 +100,10 @@ class WorkflowState:
         ]
 
     def to_cancel(self) -> list[int]:
-        """Steps that the end of their workflow's run takes with it: those that may run; and those that run again or
-        come after one that does, unless they have ended. The ends before the redrive may have started them.
+        """Return the steps to cancel when their workflow's run ends.
+
+        These are the steps that may run. In addition, they are the steps that run again, and their downstream steps,
+        unless they have ended: ends from before the redrive may have started them.
         """
         again = sum(1 << number for number, _ in self.known.rounds)
         ended = self.known.succeeded | self.known.failed | self.graph.carried_over.any | self._not_its_time
@@ -107,21 +113,21 @@ class WorkflowState:
 
     @cached_property
     def outcome(self) -> WorkflowOutcome:
-        """OPEN until all steps are settled; then FAILED where one failed that may not."""
+        """The outcome of the run: OPEN until all steps are settled, then FAILED if a step failed that may not fail."""
         if not all(map(self.settled, range(len(self.graph.steps)))):
             return WorkflowOutcome.OPEN
         return WorkflowOutcome.FAILED if self.failed else WorkflowOutcome.DONE
 
     @property
     def failed(self) -> list[int]:
-        """Steps that failed, and may not."""
+        """The steps that failed and may not fail."""
         return numbers_in(self.ends.failed & ~self.graph.may_fail)
 
     def parts_wanted(self, number: int) -> set[int]:
-        """The parts that must be known to say what follows from the end of a step, where its own part is `known`.
+        """Return the parts that must be read to derive the effects of the end of a step. Its own part is `known`.
 
-        Of the ends that make a rule true or false the last one sees all others: each is written before the others are
-        read. So nothing is read for a job that waits for steps of this very part.
+        Each end is written before the others are read. So among the ends that decide a rule, the last one is written by
+        a process that reads all others. Therefore nothing is read for a step that waits for steps of the same part.
         """
         own = self.graph.part_of(number)
         if self.known.again:
@@ -130,7 +136,7 @@ class WorkflowState:
         for following in self.graph.downstream[number]:
             upstream = self.graph.upstream[following]
             if self.readiness(following) is not Readiness.WAITS:
-                wanted |= self.graph.parts_of(1 << following)  # it may have been sent its start already
+                wanted |= self.graph.parts_of(1 << following)  # its start may have been sent already
             elif not upstream & mask & ~self.ends.any:
                 wanted |= self.graph.parts_of(upstream | 1 << following)
         if not mask & ~self.ends.any:

@@ -13,7 +13,9 @@ from duecourse.domain.workflows.state import WorkflowState
 
 
 class Pending(StrEnum):
-    """A step that has not ended: it waits for others; is due or active; is left, its workflow's run being over."""
+    """The state of a step that has not ended. WAITING: it waits for other steps. DUE: it is due or active. LEFT: its
+    workflow's run ended without it.
+    """
 
     WAITING = "waiting"
     DUE = "due"
@@ -22,8 +24,8 @@ class Pending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A step in a run: `run` is its record (None: it has none), `progress` how it has ended or what it is instead;
-    `waits_for` are the jobs that have not ended, where it waits for some.
+    """A step in a run. `run` is its record (None: no record). `progress` is its outcome, or its state if it has not
+    ended. `waits_for` are the steps that it waits for.
     """
 
     step: Step
@@ -34,15 +36,15 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowRunView:
-    """A run of a workflow."""
+    """A run of a workflow with its steps."""
 
     run: Run
     graph: Graph
     steps: tuple[StepView, ...]
 
     def due(self, step: StepView) -> int | None:
-        """When the turn of a step came, or comes (UTC seconds): after what has ended before it, and not before its
-        own time. None where the workflow's run has not started.
+        """Return when a step is due to start (UTC seconds): when its upstream steps have ended, but not before its
+        `not_before`. None if the workflow's run has not started.
         """
         number = self.graph.numbers[step.step.id]
         upstream = (self.steps[each].run for each in numbers_in(self.graph.upstream[number]))
@@ -53,7 +55,7 @@ class WorkflowRunView:
 
 
 def viewed(run: Run, graph: Graph, ends: StepOutcomes, records: Iterable[Run]) -> WorkflowRunView:
-    """The steps of a workflow's run, of which these records exist."""
+    """Return the view of a workflow's run. `records` are the existing records of its steps."""
     state = WorkflowState(graph, run.occurrence, run.suffix, ends)
     found = {record.job_id: record for record in records}
     steps = (_viewed(state, run, number, found) for number in range(len(graph.steps)))
@@ -71,7 +73,7 @@ def _viewed(state: WorkflowState, of: Run, number: int, records: Mapping[str, Ru
 
 
 def _as_carried_over(run: Run, outcome: StepOutcome) -> bool:
-    """Whether the record is still the one that a rerun carried over: a redrive may have changed it since."""
+    """Return whether the record is still the one that a rerun carried over. A redrive may have changed it since."""
     return run.state.final and end_of(run) is outcome
 
 
