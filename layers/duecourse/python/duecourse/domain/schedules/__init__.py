@@ -1,7 +1,7 @@
-"""The schedule engine; docs/schedules.md has its rules. Pure, except that it reads the data of each zone once.
+"""The schedule engine. docs/schedules.md has its rules. It is pure, except that it reads the data of each zone once.
 
-Start with ``compile_schedule(ScheduleSpec("0 9 * * 1", "America/New_York")).next(after)``; ``preview`` (its own module)
-lists occurrences with their wall clock and the effect of the DST rules.
+Start with ``compile_schedule(ScheduleSpec("0 9 * * 1", "America/New_York")).next(after)``. The module ``preview`` lists
+occurrences with their wall clock and the effect of the DST rules.
 """
 
 from __future__ import annotations

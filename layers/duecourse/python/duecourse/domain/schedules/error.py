@@ -1,4 +1,4 @@
-"""The one exception of this package."""
+"""The exception of this package."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ class ScheduleError(ValueError):
     """A schedule that is rejected.
 
     Attributes:
-        field: the wrong one: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``, ``end`` or ``anchor``.
-        detail: one clear sentence that says what is wrong and what to write instead.
+        field: the invalid one: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``, ``end`` or ``anchor``.
+        detail: one clear sentence with the fault and the remedy.
 
     """
 
@@ -18,23 +18,23 @@ class ScheduleError(ValueError):
         self.detail = detail
 
     def __reduce__(self) -> tuple[type[ScheduleError], tuple[str, str]]:
-        """Pickle by the two arguments: the default would pass the joined message as one."""
+        """Pickle with the two arguments. The default would pass the joined message as one argument."""
         return type(self), (self.field, self.detail)
 
 
 def refuse(detail: str) -> ScheduleError:
-    """An error about the expression itself."""
+    """Return an error about the expression itself."""
     return ScheduleError("schedule", detail)
 
 
 def shown(text: str, limit: int = 40) -> str:
-    """A piece of the caller's text, quoted and shortened, for use in a message."""
+    """Return a part of the caller's text, quoted and shortened, for a message."""
     return f'"{printable(text)}"' if len(text) <= limit else f'"{printable(text[: limit - 3])}..."'
 
 
 def printable(text: str) -> str:
-    r"""The text with what cannot be printed written as ``\x1b`` or ``\u202e``: control characters, those that turn the
-    direction of what follows, halves of surrogate pairs, which no UTF-8 can carry.
+    r"""Return the text with unprintable characters escaped as ``\x1b`` or ``\u202e``: control characters, characters
+    that change the text direction, and halves of surrogate pairs, which UTF-8 cannot encode.
     """
     if text.isprintable():
         return text

@@ -32,14 +32,14 @@ class Moment:
 
     @property
     def canonical(self) -> str:
-        """In UTC with ``Z`` where an offset was given, else ``at(...)``."""
+        """The canonical form: in UTC with ``Z`` if an offset was written, else ``at(...)``."""
         return f"at({iso(self.wall)})" if self.offset is None else iso(self.wall - self.offset) + "Z"
 
 
 def parse_moment(text: str) -> Moment | None:
-    """An ISO-8601 date and time, extended or basic, in upper case. None when it does not look like one.
+    """Parse an ISO-8601 date and time, extended or basic, in upper case. Returns None for text of another form.
 
-    Raises ScheduleError when it looks like one and is not: no such day, seconds that are not whole.
+    Raises ScheduleError for text of this form that is invalid: a day that does not exist, or fractions of a second.
     """
     match = _EXTENDED.fullmatch(text) or _BASIC.fullmatch(text)
     if match is None:
@@ -52,7 +52,7 @@ def parse_moment(text: str) -> Moment | None:
 
 
 def parse_at(text: str) -> Moment:
-    """The text between the brackets of ``at(...)``, in upper case: yyyy-mm-ddThh:mm:ss in the job's zone."""
+    """Parse the text between the brackets of ``at(...)``, in upper case: yyyy-mm-ddThh:mm:ss in the job's zone."""
     moment = parse_moment(text)
     if moment is None or not _AT.fullmatch(text[:19]):
         raise refuse(f"at({text}): write at(yyyy-mm-ddThh:mm:ss), such as at(2026-01-31T09:00:00)")
@@ -64,7 +64,7 @@ def parse_at(text: str) -> Moment:
 
 
 def iso(wall: int) -> str:
-    """Wall seconds as ``2026-01-31T09:00:00``; for an instant append ``Z`` yourself."""
+    """Format wall seconds as ``2026-01-31T09:00:00``. For an instant the caller appends ``Z``."""
     day, second = divmod(wall, DAY)
     hour, second = divmod(second, 3_600)
     minute, second = divmod(second, 60)

@@ -7,14 +7,14 @@ from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.schedule import RateSchedule, Schedule
 
 STEPS = 1_000
-"""Occurrences that are checked. The shortest interval of a cron expression is within one day, and its second, minute
-and hour fields are the same on every day it names, so it comes soon.
+"""The number of occurrences that are checked. The shortest interval of a cron expression is within one day. Its second,
+minute and hour fields are the same on all its days, so that the interval is found soon.
 """
 
 
 def closest(schedule: Schedule, after: int, *, limit: int, steps: int = STEPS) -> tuple[int, int] | None:
-    """The first occurrence after `after` (UTC seconds) that comes less than `limit` seconds after the one before it,
-    and that distance; None where there is none among the first `steps`.
+    """Return the first occurrence after `after` (UTC seconds) that follows its predecessor by less than `limit`
+    seconds, with this interval. None if there is none among the first `steps`.
     """
     at = schedule.next(after)
     if isinstance(schedule, RateSchedule):
@@ -29,7 +29,7 @@ def closest(schedule: Schedule, after: int, *, limit: int, steps: int = STEPS) -
 
 
 def check_interval(schedule: Schedule, after: int, smallest: int) -> None:
-    """Refuse a schedule that fires more often than every `smallest` seconds. Raises ScheduleError on `schedule`."""
+    """Reject a schedule that fires more often than every `smallest` seconds. Raises ScheduleError on `schedule`."""
     found = closest(schedule, after, limit=smallest) if smallest > 1 else None
     if found is not None:
         at, distance = found

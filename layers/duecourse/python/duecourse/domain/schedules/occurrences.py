@@ -1,6 +1,6 @@
-"""A job's occurrences: its schedule without the excluded times, each with the time at which it is due.
+"""A job's occurrences: its schedule without the excluded times, each with its due time.
 
-Times at which a job does not run: instants, dates and date ranges on the wall calendar of its zone.
+Excluded times are instants, dates and date ranges on the wall calendar of the job's zone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from duecourse.domain.schedules import Schedule, ScheduleSpec, compile_schedule,
 from duecourse.domain.schedules.zones.zone import Zone
 
 MAX_EXCLUSIONS = 40
-"""The cursor contains them; it is rewritten at each claim and has to stay below 1 KB."""
+"""The largest number of exclusions. The cursor contains them. It is rewritten at each claim and must stay below
+1 KB.
+"""
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -25,7 +27,7 @@ _WIDEST_OFFSET = 36 * 3600
 
 
 class ExclusionError(ValueError):
-    """An entry that is not an instant, date or range; `index` is its place in the list."""
+    """An entry that is not an instant, date or range. `index` is its position in the list."""
 
     def __init__(self, index: int, detail: str) -> None:
         super().__init__(detail)
@@ -35,7 +37,9 @@ class ExclusionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """Compiled: instants (UTC seconds) and sorted, disjoint ranges of local days (days since 1970, both ends in)."""
+    """Compiled exclusions: instants (UTC seconds), and sorted, disjoint ranges of local days (days since 1970,
+    inclusive).
+    """
 
     zone: Zone
     instants: frozenset[int]
@@ -43,9 +47,10 @@ class Exclusions:
     last_days: tuple[int, ...]
 
     def skip(self, occurrence: int) -> int | None:
-        """None if the occurrence is not excluded; else an instant after which to look for the next one.
+        """Return None if the occurrence is not excluded, else an instant after which the search for the next one
+        continues.
 
-        A range of excluded days is passed in one step, however many occurrences it has.
+        A range of excluded days is passed in one step, regardless of the number of its occurrences.
         """
         if occurrence in self.instants:
             return occurrence
@@ -56,7 +61,7 @@ class Exclusions:
         return max(self._begin(self.last_days[at] + 1) - 1, occurrence)
 
     def _begin(self, day: int) -> int:
-        """The first instant at which the zone's calendar shows this day or a later one."""
+        """Return the first instant at which the zone's calendar shows this day or a later one."""
         low = day * DAY_SECONDS - _WIDEST_OFFSET
         high = day * DAY_SECONDS + _WIDEST_OFFSET
         while low < high:
@@ -70,9 +75,9 @@ class Exclusions:
 
 @lru_cache(maxsize=4096)
 def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
-    """Compile entries such as `2026-12-25T09:00:00Z`, `2026-12-25` and `2026-12-24/2027-01-02` (both ends excluded).
+    """Compile entries such as `2026-12-25T09:00:00Z`, `2026-12-25` and `2026-12-24/2027-01-02` (inclusive).
 
-    Raises ExclusionError for the first entry that is none of them.
+    Raises ExclusionError for the first entry that is none of these.
     """
     instants: set[int] = set()
     ranges: list[tuple[int, int]] = []
@@ -100,13 +105,13 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
 
 
 def excluding(entries: tuple[str, ...], timezone: str, occurrence: int) -> int | None:
-    """The place of the first entry that excludes the occurrence; None where none does."""
+    """Return the index of the first entry that excludes the occurrence, or None."""
     found = (compile_exclusions((entry,), timezone).skip(occurrence) is not None for entry in entries)
     return next((index for index, excludes in enumerate(found) if excludes), None)
 
 
 def canonical_exclusion(entry: str) -> str:
-    """The entry as it is stored: instants in UTC. Raises ExclusionError (index 0)."""
+    """Return the entry in its stored form, with instants in UTC. Raises ExclusionError (index 0)."""
     compiled = compile_exclusions((entry,), "UTC")
     return to_iso(next(iter(compiled.instants))) if compiled.instants else entry
 
@@ -121,7 +126,7 @@ def _instant(entry: str) -> int:
         ) from None
     if at != int(at):
         raise ValueError("an instant must have whole seconds; remove the fraction")
-    if not FIRST <= at <= LAST:  # in UTC it is out of range: no schedule can name it, and it could not be stored
+    if not FIRST <= at <= LAST:  # out of range in UTC: no schedule can contain it, and it cannot be stored
         raise ValueError("the instant is outside the years 1 to 9999 in UTC")
     return int(at)
 
@@ -138,12 +143,14 @@ def _days(first: str, last: str) -> tuple[int, int]:
 
 
 MAX_JITTER_SECONDS = 3600
-"""The largest jitter; an occurrence never reaches the next one."""
+"""The largest jitter. A delayed occurrence never reaches the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """Nominal times (`next`) and effective ones (`due`), both UTC seconds and pure functions of the job."""
+    """A job's occurrences with nominal times (`next`) and due times (`due`). Both are UTC seconds and pure functions of
+    the job.
+    """
 
     schedule: Schedule
     owner: str
@@ -151,7 +158,7 @@ class Occurrences:
     exclusions: Exclusions | None
 
     def next(self, after: int) -> int | None:
-        """The first occurrence strictly after `after` that is not excluded; None when none is left."""
+        """Return the first occurrence strictly after `after` that is not excluded, or None."""
         at = self.schedule.next(after)
         if self.exclusions is None:
             return at
@@ -160,9 +167,9 @@ class Occurrences:
         return at
 
     def due(self, occurrence: int) -> int:
-        """When an occurrence is due: its nominal time plus jitter, which stays before the next occurrence.
+        """Return when an occurrence is due: its nominal time plus jitter, which stays before the next occurrence.
 
-        The jitter is a hash of job and occurrence: the same wherever and however often it is computed.
+        The jitter is a hash of job and occurrence, so that every computation has the same result.
         """
         if self.jitter_seconds == 0:
             return occurrence
@@ -186,7 +193,7 @@ class OccurrenceRules:
 def occurrences_of(
     tenant: str, job_id: str, spec: ScheduleSpec, *, exclude: tuple[str, ...] = (), jitter_seconds: int = 0
 ) -> Occurrences:
-    """Compile. Raises ScheduleError, and ExclusionError for an entry of `exclude` that is not understood."""
+    """Compile a job's occurrences. Raises ScheduleError, and ExclusionError for an invalid entry of `exclude`."""
     return Occurrences(
         compile_schedule(spec),
         f"{tenant}#{job_id}",

@@ -1,4 +1,4 @@
-"""Instants and anchors as callers give them: text from a command line, a line of JSON or a request."""
+"""Instants and anchors in the form of callers: text from a command line, a line of JSON or a request."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from duecourse.domain.schedules.schedule import EARLIEST, LATEST, ScheduleSpec, 
 
 _FRACTION = re.compile(r"[.,](\d{1,9})(?=Z|[+-]|$)", re.ASCII)
 _LONGEST = 64
-#: Occurrences are whole seconds, so a bound between two seconds is rounded to the second of the same meaning.
+#: Occurrences are whole seconds, so a bound between two seconds is rounded to the second with the same meaning.
 _ROUNDED_UP = ("start", "end")
 
 
 def read_instant(field: str, text: str) -> int:
-    """An ISO-8601 instant, ``2026-03-08T07:00:00Z`` or with another offset, in UTC seconds.
+    """Parse an ISO-8601 instant, ``2026-03-08T07:00:00Z`` or with another offset. Returns UTC seconds.
 
-    A fraction is rounded so that the meaning stays the same for occurrences in whole seconds: "strictly after
-    07:00:00.5" is "strictly after 07:00:00" (``after``); "from" and "before 07:00:00.5" are "from" and "before
+    A fraction is rounded so that the meaning stays the same for occurrences in whole seconds. "Strictly after
+    07:00:00.5" is "strictly after 07:00:00" (``after``). "From" and "before 07:00:00.5" are "from" and "before
     07:00:01" (``start``, ``end``). An ``anchor`` must be whole. Raises ScheduleError on ``field``.
     """
     if len(text) > _LONGEST:
@@ -48,9 +48,9 @@ def read_instant(field: str, text: str) -> int:
 
 
 def counted_from(spec: ScheduleSpec, at: int) -> ScheduleSpec:
-    """The spec itself; for a rate with neither anchor nor start, with ``at`` as its anchor.
+    """Return the spec with ``at`` as the anchor of a rate without anchor and start, or else the spec itself.
 
-    Raises ScheduleError for an expression that is empty or not understood.
+    Raises ScheduleError for an expression that is empty or invalid.
     """
     check_spec(spec)
     form = understand(spec.expression)

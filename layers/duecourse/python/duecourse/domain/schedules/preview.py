@@ -1,6 +1,4 @@
-"""The next occurrences for a person to read: in UTC, on the wall clock, in words, and with the effect of the DST
-rules.
-"""
+"""The next occurrences in readable form: in UTC, on the wall clock, in words, and with the effect of the DST rules."""
 
 from __future__ import annotations
 
@@ -15,11 +13,12 @@ from duecourse.domain.schedules.zones.zone import FAR, TZDATA_VERSION, Timeline,
 
 Mark = Literal["moved", "dropped", "repeated"]
 
-#: Named times of one gap are counted up to here (an expression with seconds can have 3,600 in an hour).
+#: Named times of one gap are counted up to this number (an expression with seconds can have 3,600 in an hour).
 COUNTED = 1_000
-#: Dropped times are listed up to here: a schedule whose times always lie in a gap has one a year and no occurrence.
+#: Dropped times are listed up to this number. A schedule whose times are always in a gap has one per year and no
+#: occurrence.
 MAX_DROPPED = 100
-#: How far dropped times are listed when no occurrence is left: as far as occurrences were searched.
+#: How far dropped times are listed if no occurrence is left: the same range in which occurrences were searched.
 _HORIZON = 50 * 366 * 86_400
 
 _Named = Callable[[int], int | None]
@@ -30,14 +29,14 @@ class PreviewEntry:
     """One occurrence, or the times of one gap that were dropped.
 
     Attributes:
-        instant: UTC seconds; None when dropped.
-        wall: what the zone's clock shows then, ``2026-03-08T03:00:00``; for dropped times the first of them.
-        offset: seconds east of UTC at that instant; None when dropped.
+        instant: UTC seconds; None if dropped.
+        wall: the time on the zone's clock, ``2026-03-08T03:00:00``; for dropped times the first of them.
+        offset: seconds east of UTC at that instant; None if dropped.
         mark: ``moved``: the expression names a time in a gap, and this is the moment after the gap.
-            ``dropped``: named, never shown by the clock, no occurrence.
-            ``repeated``: the clock shows this time again, and it fires again. None: no DST rule touched it.
-        named: the (first) wall time in the gap that the expression names; only when moved.
-        count: how many named times of the gap this entry covers, counted up to COUNTED; 1 for all others.
+            ``dropped``: the clock never shows the named time, so there is no occurrence.
+            ``repeated``: the clock shows this time again, and the job fires again. None: no DST rule applies.
+        named: the (first) wall time in the gap that the expression names; only if moved.
+        count: the number of named times in the gap that this entry covers, up to COUNTED; 1 for all others.
 
     """
 
@@ -50,10 +49,11 @@ class PreviewEntry:
 
 
 def preview(spec: ScheduleSpec, after: int, count: int = 10, until: int | None = None) -> tuple[PreviewEntry, ...]:
-    """The first ``count`` occurrences after ``after`` (exclusive) and before ``until`` (exclusive), in order of time.
+    """Return the first ``count`` occurrences after ``after`` (exclusive) and before ``until`` (exclusive), in order of
+    time.
 
     Instants are UTC seconds. Dropped times are listed in order between the occurrences and do not count towards
-    ``count``; at most MOST_DROPPED are listed. Raises ScheduleError as ``compile_schedule`` does.
+    ``count``. At most MAX_DROPPED are listed. Raises ScheduleError like ``compile_schedule``.
     """
     schedule = compile_schedule(spec)
     view = _View(schedule)
@@ -66,7 +66,7 @@ def preview(spec: ScheduleSpec, after: int, count: int = 10, until: int | None =
         found = schedule.next(at)
         if found is not None and until is not None and found >= until:
             found = None
-        # Without an occurrence left, times that are dropped before the end of the window are still listed.
+        # If no occurrence is left, times that are dropped before the end of the window are still listed.
         limit = found if found is not None else min([at + _HORIZON, *(end - 1 for end in ends)])
         for entry in view.dropped(at, limit):
             if dropped < MAX_DROPPED:
@@ -81,7 +81,7 @@ def preview(spec: ScheduleSpec, after: int, count: int = 10, until: int | None =
 
 
 class _View:
-    """A schedule beside the clock of its zone."""
+    """A schedule together with the clock of its zone."""
 
     def __init__(self, schedule: Schedule) -> None:
         spec = schedule.spec
@@ -92,13 +92,13 @@ class _View:
         else:
             self.timeline = load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
             wall = schedule.moment.wall if isinstance(schedule, AtSchedule) and schedule.moment.offset is None else None
-            # A rate, or an instant with its offset, names no wall time that a DST rule could touch.
+            # No DST rule applies to a rate or an instant with an offset, since they name no wall time.
             self._named = lambda low: wall if wall is not None and wall >= low else None
         self.local = isinstance(schedule, CronSchedule) or self._named(-(10**15)) is not None
         self._asked, self._answer = 0, -1
 
     def dropped(self, after: int, through: int) -> Iterator[PreviewEntry]:
-        """The dropped times of the gaps that close in (after, through], one entry a gap."""
+        """Yield the dropped times of the gaps that close in (after, through], one entry per gap."""
         if not (self.local and self.timeline.skip) or through >= FAR or through <= after:
             return
         zone = self.timeline.zone
@@ -109,7 +109,7 @@ class _View:
                 yield PreviewEntry(None, iso(times[0]), None, "dropped", None, len(times))
 
     def occurrence(self, at: int) -> PreviewEntry:
-        """The entry of an occurrence."""
+        """Return the entry of an occurrence."""
         zone = self.timeline.zone
         offset = zone.offset(at)
         shown = iso(at + offset)
@@ -124,12 +124,12 @@ class _View:
         return PreviewEntry(at, shown, offset)
 
     def _in_gap(self, index: int) -> list[int]:
-        """The named wall times in the gap that a segment's beginning closes, at most COUNTED."""
+        """Return the named wall times in the gap that the beginning of a segment closes, at most COUNTED."""
         zone = self.timeline.zone
         low, high = self.timeline.reached(index), zone.starts[index] + zone.offsets[index]
         times: list[int] = []
         while low < high and len(times) < COUNTED:
-            # Most gaps lie between two named times: one search answers for all of them.
+            # Most gaps lie between two named times, so that one search is valid for all of them.
             if not self._asked <= low <= self._answer:
                 found = self._named(low)
                 self._asked, self._answer = low, 10**15 if found is None else found
@@ -142,12 +142,12 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class SchedulePreview:
-    """A schedule seen from one instant.
+    """A schedule as seen from one instant.
 
     Attributes:
         words: the schedule in English, ``at 09:00 on Monday, America/New_York``.
-        canonical: the expression in one spelling per meaning.
-        entries: the next occurrences, and the times that a DST rule dropped in between.
+        canonical: the expression in canonical form.
+        entries: the next occurrences, and the times that a DST rule dropped between them.
 
     """
 
@@ -156,7 +156,7 @@ class SchedulePreview:
     entries: tuple[PreviewEntry, ...]
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the preview as JSON."""
         return {
             "understood_as": self.words,
             "canonical": self.canonical,
@@ -166,7 +166,8 @@ class SchedulePreview:
 
 
 def preview_schedule(spec: ScheduleSpec, after: int, count: int) -> SchedulePreview:
-    """The first ``count`` occurrences strictly after ``after``. A rate with neither anchor nor start counts from there.
+    """Return the first ``count`` occurrences strictly after ``after``. A rate without anchor and start counts from
+    there.
 
     Raises ScheduleError.
     """
@@ -176,7 +177,7 @@ def preview_schedule(spec: ScheduleSpec, after: int, count: int) -> SchedulePrev
 
 
 def offset_text(seconds: int) -> str:
-    """An offset from UTC as ISO-8601 writes it: ``-04:00``, with seconds where a zone once had them."""
+    """Format an offset from UTC as in ISO-8601: ``-04:00``, with seconds for historical offsets of some zones."""
     hours, rest = divmod(abs(seconds), 3_600)
     minutes, rest = divmod(rest, 60)
     return f"{'-' if seconds < 0 else '+'}{hours:02}:{minutes:02}" + (f":{rest:02}" if rest else "")

@@ -9,7 +9,7 @@ from duecourse.domain.schedules.instant import Moment, parse_moment
 
 UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 _PERIOD = re.compile(r"P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)", re.ASCII)
-#: Longer than the calendar (years 1 to 9999): such a rate would have one occurrence and no second.
+#: Longer than the calendar (years 1 to 9999): such a rate would have only one occurrence.
 _LONGEST = 9_999 * 366 * 86_400
 
 
@@ -18,8 +18,8 @@ class Rate:
 
     Attributes:
         seconds: the interval; a day is 24 hours.
-        start: where ``R/start/period`` begins; None for ``rate(...)``.
-        count: how many occurrences ``Rn/...`` has; None for no end.
+        start: the start of ``R/start/period``; None for ``rate(...)``.
+        count: the number of occurrences of ``Rn/...``; None for no end.
 
     """
 
@@ -32,7 +32,9 @@ class Rate:
 
     @property
     def canonical(self) -> str:
-        """``rate(2 hours)``, or ``R3/2026-01-31T09:00:00Z/PT2H``; always in the largest unit that fits."""
+        """The canonical form: ``rate(2 hours)``, or ``R3/2026-01-31T09:00:00Z/PT2H``, always in the largest unit that
+        fits.
+        """
         number, unit = self.largest()
         if self.start is None:
             return f"rate({number} {unit.lower()}{'s' * (number != 1)})"
@@ -41,15 +43,15 @@ class Rate:
         return f"R{count}/{written}/{'P' if unit == 'DAY' else 'PT'}{number}{unit[0]}"
 
     def largest(self) -> tuple[int, str]:
-        """The interval as a whole number of the largest unit that fits."""
+        """Return the interval as a whole number of the largest unit that fits."""
         unit = next(unit for unit in reversed(UNITS) if self.seconds % UNITS[unit] == 0)
         return self.seconds // UNITS[unit], unit
 
 
 def parse_rate(text: str) -> Rate:
-    """The text between the brackets of ``rate(...)``, in upper case.
+    """Parse the text between the brackets of ``rate(...)``, in upper case.
 
-    As in EventBridge, the unit is singular for 1 and plural for everything else. Raises ScheduleError.
+    As in EventBridge, the unit is singular for 1 and plural for all other numbers. Raises ScheduleError.
     """
     words = text.split()
     if len(words) != 2:
@@ -70,7 +72,7 @@ def parse_rate(text: str) -> Rate:
 
 
 def parse_repeating(text: str) -> Rate:
-    """``R/start/period`` or ``Rn/start/period`` (n occurrences in all), in upper case. Raises ScheduleError."""
+    """Parse ``R/start/period`` or ``Rn/start/period`` (n occurrences in total), in upper case. Raises ScheduleError."""
     parts = text.split("/")
     if len(parts) != 3:
         raise refuse(f"{shown(text)}: write R/start/period, such as R/2026-01-31T09:00:00Z/PT1H")

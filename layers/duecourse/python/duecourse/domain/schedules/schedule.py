@@ -1,8 +1,7 @@
-"""Schedules: the fields that define one, its compilation, and its next occurrence.
+"""Schedules: the fields that define a schedule, its compilation, and its next occurrence.
 
-A compiled schedule: computes its next occurrence and describes itself.
-
-Compiles a spec into a schedule. Results are cached: there are few expressions and zones, and many calls for them.
+A compiled schedule computes its next occurrence and describes itself in words. Compiled schedules are cached: there are
+few expressions and zones, and many calls for them.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ FOLDS = ("first", "second", "both")
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSpec:
-    """The fields of a job about its times. Instants are UTC epoch seconds (int).
+    """The fields of a job that define its times. Instants are UTC epoch seconds (int).
 
     Attributes:
         expression: the schedule as the user wrote it: cron, ``@daily`` and so on, ``cron(...)``, ``rate(...)``,
             ``at(...)``, an ISO-8601 instant, or ``R/start/period``. Empty: no schedule, so no occurrences.
         timezone: an IANA name; fixed and interval expressions are read on this zone's wall clock.
-        dst_gap: what happens to a fixed time that the clock jumps over: ``next`` fires at the moment after the gap,
-            ``skip`` drops it. Interval expressions never fire in a gap, whatever is set here.
-        dst_fold: which pass counts when the clock shows a fixed time twice: ``first``, ``second`` or ``both``.
-            Interval expressions count both passes, whatever is set here.
-        anchor: the instant from which a rate counts; default ``start``; one of the two is required. Ignored by every
-            other form (``R/start/period`` names its own start).
+        dst_gap: the rule for a fixed time that the clock jumps over: ``next`` fires at the moment after the gap,
+            ``skip`` drops it. Interval expressions never fire in a gap, regardless of this field.
+        dst_fold: the pass that counts if the clock shows a fixed time twice: ``first``, ``second`` or ``both``.
+            Interval expressions count both passes, regardless of this field.
+        anchor: the instant from which a rate counts; default ``start``; one of the two is required. Ignored by all
+            other forms (``R/start/period`` contains a start).
         start: start <= occurrence.
         end: occurrence < end.
 
@@ -54,7 +53,7 @@ class ScheduleSpec:
 
 
 def check_spec(spec: ScheduleSpec) -> None:
-    """Refuse values that no expression could make sense of. Raises ScheduleError naming the field."""
+    """Reject values that are invalid for every expression. Raises ScheduleError with the name of the field."""
     if not isinstance(spec.expression, str):
         raise ScheduleError("schedule", "must be text, such as 0 9 * * 1 or rate(5 minutes)")
     if not isinstance(spec.timezone, str):
@@ -70,7 +69,7 @@ def check_spec(spec: ScheduleSpec) -> None:
         raise ScheduleError("end", "must be later than start: the window is start <= occurrence < end")
 
 
-#: The instants a date can name, less two days on either side for the offset of a zone.
+#: The instants that a date can represent, less two days at either end for the offset of a zone.
 EARLIEST = -62_135_424_000
 LATEST = 253_402_127_999
 
@@ -78,13 +77,13 @@ Kind = Literal["at", "cron", "rate", "none"]
 
 
 class Schedule(ABC):
-    """A compiled schedule; made by ``compile_schedule``.
+    """A compiled schedule, created by ``compile_schedule``.
 
-    ``next`` is a pure function of the spec, ``after`` and the tzdata version (docs/schedules.md). What an instance
-    caches between calls only saves work; threads may share it.
+    ``next`` is a pure function of the spec, ``after`` and the tzdata version (docs/schedules.md). The caches of an
+    instance only save work; threads may share it.
 
     Attributes:
-        spec: what it was made from.
+        spec: the spec from which it was compiled.
         kind: ``at``, ``cron``, ``rate`` or ``none``.
 
     """
@@ -100,14 +99,14 @@ class Schedule(ABC):
 
     @abstractmethod
     def next(self, after: int) -> int | None:
-        """The first occurrence strictly after ``after``, in UTC seconds; None when there is none in the window.
+        """Return the first occurrence strictly after ``after``, in UTC seconds. None if there is none in the window.
 
         The work is bounded: days are searched 50 years ahead, or up to the last named year.
         """
 
     def upcoming(self, after: int) -> Iterator[int]:
-        """The occurrences strictly after ``after`` in rising order, lazily; endless unless the window or the expression
-        ends them.
+        """Yield the occurrences strictly after ``after`` in rising order, lazily. The sequence is endless unless the
+        window or the expression ends it.
         """
         at = self.next(after)
         while at is not None:
@@ -117,16 +116,16 @@ class Schedule(ABC):
     @property
     @abstractmethod
     def canonical(self) -> str:
-        """The expression in one spelling per meaning; compiles to the same schedule."""
+        """The expression in canonical form. It compiles to the same schedule."""
 
     @property
     @abstractmethod
     def words(self) -> str:
-        """What was understood, in English: ``at 09:00 on Monday, America/New_York``."""
+        """The schedule in English: ``at 09:00 on Monday, America/New_York``."""
 
     @property
     def recurring(self) -> bool:
-        """Whether its job may run more than once; overlap can matter only then."""
+        """Whether the job may run more than once. Only then can runs overlap."""
         return True
 
 
@@ -146,7 +145,7 @@ class CronSchedule(Schedule):
 
     @property
     def pattern(self) -> Pattern:
-        """Its times as wall seconds, before any rule of a zone."""
+        """The times of the expression as wall seconds, before the rules of a zone apply."""
         return self._pattern
 
     def next(self, after: int) -> int | None:
@@ -155,7 +154,7 @@ class CronSchedule(Schedule):
             after = self._start
         low, high, offset, _ = self._piece
         if low <= after < high:
-            # Nearly always: the same constant offset as in the last call, so a plain shift.
+            # The usual case: the offset is the same as in the last call, so a plain shift is sufficient.
             wall = self._first_from(after + offset + 1)
             if wall is not None and wall < high + offset:
                 at = wall - offset
@@ -163,7 +162,7 @@ class CronSchedule(Schedule):
         return self._next_across(after)
 
     def _next_across(self, after: int) -> int | None:
-        """The same if the result may be after a change of the zone's offset."""
+        """Return the next occurrence if it may be after a change of the zone's offset."""
         if after >= LATEST:
             return None
         beyond = cycles_beyond(after)
@@ -190,7 +189,7 @@ class CronSchedule(Schedule):
 
 
 class AtSchedule(Schedule):
-    """A single time, or two where ``dst_fold=both`` repeats it."""
+    """A single time, or two if ``dst_fold=both`` repeats it."""
 
     __slots__ = ("_instants", "moment")
     kind: Kind = "at"
@@ -219,12 +218,12 @@ class AtSchedule(Schedule):
 
     @property
     def recurring(self) -> bool:
-        """Always False, even when a fold shows its time twice."""
+        """Always False, even if a fold shows the time twice."""
         return False
 
 
 class RateSchedule(Schedule):
-    """anchor + k x interval, k >= 0, in elapsed time."""
+    """The instants anchor + k x interval, k >= 0, in elapsed time."""
 
     __slots__ = ("anchor", "last", "rate")
     kind: Kind = "rate"
@@ -255,7 +254,7 @@ class RateSchedule(Schedule):
 
     @property
     def recurring(self) -> bool:
-        """All but ``R1/start/period``."""
+        """True except for ``R1/start/period``."""
         return self.rate.count != 1
 
 
@@ -266,7 +265,7 @@ class NoSchedule(Schedule):
     kind: Kind = "none"
 
     def next(self, after: int) -> int | None:
-        """Never one."""
+        """Return None: the schedule has no occurrences."""
         del after
         return None
 
@@ -285,23 +284,23 @@ LONGEST = 256
 
 
 def compile_schedule(spec: ScheduleSpec) -> Schedule:
-    """Compile a spec. Raises ScheduleError, which names the field and says what to write instead.
+    """Compile a spec. Raises ScheduleError with the name of the field and a remedy.
 
     Equal specs share one schedule while it is in the cache (the last 2,048).
     """
-    check_spec(spec)  # before the cache, for which True, 1 and 1.0 are equal
+    check_spec(spec)  # before the cache, which treats True, 1 and 1.0 as equal
     return _compiled(spec)
 
 
 def forget() -> None:
-    """Clear all caches, zones included, so that a cold start can be measured."""
+    """Clear all caches, including the zones, so that a cold start can be measured."""
     for kept in (_compiled, understand, _pattern, load_timeline, load_zone):
         kept.cache_clear()
 
 
 @lru_cache(maxsize=2_048)
 def _compiled(spec: ScheduleSpec) -> Schedule:
-    # Loaded for every form, even for those without wall times: the name must be valid in any case.
+    # Loaded for every form, even without wall times: the zone's name must be valid in any case.
     fixed = load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
     if not spec.expression:
         return NoSchedule(spec)
@@ -316,7 +315,9 @@ def _compiled(spec: ScheduleSpec) -> Schedule:
 
 @lru_cache(maxsize=2_048)
 def understand(expression: str) -> Cron | Moment | Rate:
-    """Parse the expression without zone and window. Raises ScheduleError on ``schedule``, for an empty one too."""
+    """Parse the expression without zone and window. Raises ScheduleError on ``schedule``, also for an empty
+    expression.
+    """
     text = _checked(expression).upper()
     if text.startswith(("CRON_TZ=", "TZ=")):
         zone = expression.split(maxsplit=1)[0].partition("=")[2]
@@ -338,12 +339,14 @@ def understand(expression: str) -> Cron | Moment | Rate:
 
 
 def _checked(expression: str) -> str:
-    """The expression without surrounding blanks, checked to be printable ASCII: later checks assume ASCII."""
+    """Return the expression without surrounding blanks. Rejects characters that are not printable ASCII, which later
+    checks rely on.
+    """
     if len(expression) > LONGEST:
         raise refuse(f"is {len(expression)} characters long; at most {LONGEST} are allowed")
     if not expression.isascii():
         raise refuse("contains characters outside ASCII; use ASCII letters, digits and symbols")
-    text = expression.replace("\t", " ")  # crontab files separate by tabs, too
+    text = expression.replace("\t", " ")  # crontab files also use tabs as separators
     if not text.isprintable():
         raise refuse("contains a line break or another control character; remove it")
     text = text.strip(" ")
@@ -354,7 +357,9 @@ def _checked(expression: str) -> str:
 
 @lru_cache(maxsize=2_048)
 def _pattern(cron: Cron) -> Pattern:
-    """Cached by expression, not by spec: specs with different zones and windows share it."""
+    """Return the pattern of an expression. Cached by expression, not by spec, since specs with different zones and
+    windows share it.
+    """
     return pattern_of(cron)
 
 

@@ -1,4 +1,4 @@
-"""A schedule in English words, so that its author sees a misreading at once."""
+"""A schedule in English words, so that its author notices a misreading immediately."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _LISTED = 6
 
 
 def cron_words(cron: Cron) -> str:
-    """A cron expression: ``at 09:00 on Monday``, ``every 15 minutes from 09:00 to 17:59 on Monday to Friday``."""
+    """Describe a cron expression: ``at 09:00 on Monday``, ``every 15 minutes from 09:00 to 17:59 on Monday to
+    Friday``.
+    """
     times = _times(members(cron.hours), members(cron.minutes), members(cron.seconds))
     days = _days(cron)
     if not days and times.startswith("at ") and "hour" not in times:
@@ -32,14 +34,14 @@ def cron_words(cron: Cron) -> str:
 
 
 def moment_words(moment: Moment, timezone: str) -> str:
-    """A single time: ``once at 2026-01-31 09:00:00, Europe/Berlin``."""
+    """Describe a single time: ``once at 2026-01-31 09:00:00, Europe/Berlin``."""
     if moment.offset is None:
         return f"once at {_spaced(moment.wall)}, {timezone}"
     return f"once at {_spaced(moment.wall - moment.offset)} UTC"
 
 
 def rate_words(rate: Rate, anchor: int) -> str:
-    """An interval: ``every 5 minutes, counted from 2026-01-31 09:00:00 UTC``."""
+    """Describe an interval: ``every 5 minutes, counted from 2026-01-31 09:00:00 UTC``."""
     number, unit = rate.largest()
     every = f"every {unit.lower()}" if number == 1 else f"every {number} {unit.lower()}s"
     if rate.count is not None:
@@ -48,7 +50,7 @@ def rate_words(rate: Rate, anchor: int) -> str:
 
 
 def listed(values: list[int], names: tuple[str, ...] | None = None) -> str:
-    """Rising values in words: ``1, 3 and 5``, ``Monday to Friday``, ``0 to 56 in steps of 7``."""
+    """Return rising values in words: ``1, 3 and 5``, ``Monday to Friday``, ``0 to 56 in steps of 7``."""
     name = [names[value] for value in values] if names else [str(value) for value in values]
     step = values[1] - values[0] if len(values) > 3 else 0
     if step > 1 and names is None and values == list(range(values[0], values[-1] + 1, step)):
@@ -73,7 +75,9 @@ def _spaced(wall: int) -> str:
 
 
 def _times(hours: list[int], minutes: list[int], seconds: list[int]) -> str:
-    """When on a day: single times while they are few, else the smallest step and the hours it holds in."""
+    """Describe the times of a day: single times if there are few, else the smallest step and the hours to which it
+    applies.
+    """
     clock = [_clock(hour, minute, second) for hour in hours for minute in minutes[:7] for second in seconds[:7]]
     if len(hours) * len(minutes) * len(seconds) <= _LISTED and len(hours) < 24:
         return "at " + _joined(clock)
@@ -94,7 +98,7 @@ def _times(hours: list[int], minutes: list[int], seconds: list[int]) -> str:
 
 
 def _hourly(hours: list[int], minute: int, second: int) -> str:
-    """One minute in many hours."""
+    """Describe one minute in many hours."""
     step = _even(hours, 24)
     if step == 1:
         at = f"minute {minute}" if second == 0 else f"minute {minute}, second {second}"
@@ -108,7 +112,7 @@ def _hourly(hours: list[int], minute: int, second: int) -> str:
 
 
 def _hours(hours: list[int], pattern: str) -> str:
-    """The phrase for the hours; empty for all hours."""
+    """Return the phrase for the hours, empty for all hours."""
     if len(hours) == 24:
         return ""
     if hours == list(range(hours[0], hours[-1] + 1)):
@@ -117,7 +121,7 @@ def _hours(hours: list[int], pattern: str) -> str:
 
 
 def _every(unit: str, values: list[int]) -> str:
-    """``every minute``, ``every 5 minutes``, ``at minutes 5 and 10``."""
+    """Return ``every minute``, ``every 5 minutes`` or ``at minutes 5 and 10``."""
     step = _even(values, 60)
     if step == 1:
         return f"every {unit}"
@@ -127,7 +131,7 @@ def _every(unit: str, values: list[int]) -> str:
 
 
 def _even(values: list[int], size: int) -> int:
-    """The step when the values go round their circle evenly, else 0."""
+    """Return the step if the values divide their circle evenly, else 0."""
     step, rest = divmod(size, len(values))
     return 0 if rest or values != list(range(values[0], size, step)) else step
 
@@ -137,7 +141,7 @@ def _clock(hour: int, minute: int, second: int) -> str:
 
 
 def _days(cron: Cron) -> str:
-    """On which days, or nothing for all."""
+    """Return the phrase for the days, empty for all days."""
     month, week = cron.days.of_month, cron.days.of_week
     if cron.days.both:
         if month.every or week.every:
@@ -165,7 +169,7 @@ def _month(days: DaysOfMonth) -> str:
 
 
 def _week(days: DaysOfWeek) -> str:
-    """``on Monday``, ``on the first Monday of the month``; nothing for every day."""
+    """Return ``on Monday`` or ``on the first Monday of the month``, empty for every day."""
     if days.every:
         return ""
     parts = []

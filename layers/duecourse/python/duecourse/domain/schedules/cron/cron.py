@@ -1,4 +1,6 @@
-"""The two cron dialects: crontab's with 5 or 6 fields, and EventBridge's ``cron(...)``; one spelling per meaning."""
+"""The two cron dialects: crontab's with 5 or 6 fields, and EventBridge's ``cron(...)``, with one canonical form per
+meaning.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,12 @@ from duecourse.domain.schedules.error import refuse, shown
 
 
 def canonical_cron(cron: Cron) -> str:
-    """A cron expression in canonical form, in the dialect it was written in.
+    """Return a cron expression in canonical form, in its original dialect.
 
-    Values are sorted, ranges and steps written out alike, ``?`` becomes ``*`` in crontab's dialect, a second field of 0
-    is omitted. A field that begins with ``*`` still does so, since that decides between interval and fixed, and between
-    both days and either day. EventBridge's weekdays are written by name: its numbers differ from crontab's.
+    Values are sorted, and ranges and steps have one form. In crontab's dialect ``?`` becomes ``*``, and a second field
+    of 0 is omitted. A field that begins with ``*`` keeps it, since it decides between interval and fixed times, and
+    between matching both day fields and either. EventBridge's weekdays are written by name, since its numbers differ
+    from crontab's.
     """
     second, minute, hour, day_of_month, month, day_of_week, year = cron.fields
     month_days, week_days = cron.days.of_month, cron.days.of_week
@@ -62,7 +65,7 @@ def _days_of_month(text: str, days: DaysOfMonth) -> str:
 def _days_of_week(text: str, days: DaysOfWeek, named: bool) -> str:
     name = DAYS if named else tuple(str(number) for number in range(7))
     if text[0] in "*?":
-        # Crontab's only: EventBridge has no steps here, so a field that begins with * names every day.
+        # Only in crontab's dialect: EventBridge has no steps here, so a field that begins with * means every day.
         parts = ["*" if named else _field(text, days.weekdays, 0, 6)]
     else:
         parts = _runs(members(days.weekdays), name)
@@ -72,7 +75,9 @@ def _days_of_week(text: str, days: DaysOfWeek, named: bool) -> str:
 
 
 def _field(text: str, bits: int, low: int, high: int) -> str:
-    """A field of plain values; one that begins with ``*`` keeps its first item, unless it names all values."""
+    """Return a field of plain values. A field that begins with ``*`` keeps its first item, unless it contains all
+    values.
+    """
     values = members(bits)
     name = {value: str(value) for value in values}
     if text[0] not in "*?":
@@ -86,7 +91,7 @@ def _field(text: str, bits: int, low: int, high: int) -> str:
 
 
 def _runs(values: list[int], name: dict[int, str] | tuple[str, ...]) -> list[str]:
-    """Rising values as ``a``, ``a-b`` (three or more) and, for four or more at equal distances, ``a-b/s``."""
+    """Return rising values as ``a``, ``a-b`` (three or more) and, for four or more at equal distances, ``a-b/s``."""
     if len(values) > 3:
         step = values[1] - values[0]
         if step > 1 and values == list(range(values[0], values[-1] + 1, step)):
@@ -136,7 +141,7 @@ class Cron:
         week_field = EVENTBRIDGE_DAY_OF_WEEK if eventbridge else DAY_OF_WEEK
         self.fields = fields
         self.eventbridge = eventbridge
-        wraps = eventbridge  # ranges may wrap, except those of years
+        wraps = eventbridge  # ranges may wrap, except ranges of years
         self.seconds = _values(second, SECOND, wraps)
         self.minutes = _values(minute, MINUTE, wraps)
         self.hours = _values(hour, HOUR, wraps)
@@ -147,7 +152,7 @@ class Cron:
 
 
 def parse_cron(text: str) -> Cron:
-    """Crontab's dialect: 5 fields, or 6 with seconds first, or one of the ``@`` names. Raises ScheduleError."""
+    """Parse crontab's dialect: 5 fields, or 6 with seconds first, or one of the ``@`` names. Raises ScheduleError."""
     text = text.upper()
     if text[:1] == "@":
         if text not in ALIASES:
@@ -165,10 +170,10 @@ def parse_cron(text: str) -> Cron:
 
 
 def parse_eventbridge(text: str) -> Cron:
-    """EventBridge's dialect, the text between the brackets of ``cron(...)``. Raises ScheduleError.
+    """Parse EventBridge's dialect: the text between the brackets of ``cron(...)``. Raises ScheduleError.
 
-    It rejects what EventBridge's documentation rejects: the day fields need exactly one ``?``, the day of week accepts
-    no ``/``, and a ``#`` there must be the only item.
+    It rejects the same expressions as EventBridge's documentation: the day fields need exactly one ``?``, the day of
+    week accepts no ``/``, and a ``#`` there must be the only item.
     """
     fields = text.upper().split()
     if len(fields) != 6:
@@ -203,11 +208,11 @@ def _values(text: str, field: Field, wraps: bool = False) -> int:
 
 
 def _possible(cron: Cron) -> Cron:
-    """Refuse a day set that no year can match, such as February 30."""
+    """Reject a day set that no year can match, such as February 30."""
     if cron.days.week and cron.years is None:
         return cron
     if cron.years is None:
-        # Every month but February always has one length; each length meets every first weekday in some year.
+        # Every month except February always has the same length. Each length meets every first weekday in some year.
         shapes = {(length, first) for month in members(cron.months) for length in lengths(month) for first in range(7)}
     else:
         shapes = {shape(1970 + year, month) for year in members(cron.years) for month in members(cron.months)}

@@ -1,12 +1,12 @@
-"""Which days of a month an expression names, whatever the month; one field of an expression.
+"""The days of a month that an expression matches, for any month, and the fields of an expression.
 
-Months of the proleptic Gregorian calendar, in day numbers (days since 1970-01-01).
+Months are those of the proleptic Gregorian calendar, in day numbers (days since 1970-01-01).
 
 A set of values is an int with one bit per value: bit 5 of the minute field is minute 5.
 
-Weekdays are numbered 0 = SUN to 6 = SAT here, also for EventBridge's dialect. A month is known by its *shape*: its
-length (28 to 31) and the weekday of its first day. There are 28 shapes, so a day set has at most 28 masks, each
-computed when first needed.
+Weekdays are numbered from 0 = SUN to 6 = SAT, also for EventBridge's dialect. The *shape* of a month is its length (28
+to 31) and the weekday of its first day. There are 28 shapes, so a day set has at most 28 masks. Each mask is computed
+at its first use.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def length_of(year: int, month: int) -> int:
-    """How many days the month has."""
+    """Return the number of days of the month."""
     if month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0):
         return 29
     return _LENGTHS[month - 1]
 
 
 def lengths(month: int) -> tuple[int, ...]:
-    """The lengths a month can have: two for February, one for each of the others."""
+    """Return the possible lengths of a month: two for February, one for each of the others."""
     return (28, 29) if month == 2 else (_LENGTHS[month - 1],)
 
 
 def shape(year: int, month: int) -> tuple[int, int]:
-    """Length of a month and the weekday of its first day (0 = SUN)."""
+    """Return the length of a month and the weekday of its first day (0 = SUN)."""
     return length_of(year, month), date(year, month, 1).toordinal() % 7
 
 
@@ -44,10 +44,11 @@ DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
 
 class Field:
-    """What one field may hold: its name in messages, its lowest and highest number, its names.
+    """The possible values of one field: its name in messages, its lowest and highest number, and its names.
 
     Attributes:
-        size: how many different values there are; no step may be larger (for the day of week 7: 0 and 7 are one day).
+        size: the number of different values, which is also the largest step (for the day of week 7: 0 and 7 are one
+            day).
 
     """
 
@@ -61,11 +62,11 @@ class Field:
         self.size = size or high - low + 1
 
     def error(self, item: str, reason: str) -> ScheduleError:
-        """A rejection that names the field and the item."""
+        """Return an error that names the field and the item."""
         return refuse(f"{self.name} {shown(item)}: {reason}")
 
     def number(self, text: str, item: str) -> int:
-        """One value, a number or a name in upper case. Raises ScheduleError when it is neither or out of range."""
+        """Parse one value, a number or a name in upper case. Raises ScheduleError if it is neither, or out of range."""
         if text in self.names:
             return self.names[text]
         if not digits(text):
@@ -76,11 +77,11 @@ class Field:
         return value
 
     def values(self, item: str, wraps: bool = False) -> int:
-        """The values of one item (``*``, ``a``, ``a-b``, ``*/s``, ``a-b/s``, ``a/s``), as a set of bits.
+        """Return the values of one item (``*``, ``a``, ``a-b``, ``*/s``, ``a-b/s``, ``a/s``), as a set of bits.
 
-        ``a/s`` runs from a to the highest value. With ``wraps`` a reversed range continues at the lowest value, and so
-        does its step; without, only ranges that end with SUN (``FRI-SUN``) may wrap. Any other reversed range, step 0
-        and steps larger than the number of values are rejected (docs/schedules.md).
+        ``a/s`` runs from a to the highest value. With ``wraps`` a reversed range continues at the lowest value, with
+        the same step. Without ``wraps``, only ranges that end with SUN (``FRI-SUN``) may wrap. Any other reversed
+        range, step 0 and steps larger than the number of values are rejected (docs/schedules.md).
         """
         base, slash, step_text = item.partition("/")
         step = self._step(step_text, item) if slash else 1
@@ -97,7 +98,7 @@ class Field:
         return bits
 
     def _range(self, base: str, item: str, wraps: bool) -> tuple[int, int]:
-        """First and last value; if the range wraps, the last is above the highest value of the field."""
+        """Return the first and last value. If the range wraps, the last is above the highest value of the field."""
         low_text, _, high_text = base.partition("-")
         low, high = self.number(low_text, item), self.number(high_text, item)
         if low <= high:
@@ -136,12 +137,12 @@ class Field:
 
 
 def digits(text: str) -> bool:
-    """Whether the text is a short run of ASCII digits (``str.isdigit`` alone also takes superscripts)."""
+    """Return whether the text is a short sequence of ASCII digits (``str.isdigit`` alone also accepts superscripts)."""
     return 0 < len(text) <= 4 and text.isascii() and text.isdigit()
 
 
 def members(bits: int) -> list[int]:
-    """The values of a set in rising order."""
+    """Return the values of a set in rising order."""
     found = []
     while bits:
         low = bits & -bits
@@ -151,7 +152,7 @@ def members(bits: int) -> list[int]:
 
 
 def lowest(bits: int) -> int:
-    """The lowest value of a set that has one."""
+    """Return the lowest value of a set that is not empty."""
     return (bits & -bits).bit_length() - 1
 
 
@@ -163,7 +164,7 @@ HOUR = Field("hour", 0, 23)
 DAY_OF_MONTH = Field("day of month", 1, 31)
 MONTH = Field("month", 1, 12, _MONTH_NAMES)
 DAY_OF_WEEK = Field("day of week", 0, 7, {name: index for index, name in enumerate(DAYS)}, size=7)
-#: EventBridge counts its days from SUN = 1.
+#: EventBridge numbers the weekdays from SUN = 1.
 EVENTBRIDGE_DAY_OF_WEEK = Field("day of week", 1, 7, {name: index + 1 for index, name in enumerate(DAYS)})
 YEAR = Field("year", 1970, 2199)
 
@@ -196,11 +197,11 @@ class DaysOfMonth:
 
     @property
     def every(self) -> bool:
-        """Whether every day of every month is named."""
+        """Whether the field matches every day of every month."""
         return self.numbers == ALL_DAYS
 
     def mask(self, length: int, first: int) -> int:
-        """The days named in a month of this length that begins on weekday ``first``; bit 0 is day 1."""
+        """Return the days that match in a month of this length that begins on weekday ``first``. Bit 0 is day 1."""
         bits = (self.numbers >> 1) & ((1 << length) - 1)
         for back in members(self.from_end):
             if back < length:
@@ -233,16 +234,16 @@ class DaysOfWeek:
 
     @property
     def every(self) -> bool:
-        """Whether every day of every week is named."""
+        """Whether the field matches every day of every week."""
         return self.weekdays == ALL_WEEKDAYS
 
     @property
     def plain(self) -> bool:
-        """Whether it names whole weekdays only, so that every week is alike."""
+        """Whether the field contains only whole weekdays, so that all weeks are equal."""
         return not self.nth and not self.last
 
     def mask(self, length: int, first: int) -> int:
-        """The days named in a month of this length that begins on weekday ``first``; bit 0 is day 1."""
+        """Return the days that match in a month of this length that begins on weekday ``first``. Bit 0 is day 1."""
         bits = 0
         for weekday in members(self.weekdays):
             bits |= _WEEKLY << ((weekday - first) % 7)
@@ -256,7 +257,8 @@ class DaysOfWeek:
 class DaySet:
     """Both day fields together.
 
-    Vixie's rule (also Debian's): when either field begins with ``*`` or ``?`` both must match, otherwise either does.
+    Vixie's rule (also Debian's): if either field begins with ``*`` or ``?``, both must match. Otherwise one is
+    sufficient.
     """
 
     __slots__ = ("_masks", "of_month", "of_week")
@@ -268,19 +270,19 @@ class DaySet:
 
     @property
     def both(self) -> bool:
-        """Whether a day must satisfy both fields (True) or either (False)."""
+        """Whether a day must match both fields (True) or one of them (False)."""
         return self.of_month.starred or self.of_week.starred
 
     @property
     def week(self) -> int | None:
-        """The weekdays as bits when the set is the same every week, else None."""
+        """The weekdays as bits if the set is the same every week, else None."""
         month, week = self.of_month, self.of_week
         if self.both:
             return week.weekdays if month.every and week.plain else None
         return ALL_WEEKDAYS if month.every or week.every else None
 
     def mask(self, length: int, first: int) -> int:
-        """The days of a month of this shape; bit 0 is day 1."""
+        """Return the days of a month of this shape. Bit 0 is day 1."""
         shape = length * 7 + first
         bits = self._masks.get(shape)
         if bits is None:
@@ -290,12 +292,12 @@ class DaySet:
 
 
 def _after_friday(weekday: int) -> int:
-    """How many days a day of the weekend is after Friday: 1 on Saturday, 2 on Sunday, 0 on all others."""
+    """Return how many days a day of the weekend is after Friday: 1 on Saturday, 2 on Sunday, 0 on all other days."""
     return (2, 0, 0, 0, 0, 0, 1)[weekday % 7]
 
 
 def _nearest_weekday(day: int, length: int, first: int) -> int:
-    """The Monday-to-Friday day nearest to ``day``, never leaving the month."""
+    """Return the Monday-to-Friday day nearest to ``day`` within the month."""
     weekday = (first + day - 1) % 7
     if weekday == 6:
         return day - 1 if day > 1 else day + 2
@@ -305,7 +307,9 @@ def _nearest_weekday(day: int, length: int, first: int) -> int:
 
 
 def parse_days_of_month(text: str, wraps: bool) -> DaysOfMonth:
-    """The day-of-month field, in upper case; ``wraps`` as in ``Field.values``. Raises ScheduleError."""
+    """Parse the day-of-month field, in upper case. ``wraps`` is the same as in ``Field.values``. Raises
+    ScheduleError.
+    """
     items = text.split(",")
     numbers = from_end = nearest = 0
     last_weekday = False
@@ -326,7 +330,9 @@ def parse_days_of_month(text: str, wraps: bool) -> DaysOfMonth:
 
 
 def parse_days_of_week(text: str, field: Field, wraps: bool) -> DaysOfWeek:
-    """The day-of-week field, in upper case, numbered as ``field`` says; ``wraps`` as there. Raises ScheduleError."""
+    """Parse the day-of-week field, in upper case, with the numbers of ``field``. ``wraps`` is the same as in
+    ``Field.values``. Raises ScheduleError.
+    """
     weekdays = last = 0
     nth: set[tuple[int, int]] = set()
     for item in text.split(","):
@@ -345,7 +351,7 @@ def parse_days_of_week(text: str, field: Field, wraps: bool) -> DaysOfWeek:
 
 
 def _any_day(item: str) -> str:
-    """``?`` is ``*`` in the two day fields."""
+    """Replace ``?`` by ``*``, which has the same meaning in the two day fields."""
     return "*" + item[1:] if item[:1] == "?" else item
 
 

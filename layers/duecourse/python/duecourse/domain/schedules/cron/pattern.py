@@ -1,11 +1,11 @@
 """A cron expression as a set of wall-clock seconds, and the search for the next one.
 
-*Wall seconds* are what a clock shows, counted as if it were UTC: 2026-03-08 02:30:00 on the wall is the epoch second
-of 2026-03-08T02:30:00Z, in any zone. So wall times are plain numbers that can be compared and added, and only the
-timeline (zones/zone.py) knows the instants at which they happen.
+*Wall seconds* are the time that a clock shows, counted as if it were UTC: 2026-03-08 02:30:00 on the wall is the epoch
+second of 2026-03-08T02:30:00Z, in any zone. So wall times are plain numbers that can be compared and added. Only the
+timeline (zones/zone.py) converts them to instants.
 
-There are three searches, cheapest first: an even grid over all days (arithmetic), the same days every week (a table
-of seven), and days that depend on the month (a mask per month). All are pure; their caches only save work.
+There are three searches, cheapest first: an even grid over all days (arithmetic), the same days every week (a table of
+seven), and days that depend on the month (a mask per month). All are pure; their caches only save work.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Protocol
 from duecourse.domain.schedules.cron.cron import Cron
 from duecourse.domain.schedules.cron.days import ALL_WEEKDAYS, DAY, EPOCH, DaySet, length_of, lowest, members
 
-#: Up to this many firings a day the table has one entry per firing; beyond, one per minute, with separate seconds.
+#: With at most this many firings per day, the table has one entry per firing. With more, it has one entry per minute,
+#: and the seconds are separate.
 _TABLE_LIMIT = 1_440
 
 
@@ -27,7 +28,7 @@ class DayTimes:
     """Sets of hours, minutes and seconds, searched by second of the day.
 
     Attributes:
-        table: seconds of the day in rising order; every firing when ``seconds`` is None, else every minute with
+        table: seconds of the day in rising order: every firing if ``seconds`` is None, else every minute with
             firings. An array, to keep thousands of cached schedules small.
         seconds: the seconds within such a minute, or None.
         first: the first time of the day.
@@ -47,7 +48,7 @@ class DayTimes:
             self.seconds = s
 
     def first_from(self, second: int) -> int:
-        """The first time at or after this second of the day, or -1 when the day has no more."""
+        """Return the first time at or after this second of the day, or -1 if the day has no more."""
         table, seconds = self.table, self.seconds
         if seconds is None:
             index = bisect_left(table, second)
@@ -67,7 +68,7 @@ class DayTimes:
 
 
 def even_period(hours: int, minutes: int, seconds: int) -> int:
-    """The step in seconds of the even grid that these times form over all days (it divides a day), or 0."""
+    """Return the step in seconds of the even grid that these times form over all days (it divides a day), or 0."""
     return _period(members(hours), members(minutes), members(seconds))
 
 
@@ -80,14 +81,14 @@ def _period(hours: list[int], minutes: list[int], seconds: list[int]) -> int:
 
 
 def _even(values: list[int], size: int) -> int:
-    """The step when the values divide their circle of ``size`` evenly, or 0."""
+    """Return the step if the values divide their circle of ``size`` evenly, or 0."""
     step, rest = divmod(size, len(values))
     if rest or any(value != values[0] + index * step for index, value in enumerate(values)):
         return 0
     return step
 
 
-#: How far a search looks: no combination of the day fields leaves more than 40 years between two of its days.
+#: How far a search reaches. No combination of the day fields has a gap of more than 40 years between two days.
 HORIZON_YEARS = 50
 _ALL_MONTHS = (1 << 13) - 2
 
@@ -96,19 +97,22 @@ class Pattern(Protocol):
     """A set of wall seconds.
 
     Attributes:
-        endless: it names no years; the caller then stops after HORIZON_YEARS (named years are searched to the last).
+        endless: the expression names no years. The caller then stops after HORIZON_YEARS (named years are searched to
+            the last).
 
     """
 
     endless: bool
 
     def first_from(self, wall: int) -> int | None:
-        """The first match at or after this wall second; None when 50 years on (or the years named) have none."""
+        """Return the first match at or after this wall second. None if the next 50 years (or the named years) have
+        none.
+        """
         ...
 
 
 def pattern_of(cron: Cron) -> Pattern:
-    """The cheapest search that is correct for this expression."""
+    """Return the cheapest search that is correct for this expression."""
     week = cron.days.week if cron.years is None and cron.months == _ALL_MONTHS else None
     if week == ALL_WEEKDAYS:
         period = even_period(cron.hours, cron.minutes, cron.seconds)
@@ -121,7 +125,7 @@ def pattern_of(cron: Cron) -> Pattern:
 
 
 class GridPattern:
-    """Every ``period`` seconds, all days: ``*/5 * * * *``, ``0 * * * *``, ``0 9 * * *``."""
+    """Matches every ``period`` seconds on all days: ``*/5 * * * *``, ``0 * * * *``, ``0 9 * * *``."""
 
     __slots__ = ("_first", "_period", "endless")
 
@@ -136,7 +140,7 @@ class GridPattern:
 
 
 class WeekPattern:
-    """The same weekdays every week: ``0 9 * * 1-5``, and all days with uneven times."""
+    """Matches the same weekdays every week: ``0 9 * * 1-5``, and all days with uneven times."""
 
     __slots__ = ("_times", "_wait", "endless")
 
@@ -161,7 +165,7 @@ class WeekPattern:
 
 
 class MonthPattern:
-    """Days that depend on the month or the year; the mask of one month at a time."""
+    """Matches days that depend on the month or the year, with the mask of one month at a time."""
 
     __slots__ = ("_days", "_month", "_months", "_times", "_years", "endless")
 
@@ -171,8 +175,8 @@ class MonthPattern:
         self._days = days
         self._months = members(months)
         self._years = years  # bit 0 = 1970
-        # The month last looked at: number of its first day, of the day after its last, mask. One tuple, replaced as a
-        # whole: threads may overwrite each other's, never see half of one.
+        # The last month that was used: the number of its first day, the number of the day after its last, and its mask.
+        # It is one tuple, replaced as a whole: threads may overwrite each other's value, but never read a partial one.
         self._month = (0, 0, 0)
 
     def first_from(self, wall: int) -> int | None:
@@ -196,7 +200,7 @@ class MonthPattern:
         return (day + (ahead & -ahead).bit_length() - 1) * DAY + self._times.first
 
     def _month_of(self, day: int) -> tuple[int, int, int]:
-        """The month around this day; its mask is empty where month or year are not named."""
+        """Return the month of this day. Its mask is empty if the expression does not contain the month or year."""
         at = date.fromordinal(day + EPOCH)
         low = day - at.day + 1
         length = length_of(at.year, at.month)
@@ -206,7 +210,7 @@ class MonthPattern:
         return low, low + length, self._days.mask(length, (low + 4) % 7) if named else 0
 
     def _later(self, day: int) -> tuple[int, int, int] | None:
-        """The first month with a named day that begins at or after this first day of a month."""
+        """Return the first month with a matching day that begins at or after this first day of a month."""
         at = date.fromordinal(day + EPOCH)
         for year in self._years_from(at.year):
             for month in self._months:
@@ -219,7 +223,7 @@ class MonthPattern:
         return None
 
     def _years_from(self, year: int) -> Iterator[int]:
-        """The years to search, from this one: those named to their end, else as far as the horizon."""
+        """Yield the years to search, from this one: the named years to the last, else all years up to the horizon."""
         if self._years is None:
             yield from range(year, year + HORIZON_YEARS + 1)
             return

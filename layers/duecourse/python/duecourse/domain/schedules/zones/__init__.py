@@ -1,1 +1,1 @@
-"""Time zones: their files, their clocks, what daylight saving does."""
+"""Time zones: their data, their wall clocks, and the effects of daylight saving time."""

@@ -1,4 +1,6 @@
-"""Times that an expression names and that are no occurrences because of DST: in a gap, or in a fold's other pass."""
+"""Times that an expression names but that are no occurrences because of DST: in a gap, or in the other pass of
+a fold.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ from duecourse.domain.schedules.zones.zone import FAR, Timeline, load_timeline
 
 @dataclass(frozen=True, slots=True)
 class DstEffect:
-    """`wall` is the named time, ``2026-03-08T02:30:00``; `rule` the value of ``dst_gap`` or ``dst_fold`` that decided,
-    or ``interval``: such expressions follow the clock, whatever is set. `instead` holds the instants (UTC seconds) at
-    which that time counts; none where it is dropped.
+    """The effect of a DST rule on a named time.
+
+    `wall` is the named time, ``2026-03-08T02:30:00``. `rule` is the value of ``dst_gap`` or ``dst_fold`` that applied,
+    or ``interval``: such expressions follow the clock, regardless of these fields. `instead` are the instants (UTC
+    seconds) at which the time counts; empty if it is dropped.
     """
 
     kind: Literal["gap", "fold"]
@@ -24,7 +28,7 @@ class DstEffect:
 
 
 def dst_effect(schedule: Schedule, at: int) -> DstEffect | None:
-    """The effect of a DST rule on the named time that an instant represents; None if there is none.
+    """Return the effect of a DST rule on the named time that an instant represents, or None.
 
     `at` is not an occurrence. An instant just after a gap represents the time that the clock would show without the
     jump.

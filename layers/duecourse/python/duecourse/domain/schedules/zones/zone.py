@@ -1,25 +1,20 @@
 """Time zones: their data, and the instants at which wall times happen.
 
-A TZif file ends with the rule for the years after its last listed change (POSIX TZ, extended by RFC 9636).
+The zone data come from the pinned ``tzdata`` package (PyPI), never from the machine. ``zoneinfo`` prefers the system's
+copy, which differs between machines; with the package, a Lambda, a laptop and a test agree. The TZif files (RFC 9636)
+are read directly: the engine needs the list of changes, which ``zoneinfo`` does not expose. A TZif file ends with the
+rule for the years after its last listed change (POSIX TZ, extended by RFC 9636).
 
-Zone data from the pinned ``tzdata`` package (PyPI), never from the machine.
+The instants follow the DST rules of docs/schedules.md. Definitions: wall(t) is the time that the zone's clock shows at
+instant t. A wall time w that the clock jumps over is in a *gap*. A wall time that the clock shows twice is in a *fold*.
 
-``zoneinfo`` prefers the system's copy, which differs from machine to machine; here a Lambda, a laptop and a test
-agree. The TZif files (RFC 9636) are read directly: the engine needs the list of changes, which ``zoneinfo`` does not
-expose.
+- An interval expression fires at every t for which wall(t) matches.
+- A fixed expression fires for each matching w at the first t with wall(t) >= w. This gives the moment after a gap (of
+  any size), the first pass of a fold, and one firing for several times in one gap. ``dst_gap=skip`` drops every w that
+  the clock never shows. ``dst_fold=second`` takes the last t with wall(t) = w, ``both`` takes every one.
 
-The instants at which wall times happen: the DST rules of docs/schedules.md.
-
-Definitions. wall(t) is what the zone's clock shows at instant t. A wall time w that the clock jumps over is in a
-*gap*; one that it shows twice is in a *fold*.
-
-- An interval expression fires at every t whose wall(t) matches.
-- A fixed expression fires for each matching w at the first t with wall(t) >= w. This gives the moment after a gap
-  (whatever its size), the first pass of a fold, and one firing for several times in one gap. ``dst_gap=skip`` drops the
-  w that the clock never shows; ``dst_fold=second`` takes the last t with wall(t) = w, ``both`` takes every one.
-
-Within a segment of constant offset both kinds are a plain shift, so each segment becomes a *piece*: the instants in
-it at which a plain match fires, and the gap that its beginning closes.
+Within a segment of constant offset both kinds are a plain shift, so each segment becomes a *piece*: the instants in it
+at which a plain match fires, and the gap that its beginning closes.
 """
 
 from __future__ import annotations
@@ -39,7 +34,7 @@ from duecourse.domain.schedules.error import ScheduleError, shown
 
 
 class YearlyRule:
-    """Two changes a year between a standard and a summer offset, such as ``EST5EDT,M3.2.0,M11.1.0``."""
+    """Two changes per year between a standard and a summer offset, such as ``EST5EDT,M3.2.0,M11.1.0``."""
 
     __slots__ = ("_begin", "_end", "_known", "standard", "summer")
 
@@ -57,11 +52,11 @@ class YearlyRule:
             self._begin, self._end = _Date(changes[0]), _Date(changes[1])
 
     def changes(self, year: int) -> list[tuple[int, int]]:
-        """The changes of a year in the order of time: (UTC seconds, offset after it in seconds east)."""
+        """Return the changes of a year in order of time: (UTC seconds, offset after the change in seconds east)."""
         if self.standard == self.summer:
             return []
         january = date(year, 1, 1).toordinal() - EPOCH
-        # Years of one length that begin on one weekday are alike: 14 kinds in all.
+        # Years of the same length that begin on the same weekday have the same rule: 14 kinds in total.
         kind = (january % 7, length_of(year, 2))
         known = self._known.get(kind)
         if known is None:
@@ -73,7 +68,7 @@ class YearlyRule:
 
 
 class _Date:
-    """When in a year a change happens on the wall clock that it ends: ``Mm.w.d``, ``Jn`` or ``n``, then ``/time``."""
+    """The time of a yearly change, on the wall clock before the change: ``Mm.w.d``, ``Jn`` or ``n``, then ``/time``."""
 
     __slots__ = ("_day", "_kind", "_month", "_time", "_week")
 
@@ -88,16 +83,16 @@ class _Date:
             self._day = int(when.lstrip("J"))
 
     def wall(self, year: int) -> int:
-        """The wall second of the change in this year."""
+        """Return the wall second of the change in this year."""
         if self._kind == "M":
             first = date(year, self._month, 1).toordinal()
             day = (self._day - first) % 7 + 7 * (self._week - 1)
             if day >= length_of(year, self._month):
-                day -= 7  # week 5 means the last
+                day -= 7  # week 5 means the last week
             number = first + day - EPOCH
         else:
             number = date(year, 1, 1).toordinal() - EPOCH + self._day
-            if self._kind == "J":  # counted from 1, and February 29 never is
+            if self._kind == "J":  # counted from 1, without February 29
                 number -= 1 if self._day < 60 or length_of(year, 2) == 28 else 0
         return number * DAY + self._time
 
@@ -123,7 +118,7 @@ class _Reader:
             self._at += 1
 
     def seconds(self) -> int:
-        """``[+-]h[h[h]][:mm[:ss]]`` in seconds."""
+        """Read ``[+-]h[h[h]][:mm[:ss]]`` and return seconds."""
         sign = 1
         if self._text[self._at] in "+-":
             sign = -1 if self._text[self._at] == "-" else 1
@@ -135,7 +130,7 @@ class _Reader:
         return sign * (hours * 3_600 + minutes * 60 + seconds)
 
 
-#: Version of the zone data in use, as on PyPI; recorded with every cursor.
+#: The version of the zone data in use, as on PyPI. It is recorded with every cursor.
 TZDATA_VERSION: str = tzdata.__version__
 
 _ROOT = Path(tzdata.__file__).parent
@@ -144,16 +139,17 @@ _HEADER = ">4sc15x6L"
 
 @lru_cache(maxsize=1)
 def zone_names() -> frozenset[str]:
-    """Every name that ``tzdata`` knows, links such as ``US/Eastern`` included."""
+    """Return every name in ``tzdata``, including links such as ``US/Eastern``."""
     return frozenset((_ROOT / "zones").read_text("ascii").split())
 
 
 def read_zone(name: str) -> tuple[list[int], list[int], str]:
-    """The changes of a zone: when (UTC seconds), the offset after each (seconds east), and the rule after the last.
+    """Read the changes of a zone: their times (UTC seconds), the offset after each (seconds east), and the rule after
+    the last.
 
-    The first list is one shorter than the second: the second begins with the offset before any change.
-    Raises ScheduleError for an unknown name. Only names from the package's own list are ever opened, so that no name
-    can point elsewhere in the file system.
+    The first list is one shorter than the second: the second begins with the offset before any change. Raises
+    ScheduleError for an unknown name. Only names from the package's list are opened, so that no name can point
+    elsewhere in the file system.
     """
     if name not in zone_names():
         raise ScheduleError("timezone", f"{shown(name)} is not the name of an IANA time zone{_suggestion(name)}")
@@ -161,11 +157,11 @@ def read_zone(name: str) -> tuple[list[int], list[int], str]:
 
 
 def parse_tzif(data: bytes) -> tuple[list[int], list[int], str]:
-    """Read a TZif file of version 2 or later (RFC 9636, section 3); the result is as for ``read_zone``."""
+    """Parse a TZif file of version 2 or later (RFC 9636, section 3). The result is the same as for ``read_zone``."""
     magic, version, utc_count, std_count, leap_count, time_count, type_count, char_count = unpack_from(_HEADER, data)
     if magic != b"TZif" or version < b"2":
         raise ValueError("not a TZif file of version 2 or later")
-    # Skip the first block, which holds the same in 32 bits; then read the header of the 64-bit block.
+    # Skip the first block, which has the same content in 32 bits. Then read the header of the 64-bit block.
     at = calcsize(_HEADER) + time_count * 5 + type_count * 6 + char_count + leap_count * 8 + std_count + utc_count
     _, _, utc_count, std_count, leap_count, time_count, type_count, char_count = unpack_from(_HEADER, data, at)
     at += calcsize(_HEADER)
@@ -180,7 +176,7 @@ def parse_tzif(data: bytes) -> tuple[list[int], list[int], str]:
 
 
 def _suggestion(name: str) -> str:
-    """``; did you mean ...?`` with the nearest names, or a hint at how names look."""
+    """Return ``; did you mean ...?`` with the nearest names, or a hint about the form of names."""
     near = near_names(name)
     if near:
         return f"; did you mean {' or '.join(near)}?"
@@ -188,7 +184,7 @@ def _suggestion(name: str) -> str:
 
 
 def near_names(name: str, count: int = 3) -> list[str]:
-    """Up to ``count`` names that look like this one: the same letters first, then by shared pairs of letters."""
+    """Return up to ``count`` similar names: first those with the same letters, then by common pairs of letters."""
     wanted = _folded(name)
     if not 2 <= len(wanted) <= 64:
         return []
@@ -218,18 +214,18 @@ def _pairs(text: str) -> set[str]:
 
 
 def _alike(one: set[str], other: set[str]) -> float:
-    """Dice's coefficient of two sets, 0 to 1."""
+    """Return Dice's coefficient of two sets, 0 to 1."""
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 
 _HORIZON = HORIZON_YEARS * 366 * 86_400
-#: Segments on either side that can share wall times with one: no two changes of a zone undo each other faster.
+#: Segments on either side that can share wall times with a segment: zones do not undo changes faster.
 _NEIGHBOURS = 3
-#: More than any clock was ever away from UTC.
+#: A larger offset from UTC than that of any clock in history.
 _FARTHEST = 2 * 86_400
 
-#: low, high: plain matches fire at low <= t < high with wall time t + offset.
-#: gap: matches from this wall time on, before low + offset, fire at low together; low + offset where there is no gap.
+#: low, high: plain matches fire at low <= t < high with wall time t + offset. gap: matches from this wall time on and
+#: before low + offset fire together at low. It is low + offset if there is no gap.
 Piece = tuple[int, int, int, int]
 
 
@@ -238,7 +234,7 @@ class Timeline:
 
     Attributes:
         zone: the zone.
-        fixed: fixed or interval rules.
+        fixed: whether the rules are those of fixed expressions, not of interval expressions.
         skip, fold: the rules in force; an interval always skips gaps and counts both passes of a fold.
 
     """
@@ -253,14 +249,14 @@ class Timeline:
         self._pieces: dict[int, Piece] = {}
 
     def piece(self, index: int) -> Piece:
-        """The piece of the zone's segment ``index`` (known to the zone, with those after it)."""
+        """Return the piece of the zone's segment ``index`` (the zone knows this segment and the following ones)."""
         piece = self._pieces.get(index)
         if piece is None:
             piece = self._pieces[index] = self._make(index)
         return piece
 
     def reached(self, index: int) -> int:
-        """The highest wall time, exclusive, that the clock has shown before segment ``index``."""
+        """Return the highest wall time, exclusive, that the clock has shown before segment ``index``."""
         zone = self.zone
         return max(
             (zone.starts[i + 1] + zone.offsets[i] for i in range(max(0, index - _NEIGHBOURS), index)),
@@ -278,7 +274,7 @@ class Timeline:
         return low, self._cut(index, high), offset, low + offset
 
     def _cut(self, index: int, high: int) -> int:
-        """Where the piece ends: under ``second`` before the wall times that a later segment shows again."""
+        """Return the end of the piece. With ``second`` it is before the wall times that a later segment shows again."""
         if self.fold == "second":
             zone = self.zone
             for later in range(index + 1, min(index + _NEIGHBOURS, len(zone.starts))):
@@ -286,7 +282,7 @@ class Timeline:
         return high
 
     def instants(self, wall: int) -> tuple[int, ...]:
-        """When a single wall time happens: once, twice (``both``), or never (``skip``)."""
+        """Return when a single wall time happens: once, twice (``both``), or never (``skip``)."""
         beyond = cycles_beyond(wall + _FARTHEST)
         wall -= beyond
         found = set()
@@ -300,12 +296,14 @@ class Timeline:
         return tuple(sorted(found))
 
     def next(self, pattern: Pattern, after: int) -> tuple[int, Piece] | None:
-        """The first firing of a pattern after an instant (before FAR) and its piece; None past the horizon."""
+        """Return the first firing of a pattern after an instant (before FAR), with its piece. None beyond the
+        horizon.
+        """
         zone = self.zone
         at = after + 1
         limit = at + _HORIZON
         index = zone.index(at)
-        asked, answer = 0, -1  # the last search: nothing matches from wall time ``asked`` until ``answer``
+        asked, answer = 0, -1  # the last search: no match from wall time ``asked`` until ``answer``
         while True:
             piece = self.piece(index)
             low, high, offset, gap = piece
@@ -322,7 +320,8 @@ class Timeline:
                 return None
             index += 1
             if at > asked + _FARTHEST:
-                # From here on no clock goes back before ``asked``: the segments up to ``answer`` hold no match.
+                # From here on no clock returns to a time before ``asked``: the segments up to ``answer`` contain no
+                # match.
                 index = max(index, zone.index(answer - _FARTHEST))
                 at = zone.starts[index]
             zone.index(at)
@@ -330,34 +329,34 @@ class Timeline:
 
 @lru_cache(maxsize=2_048)
 def load_timeline(zone: str, fixed: bool, gap: str, fold: str) -> Timeline:
-    """The timeline of a zone by name, shared by all expressions. Raises ScheduleError on ``timezone``."""
+    """Return the timeline of a zone by name, shared by all expressions. Raises ScheduleError on ``timezone``."""
     return Timeline(load_zone(zone), fixed, gap, fold)
 
 
-#: Before and after everything; far outside what a date can say.
+#: Before and after all instants, far outside the range of dates.
 NEVER_BEFORE = -(10**15)
 NEVER_AFTER = 10**15
 
-#: The Gregorian calendar repeats, weekdays included, after 400 years; so do yearly rules. Instants beyond FAR
+#: The Gregorian calendar, including weekdays, repeats after 400 years, and so do yearly rules. Instants beyond FAR
 #: (2500-01-01) are looked up whole cycles earlier, where no zone has listed changes, instead of adding segments.
 FAR = 16_725_225_600
 CYCLE = 146_097 * DAY
 
 
 def cycles_beyond(at: int) -> int:
-    """By how many seconds (whole cycles) to move an instant back so that it is before FAR; 0 for all usual ones."""
+    """Return the seconds (whole cycles) to subtract from an instant so that it is before FAR, usually 0."""
     return 0 if at < FAR else ((at - FAR) // CYCLE + 1) * CYCLE
 
 
 class Zone:
-    """The offsets of one IANA zone through time.
+    """The offsets of one IANA zone over time.
 
-    Segment i lasts from ``starts[i]`` to ``starts[i + 1]`` (UTC seconds) and its clock shows UTC + ``offsets[i]``.
-    The listed changes come first; the years after them are added from the zone's yearly rule when they are needed.
+    Segment i lasts from ``starts[i]`` to ``starts[i + 1]`` (UTC seconds), and its clock shows UTC + ``offsets[i]``.
+    The listed changes come first. The following years are added from the zone's yearly rule when they are needed.
 
     Attributes:
         name: the IANA name.
-        starts, offsets: the segments known so far, in rising order; the lists only ever grow.
+        starts, offsets: the segments known so far, in rising order; the lists only grow.
 
     """
 
@@ -373,38 +372,38 @@ class Zone:
         # Without a comma the rule only repeats the last offset.
         yearly = YearlyRule(rule) if "," in rule else None
         self._rule = yearly if yearly and yearly.changes(1970) else None
-        # All listed changes count, even a last one that changes nothing (Macquarie stayed on summer time in 2010).
+        # All listed changes count, even a last one without an effect (Macquarie stayed on summer time in 2010).
         self._listed_until = times[-1] if times else NEVER_BEFORE
         self._year = _year_of(times[-1]) if times else 1970
-        # The ends of segments that begin before this instant are known, and the two segments after each.
+        # Segments that begin before this instant have a known end, and the two segments after each are known.
         self._known_until = NEVER_BEFORE if self._rule else NEVER_AFTER
 
     def _add(self, at: int, offset: int) -> None:
-        # Changes of name or of the summer flag alone do not move the clock.
+        # Changes of only the name or the summer flag do not move the clock.
         if offset != self.offsets[-1]:
-            self.offsets.append(offset)  # before its start: a reader that finds the start finds the offset
+            self.offsets.append(offset)  # added before its start: a reader that finds the start finds the offset
             self.starts.append(at)
 
     def index(self, at: int) -> int:
-        """The segment of this instant; it and the two after it (if any) are then known."""
+        """Return the segment of this instant. It and the next two segments (if any) are then known."""
         if at >= self._known_until:
             self._extend(at)
         return bisect_right(self.starts, at) - 1
 
     def end(self, index: int) -> int:
-        """The instant at which a segment ends; NEVER_AFTER for the last."""
+        """Return the instant at which a segment ends, NEVER_AFTER for the last."""
         return self.starts[index + 1] if index + 1 < len(self.starts) else NEVER_AFTER
 
     def offset(self, at: int) -> int:
-        """Seconds east of UTC at this instant."""
+        """Return the offset at this instant, in seconds east of UTC."""
         return self.offsets[self.index(at - cycles_beyond(at))]
 
     def wall(self, at: int) -> int:
-        """What the zone's clock shows at this instant, in wall seconds (pattern.py)."""
+        """Return the time that the zone's clock shows at this instant, in wall seconds (pattern.py)."""
         return at + self.offset(at)
 
     def _extend(self, at: int) -> None:
-        """Add the changes of later years until three are after this instant (before FAR), and some more."""
+        """Add the changes of later years until at least three are after this instant (before FAR)."""
         rule = self._rule
         if rule is None:
             return
@@ -425,5 +424,7 @@ def _year_of(at: int) -> int:
 
 @lru_cache(maxsize=1_024)
 def load_zone(name: str) -> Zone:
-    """The zone of this name, from the pinned ``tzdata``. Raises ScheduleError on ``timezone`` for an unknown name."""
+    """Return the zone of this name, from the pinned ``tzdata``. Raises ScheduleError on ``timezone`` for an unknown
+    name.
+    """
     return Zone(name, *read_zone(name))
