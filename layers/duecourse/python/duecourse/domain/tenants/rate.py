@@ -4,8 +4,8 @@ The bucket is stored as the time at which it is full again, and taking tokens ad
 that enough tokens are left, not that the bucket is unchanged. So instances that take tokens at the same moment do not
 reject each other.
 
-Each write also stores the writer's time. An instance whose clock is behind it adds the difference to its own clock: a
-bucket that fills within 2 s would otherwise seem empty to a clock that is 4 s behind.
+Each write also stores the writer's time. An instance whose clock is behind it adds the difference to its clock.
+Otherwise a bucket that fills within 2 s would seem empty to a clock that is 4 s behind.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from dataclasses import dataclass
 from math import ceil
 
 MAX_TAKEN = 20
-"""The most tokens that are taken at once."""
+"""The largest number of tokens that one write takes."""
 
 KEPT_FOR_OTHERS = 39
-"""The tokens that the first of several simultaneous requests leaves for the others where the burst allows it."""
+"""The number of tokens that the first of several simultaneous requests leaves for the others if the burst allows it."""
 
 MAX_AHEAD_SECONDS = 10
-"""The most by which one clock may be ahead of another: each may differ from the true time by 5 s. A bucket that is full
-later than that allows was written by a wrong clock.
+"""The largest difference between two clocks, in seconds: each may differ from the true time by 5 s. If a bucket is full
+later than this allows, it was written by a wrong clock.
 """
 
 MAX_DEBT_SECONDS = 60
-"""The maximum debt of a tenant for the work of one request, in seconds of its rate."""
+"""The largest debt of a tenant for the work of one request, in seconds of its rate."""
 
 NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """`full_at` is when the bucket is full if no token is taken until then, `at` is the time of its last writer
+    """A token bucket. `full_at` is when it is full if no token is taken until then. `at` is the time of its last writer
     (nanoseconds since the epoch, UTC).
     """
 
@@ -42,17 +42,17 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class BucketRules:
-    """`rate` tokens are added per second, up to `burst`."""
+    """The limits of a bucket: `rate` tokens are added per second, up to `burst`."""
 
     rate: float
     burst: int
 
     def filled_in(self, tokens: int) -> int:
-        """The nanoseconds in which so many tokens are added, rounded down."""
+        """Return the nanoseconds in which this number of tokens is added, rounded down."""
         return int(tokens * NANOSECONDS / self.rate)
 
     def latest(self, now: int) -> int:
-        """The latest `full_at` that is possible at `now` (nanoseconds): burst and debt are used up."""
+        """Return the latest possible `full_at` at `now` (nanoseconds): burst and debt are used up."""
         return now + self.filled_in(self.burst) + MAX_DEBT_SECONDS * NANOSECONDS
 
 
@@ -67,8 +67,8 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Set `full_at`, provided that there is no bucket or its `full_at` is not between `low`, the writer's time, and
-    `high`.
+    """Set `full_at`, provided that there is no bucket, or that its `full_at` is not between `low`, the writer's time,
+    and `high`.
     """
 
     full_at: int
@@ -81,8 +81,8 @@ BucketChange = Add | Restart
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """`change` takes `granted` tokens. If none is granted, there is no change and the next token is there in `wait`
-    seconds.
+    """The result of a request for tokens. `change` takes `granted` tokens. If none is granted, there is no change, and
+    the next token is available in `wait` seconds.
     """
 
     change: BucketChange | None
@@ -91,7 +91,7 @@ class Taken:
 
 
 def changed(bucket: Bucket | None, change: BucketChange) -> Bucket | None:
-    """The bucket that the change stores; None if the change's condition does not hold."""
+    """Return the bucket that the change stores, or None if the change's condition does not hold."""
     within = bucket is not None and change.low <= bucket.full_at <= change.high
     match change:
         case Add(by=by):
@@ -101,23 +101,25 @@ def changed(bucket: Bucket | None, change: BucketChange) -> Bucket | None:
 
 
 def ahead(bucket: Bucket | None, now: float) -> float:
-    """The seconds by which the bucket's last writer is ahead of a clock that shows `now` (UTC seconds); 0 if it is
-    behind, or so far ahead that its clock is wrong. Whole microseconds, rounded down: rounding up would accumulate.
+    """Return the seconds by which the bucket's last writer is ahead of a clock that shows `now` (UTC seconds).
+
+    0 if the writer is behind, or so far ahead that its clock is wrong. Rounded down to whole microseconds, since
+    rounding up would accumulate.
     """
     difference = 0 if bucket is None else bucket.at - _nanoseconds(now)
     return difference // 1_000 / 1_000_000 if 0 < difference <= MAX_AHEAD_SECONDS * NANOSECONDS else 0.0
 
 
 def tokens_left(bucket: Bucket | None, rules: BucketRules, now: float) -> float:
-    """The tokens at `now` (UTC seconds); negative if more tokens were taken than available."""
+    """Return the tokens at `now` (UTC seconds). The number is negative if more tokens were taken than available."""
     return _left(bucket, rules, _nanoseconds(now)) * rules.rate / NANOSECONDS
 
 
 def take(bucket: Bucket | None, rules: BucketRules, now: float, *, wanted: int) -> Taken:
-    """Take at least one and at most `wanted` tokens at `now` (UTC seconds). Tokens that are not used are lost.
+    """Take at least one and at most `wanted` tokens at `now` (UTC seconds). Unused tokens are lost.
 
-    At most a quarter of what is left is taken, and at most MAX_TAKEN. The first instance that asks after the bucket was
-    full may take more than it wants, so that it seldom has to ask, but leaves KEPT_FOR_OTHERS.
+    At most a quarter of the remaining tokens is taken, and at most MAX_TAKEN. The first instance that requests tokens
+    after the bucket was full may take more than it wants, to make few requests, but leaves KEPT_FOR_OTHERS.
     """
     at = _nanoseconds(now)
     left = _left(bucket, rules, at)
@@ -129,16 +131,17 @@ def take(bucket: Bucket | None, rules: BucketRules, now: float, *, wanted: int) 
     if _in_use(bucket, rules, at) is None:
         wanted = max(wanted, tokens - KEPT_FOR_OTHERS)
     granted = max(min(wanted, tokens // 4, MAX_TAKEN), 1)
-    # What this instance knows may be old: several tokens are only taken where they are still a quarter.
+    # The bucket that this instance has read may be outdated. It only takes several tokens if they are still a quarter.
     needed = granted if granted == 1 else 4 * granted
     high = at + rules.filled_in(rules.burst) - rules.filled_in(needed)
     return Taken(_change(bucket, rules, at, rules.filled_in(granted), high=high), granted)
 
 
 def charge(bucket: Bucket | None, rules: BucketRules, cost: int, now: float, *, begun: bool = False) -> Taken:
-    """Take `cost` tokens for work. That may leave a debt of at most MAX_DEBT_SECONDS of the rate: one request's work is
-    bounded elsewhere, and must be possible with any burst. None is granted while a debt exists, unless the work has
-    `begun`: the debt may be its own.
+    """Take `cost` tokens for work. This may leave a debt of at most MAX_DEBT_SECONDS of the rate.
+
+    The work of one request is limited elsewhere, and must be possible with any burst. Nothing is granted during a debt,
+    unless the work has already started (`begun`): then the debt may come from this work.
     """
     at = _nanoseconds(now)
     left = _left(bucket, rules, at)
@@ -152,7 +155,7 @@ def charge(bucket: Bucket | None, rules: BucketRules, cost: int, now: float, *, 
 
 
 def retry_after(wait: float) -> int:
-    """Whole seconds until a retry makes sense; at least 1."""
+    """Return the whole seconds until a retry can succeed, at least 1."""
     return max(ceil(wait), 1)
 
 
@@ -163,14 +166,14 @@ def _change(bucket: Bucket | None, rules: BucketRules, at: int, by: int, *, high
 
 
 def _left(bucket: Bucket | None, rules: BucketRules, at: int) -> int:
-    """The tokens as the nanoseconds in which they are added; negative: owed."""
+    """Return the tokens as the nanoseconds in which they are added. A negative number is a debt."""
     found = _in_use(bucket, rules, at)
     return rules.filled_in(rules.burst) - (0 if found is None else found.full_at - at)
 
 
 def _in_use(bucket: Bucket | None, rules: BucketRules, at: int) -> Bucket | None:
-    """The bucket, unless it is full or was written by a clock far ahead: such a bucket counts as full, so that a tenant
-    need not wait until other clocks have caught up.
+    """Return the bucket, unless it is full or was written by a clock far ahead. Such a bucket counts as full, so that a
+    tenant need not wait for other clocks to reach that time.
     """
     return bucket if bucket is not None and at <= bucket.full_at <= _furthest(rules, at) else None
 

@@ -1,10 +1,11 @@
-"""Seats: how many workers of a lane one tenant can occupy.
+"""Seats: the number of workers of a lane that one tenant can occupy.
 
-Each lane has two queues, each with its own workers: one for jobs that have a seat, and the bulk queue for all others. A
-tenant has a bounded number of seats in each lane, assigned when a job is created or edited, and of a job with a seat at
-most one run calls its target on the seats' workers. So a tenant cannot occupy more of them than it has seats, however
-slow its targets are. The start of a run reads and writes nothing for seats. What keeps its runs apart depends on the
-job (`Apart`); a run that might call beside another one goes through the bulk queue.
+Each lane has two queues with separate workers: one for jobs that have a seat, and the bulk queue for all others. A
+tenant has a bounded number of seats in each lane. They are assigned when a job is created or edited. Of a job with a
+seat, at most one run calls its target on the workers for seats. So a tenant cannot occupy more of these workers than it
+has seats, regardless of how slow its targets are. The start of a run reads and writes nothing for seats. The rule that
+separates the runs depends on the job (`Apart`). A run that might call its target at the same time as another run goes
+through the bulk queue.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from duecourse.domain.schedules.occurrences import ExclusionError
 from duecourse.limits import WORKER_SECONDS
 
 CLOCK_MARGIN_SECONDS = 10
-"""Clocks of an API function and a worker may differ by seconds."""
+"""The clocks of an API function and a worker may differ by seconds."""
 
 LATE_SECONDS = 5
-"""How late a run usually starts at most."""
+"""The usual maximum delay of a run's start, in seconds."""
 
 LOOKED_AHEAD = 4
-"""By how many coming occurrences it is judged how far a schedule's are apart."""
+"""The number of future occurrences by which the distance between a schedule's occurrences is judged."""
 
 LOOK_SECONDS = 60
-"""How often a full set of seats is checked for holders that have left."""
+"""How often a full set of seats is checked for holders that no longer need them, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """The jobs of a tenant that have a seat in a lane. `looked_at` is when holders were last checked (UTC seconds),
+    """The jobs of a tenant that have a seat in a lane. `looked_at` is when the holders were last checked (UTC seconds).
     `version` grows with every write.
     """
 
@@ -45,18 +46,20 @@ class Seats:
     version: int = 0
 
     def without_leavers(self, found: Mapping[str, JobSnapshot], *, now: float) -> Seats:
-        """The seats without holders that have left; `found` are the holders as they are now, if they can be read."""
+        """Return the seats without holders that have left. `found` are the present states of the holders that can be
+        read.
+        """
         left = {each for each, snapshot in found.items() if has_left(self.lane, snapshot, now=now)}
         return replace(self, holders=tuple(each for each in self.holders if each not in left), looked_at=now)
 
     def given_to(self, job_id: str) -> Seats:
-        """The seats with this job added."""
+        """Return the seats with this job added."""
         return replace(self, holders=(*self.holders, job_id))
 
 
 def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
-    """Whether the holder of a seat in `lane` no longer needs it, and no run of it can be active there. A deletion is
-    remembered for a day.
+    """Return whether the holder of a seat in `lane` no longer needs it, and no run of it can be active there. A
+    deletion is recorded for a day.
     """
     gone_at = now - WORKER_SECONDS[lane] - CLOCK_MARGIN_SECONDS
     match snapshot:
@@ -65,15 +68,17 @@ def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
         case Tombstone(deleted_at=at):
             return at < gone_at
         case Job(state=JobState.COMPLETED):
-            return True  # its last run has ended, and runs on request then have no seat
+            return True  # its last run has ended, and later runs on request have no seat
         case Job():
             sits = snapshot.seated and snapshot.lane is lane
             return not sits and snapshot.updated_at < gone_at
 
 
 class Apart(Enum):
-    """What keeps two runs of a job from calling its target at once: the LOCK of a job that forbids overlap (or that it
-    runs once); the SCHEDULE, if each run ends before the next one is due; or, for a step, the lock of its WORKFLOW.
+    """The rule that prevents two runs of a job from calling its target at the same time.
+
+    LOCK: the job forbids overlap (or runs only once). SCHEDULE: each run ends before the next one is due. WORKFLOW: the
+    lock of the workflow, for a step.
     """
 
     LOCK = auto()
@@ -82,22 +87,22 @@ class Apart(Enum):
 
 
 def kept_apart(job: Job) -> Apart:
-    """What would have to keep the runs of the job apart."""
+    """Return the rule that must separate the runs of the job."""
     if job.overlap.rule.alone:
         return Apart.LOCK
     return Apart.SCHEDULE if job.scheduled else Apart.WORKFLOW
 
 
 def may_have_seat(job: Job, *, step: bool = False) -> bool:
-    """Whether a seat is of use to the job. `step`: it is one of a workflow, or is about to be.
+    """Return whether the job can use a seat. `step`: it is a step of a workflow, or is about to become one.
 
-    Whether its occurrences are far enough apart is judged by the next few; each run is checked again when it starts.
+    The distance between its occurrences is judged by the next few. Each run is checked again at its start.
     """
     match kept_apart(job):
         case Apart.LOCK:
             return True
         case Apart.WORKFLOW:
-            # A callback may end a run whose call is in progress, and the workflow's next run would not know.
+            # A callback may end a run whose call is in progress. The workflow's next run would not detect this call.
             return step and job.completion is Completion.RESPONSE
         case Apart.SCHEDULE:
             apart = job.timeout_seconds + CLOCK_MARGIN_SECONDS + LATE_SECONDS + job.jitter_seconds
@@ -105,7 +110,7 @@ def may_have_seat(job: Job, *, step: bool = False) -> bool:
 
 
 def _coming(job: Job) -> Iterator[int]:
-    """Its next few occurrences."""
+    """Yield the next few occurrences of the job."""
     occurrences, at = job.occurrences(), job.following(int(job.updated_at))
     for _ in range(LOOKED_AHEAD):
         if at is None:
@@ -115,13 +120,13 @@ def _coming(job: Job) -> Iterator[int]:
 
 
 def keeps_seat(job: Job, changed: Job) -> bool:
-    """Whether the job keeps its seat after an edit."""
+    """Return whether the job keeps its seat after an edit."""
     return job.seated and job.state is not JobState.COMPLETED and job.lane is changed.lane
 
 
 def moved(job: Job, workflow: str | None, at: float) -> Job:
-    """The job as it joins a workflow, or leaves one (None), `at` this time (UTC seconds). If its workflow kept its runs
-    apart, it gives up its seat: that workflow's run may be active.
+    """Return the job after it joins a workflow, or leaves one (None), at the time `at` (UTC seconds). If its workflow
+    separated its runs, it gives up its seat, since that workflow's run may be active.
     """
     gives_up = job.workflow is not None and job.seated and kept_apart(job) is Apart.WORKFLOW
     stays = replace(job, seated=False, updated_at=at) if gives_up else job
@@ -129,9 +134,10 @@ def moved(job: Job, workflow: str | None, at: float) -> Job:
 
 
 def loses_seat(job: Job, changed: Job, due: int | None, *, now: float, step: bool = False) -> bool:
-    """Whether an edit could let a run of `changed` start beside one of `job`: overlap is allowed, other rules keep its
-    runs apart now, or a one-off is rescheduled after it came due (a one-off takes no lock). `due` is when the next
-    occurrence of `job` is due.
+    """Return whether an edit could let a run of `changed` start at the same time as a run of `job`.
+
+    This is possible if overlap is allowed, if another rule separates the runs now, or if a one-off job is rescheduled
+    after it came due (a one-off job takes no lock). `due` is when the next occurrence of `job` is due.
     """
     if not may_have_seat(changed, step=step):
         return True
@@ -151,11 +157,13 @@ def loses_seat(job: Job, changed: Job, due: int | None, *, now: float, step: boo
 
 @dataclass(frozen=True, slots=True)
 class Starting:
-    """A run that is about to start at `now` (UTC seconds), by a definition of its job.
+    """A run that is about to start at `now` (UTC seconds), with the `generation` of its definition.
 
-    `manual`: it is a run on request. `first`: it has no record that is final, and no earlier attempt. `following`: when
-    the next occurrence is due, `last`: there is none. `called_until`: until when calls of the same job began that may
-    be active; `in_workflow`: the same as its workflow's run knows it, None if that run may have others beside it.
+    - `manual`: it is a run on request.
+    - `first`: it has no final record and no earlier attempt.
+    - `following`, `last`: when the next occurrence is due, and whether there is none.
+    - `called_until`: the latest start of calls of the same job that may still be in progress.
+    - `in_workflow`: the same by the record of its workflow's run. None if other runs of the workflow may be active.
     """
 
     generation: int
@@ -169,7 +177,7 @@ class Starting:
 
 
 def has_seat(job: Job, lane: Lane, start: Starting) -> bool:
-    """Whether a run may start on the workers of `lane` that are for seats."""
+    """Return whether a run may start on the workers of `lane` that are reserved for seats."""
     if not calls_are_over(start.called_until, lane, start.now):
         return False
     if not job.seated or job.lane is not lane or job.state is JobState.COMPLETED:
@@ -190,5 +198,5 @@ def has_seat(job: Job, lane: Lane, start: Starting) -> bool:
 
 
 def calls_are_over(called_until: float | None, lane: Lane, now: float) -> bool:
-    """Whether calls in `lane` that began until then have ended at `now` (UTC seconds)."""
+    """Return whether calls in `lane` that started until then have ended at `now` (UTC seconds)."""
     return called_until is None or now >= called_until + WORKER_SECONDS[lane] + CLOCK_MARGIN_SECONDS
