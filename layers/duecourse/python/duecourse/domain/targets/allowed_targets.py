@@ -1,4 +1,4 @@
-"""The AWS targets that jobs of a stage may call: checked when a job is posted, and again at each call."""
+"""The AWS targets that jobs of a stage may call. They are checked when a job is posted, and again at each call."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _OF_DUECOURSE = ("duecourse-target-*",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowList:
-    """One of the lists: what a stage does with what is named there, and what a stage has in it by itself.
+    """A list of allowed targets: its effect (`does`), and its content by default (`standard`).
 
-    `form` is a pattern of the names that jobs give, and `wants` says it in words; both are empty for what jobs name
-    otherwise. `entry` and `entry_wants` are the same for entries of the list that are no patterns of names.
+    `form` is a pattern for the names in jobs, and `wants` describes it in words. Both are empty if jobs refer to these
+    targets by something else. `entry` and `entry_wants` are the same for entries of the list that are not name
+    patterns.
     """
 
     does: str
@@ -31,23 +32,23 @@ class AllowList:
 
 
 def _names(does: str, noun: str, form: str, wants: str, standard: tuple[str, ...] = _OF_DUECOURSE) -> tuple[str, ...]:
-    """A list of name patterns of resources in this account and region."""
+    """Return a list of name patterns of resources in this account and region."""
     wants = f"the name of {noun} in this account and region: {wants}, not an ARN"
     known = AllowList(does=does, form=form, wants=wants, standard=standard)
     return field(default=(), metadata={"list": known})
 
 
 def _entries(does: str, entry: str, wants: str, standard: tuple[str, ...] = ("*",)) -> tuple[str, ...]:
-    """A list of something else."""
+    """Return a list with entries that are not name patterns."""
     return field(default=(), metadata={"list": AllowList(does=does, entry=entry, entry_wants=wants, standard=standard)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedTargets:
-    """Name patterns of this account's resources in this region; for target `aws` actions (`ecs:UpdateService`) with the
-    patterns of the roles that are assumed for them.
+    """The allowed targets of a stage: name patterns of this account's resources in this region. For targets of type
+    `aws`, the actions (`ecs:UpdateService`), and the patterns of the roles that are assumed for them.
 
-    `task_definitions`: `family` allows the latest revision alone, `family:7` that one, `family:*` every one and the
+    `task_definitions`: `family` allows only the latest revision, `family:7` only this one, `family:*` all and the
     latest. `public_ip`: whether ECS tasks may have a public address.
     """
 
@@ -109,13 +110,15 @@ ALLOW_LISTS: Mapping[str, AllowList] = {
 
 
 def every_target(actions: tuple[str, ...] = ()) -> AllowedTargets:
-    """What a stage allows where jobs may call anything, of kind `aws` those `actions`."""
+    """Return the allowed targets of a stage on which jobs may call everything, with these `actions` for type `aws`."""
     names = {name: ("*:*",) if name == "task_definitions" else ("*",) for name in ALLOW_LISTS}
     return AllowedTargets(**(names | {"actions": actions}), public_ip=True)
 
 
 def name_refusal(kind: str, name: str, allowed: AllowedTargets) -> str | None:
-    """Why a name of that kind (a field of AllowedTargets) may not be used, and what to do; None if it may."""
+    """Return why a name in this list (a field of AllowedTargets) may not be used, with a remedy. None if it may be
+    used.
+    """
     patterns: tuple[str, ...] = getattr(allowed, kind)
     if any(_matches(kind, name, pattern) for pattern in patterns):
         return None
@@ -125,12 +128,12 @@ def name_refusal(kind: str, name: str, allowed: AllowedTargets) -> str | None:
 
 
 def public_ip_refusal(wanted: bool, allowed: AllowedTargets) -> str | None:
-    """Why a task may not have a public address; None if it may, or wants none."""
+    """Return why a task may not have a public address. None if it may, or does not request one."""
     return _not_allowed("public_ip", "") if wanted and not allowed.public_ip else None
 
 
 def target_refusal(target: CallableTarget, allowed: AllowedTargets) -> str | None:
-    """Why a target may not be called, with the rejected name; None if it may."""
+    """Return why a target may not be called, with the rejected name. None if it may be called."""
     for kind, name in TARGETS[type_of(target)].named(target):
         if problem := name_refusal(kind, name, allowed):
             return f"{name} {problem}"

@@ -1,10 +1,8 @@
-"""What an HTTP target may name: public addresses, and headers.
+"""Validation of HTTP targets: only public addresses, and only valid headers.
 
-Which IP addresses a job may call: public ones only.
-
-The lists are explicit (IANA's special-purpose registries, IPv4 and IPv6), since Python's `ipaddress` changes its
-meaning of "global" between patch releases. For IPv6 only the assigned global unicast space is public, with
-exceptions.
+The lists of address ranges are explicit (IANA's special-purpose registries, IPv4 and IPv6), since Python's `ipaddress`
+changes its definition of "global" between patch releases. For IPv6 only the assigned global unicast space is public,
+with exceptions.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ _NOT_PUBLIC_V6 = tuple((IPv6Network(network), what) for network, what in (
     ("::1/128", "loopback"),
     ("64:ff9b:1::/48", "private network"),
     ("100::/64", "discard"),
-    ("2001::/32", "tunnel"),  # Teredo: the IPv4 address inside is the client's, behind its NAT
+    ("2001::/32", "tunnel"),  # Teredo: it contains the IPv4 address of the client, behind its NAT
     ("2001::/23", "protocol assignments"),
     ("2001:db8::/32", "documentation"),
     ("2002::/16", "tunnel"),  # 6to4
@@ -67,16 +65,16 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def not_public(address: str | IPv4Address | IPv6Address) -> str | None:
-    """Why an address is not public, in two or three words; None when it is.
+    """Return why an address is not public, in two or three words. None if it is public.
 
-    An IPv4 address inside an IPv6 one is checked itself if the network would deliver to it (mapped, NAT64); tunnels
-    (6to4, Teredo) are always rejected. Raises ValueError for text that is not an address.
+    An IPv4 address inside an IPv6 address is checked if the network would deliver to it (mapped, NAT64). Tunnels (6to4,
+    Teredo) are always rejected. Raises ValueError for text that is not an address.
     """
     found = ip_address(address) if isinstance(address, str) else address
     if isinstance(found, IPv6Address):
         if found in _MAPPED or found in _NAT64:
             return not_public(IPv4Address(int(found) & 0xFFFF_FFFF))
-        return _refusal_v6(IPv6Address(int(found)))  # without its zone (`%eth0`), which would spoil comparisons
+        return _refusal_v6(IPv6Address(int(found)))  # without its zone (`%eth0`), which would break comparisons
     if found in _METADATA:
         return "cloud metadata"
     return next((what for network, what in _NOT_PUBLIC_V4 if found in network), None)
@@ -102,15 +100,15 @@ _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 def is_reserved_header(name: str, *, signed: bool = False) -> bool:
-    """Whether a job may not set this header: headers of the connection, those that name the run, and those of the
-    signature of a signed call.
+    """Return whether a job may not set this header: headers of the connection, headers that identify the run, and the
+    signature headers of a signed call.
     """
     lower = name.lower()
     return lower in _RESERVED or lower.startswith(_RESERVED_PREFIX) or (signed and lower.startswith(HEADERS_PREFIX))
 
 
 def header_problem(name: str, value: str) -> str | None:
-    """Why a header cannot be sent, as a sentence without its value; None if it can."""
+    """Return why a header cannot be sent, as a sentence without its value. None if it can be sent."""
     if _NAME.fullmatch(name) is None:
         return f"header name {name[:40]!r}: only letters, digits and !#$%&'*+.^_`|~- are allowed"
     if _VALUE.fullmatch(value) is None:

@@ -1,7 +1,8 @@
-"""The kinds of targets, each defined once: what it is, what a stage has to allow for it, what its calls need.
+"""The types of targets, each defined once: its fields, its entries in a stage's allow lists, and the needs of its
+calls.
 
 Documents, request bodies, rejections, callers, the workers' permissions, bundled service models, importers and the
-console's form are made from these definitions. CONTRIBUTING.md shows what else a new kind needs.
+console's form are derived from these definitions. CONTRIBUTING.md lists the other steps for a new type.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from duecourse.domain.targets.targets import (
 Document = dict[str, Any]
 
 DEFAULT_GROUP = "default"
-"""The network's default security group, which a task gets if its job names none."""
+"""The network's default security group. A task gets it if its job names none."""
 
 _AWS = "duecourse.adapters.targets.aws"
 
@@ -38,9 +39,9 @@ _AWS = "duecourse.adapters.targets.aws"
 class TargetField:
     """A field of a target in documents and in the console's form.
 
-    `allowed`: the list of AllowedTargets that has to hold its value. `template`: its text is a template. `wanted`
-    completes "is required: write …". The others are the form's: `hint` has the meaning or an example, `standard` what
-    holds without a value, `options` the labels of the values to choose from, `first` the value in a new job.
+    `allowed`: the list of AllowedTargets that must contain its value. `template`: its text is a template. `wanted`
+    completes "is required: write …". The other attributes are for the form: `hint` is the meaning or an example,
+    `standard` the default, `options` the labels of the possible values, `first` the value in a new job.
     """
 
     label: str
@@ -56,11 +57,12 @@ class TargetField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """What the workers' roles may do for a kind: `actions` on what the stage's list `of` names.
+    """The permissions of the workers' roles for a type: `actions` on the names in the stage's list `of`.
 
-    `arn` is `service:resource` with the place of the name, such as `states:stateMachine:{name}`; account and region are
-    those of the stage. Nothing is permitted while one of the lists in `needs` is empty. `within` is a condition: the
-    ARNs of another list that the request must name. `passed_to` is the service that a role may be passed to.
+    `arn` is `service:resource` with a placeholder for the name, such as `states:stateMachine:{name}`. Account and
+    region are those of the stage. Nothing is permitted while one of the lists in `needs` is empty. `within` is a
+    condition: the request must name one of the ARNs of another list. `passed_to` is the service to which a role may be
+    passed.
     """
 
     actions: tuple[str, ...]
@@ -68,17 +70,17 @@ class Permission:
     arn: str
     needs: tuple[str, ...] = ()
     within: tuple[str, str, str] | None = None
-    """Condition key, list, ARN."""
+    """The condition key, the list, and the ARN."""
     passed_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetKind:
-    """One kind of target.
+    """One type of target.
 
-    `service` is the AWS service that its caller has a client of, as boto3 names it, and `call` the class of its caller
-    (`module:Class`, imported at the first call). `label`, `text` and `short` are the console's: its name in the form,
-    and a target in a line with its fields in braces. `example` sets every field.
+    `service` is the AWS service of the client that its caller uses, by its boto3 name. `call` is the class of its
+    caller (`module:Class`, imported at the first call). The console uses `label` (its name in the form), and `text` and
+    `short` (one line about a target, with its fields in braces). `example` sets every field.
     """
 
     model: type[Target]
@@ -91,11 +93,11 @@ class TargetKind:
     call: str | None = None
     permissions: tuple[Permission, ...] = ()
     names: Callable[[Any], Iterator[tuple[str, str]]] | None = None
-    """The names that a stage has to allow with their lists, where they are not just the fields' values."""
+    """Yields the names that a stage must allow, with their lists, if they are not exactly the fields' values."""
     read: Callable[[Mapping[str, Any]], Document] | None = None
-    """The model's arguments of a document, where they are not just its fields."""
+    """Returns the model's arguments from a document, if they are not exactly its fields."""
     written: Callable[[Any], Document] | None = None
-    """The document's fields that are not just the model's."""
+    """Returns the document's fields that differ from the model's."""
 
     @property
     def required(self) -> frozenset[str]:
@@ -106,21 +108,21 @@ class TargetKind:
 
     @property
     def postable(self) -> bool:
-        """Whether a job may be posted with it; a workflow makes its own."""
+        """Whether a job may be posted with this target. A workflow creates its target itself."""
         return self.model is not WorkflowTarget
 
     def target(self, document: Mapping[str, Any]) -> Target:
-        """The target that a document describes; missing fields have their defaults. Raises KeyError, TypeError,
-        ValueError.
+        """Return the target that a document describes. Missing fields have their defaults. Raises KeyError, TypeError
+        or ValueError.
         """
         return self.model(**(_arguments if self.read is None else self.read)(document))
 
     def document(self, target: Target) -> Document:
-        """The fields of a target of this kind."""
+        """Return the fields of a target of this type."""
         return asdict(target) | ({} if self.written is None else self.written(target))
 
     def named(self, target: Target) -> Iterator[tuple[str, str]]:
-        """List and name of each resource that a stage has to allow."""
+        """Yield list and name of each resource that a stage must allow."""
         if self.names is not None:
             yield from self.names(target)
             return
@@ -131,17 +133,17 @@ class TargetKind:
 
 
 def action_of(service: str, action: str) -> str:
-    """An API call as a stage allows it: `ecs:UpdateService`."""
+    """Return an API call in the form of a stage's allow list: `ecs:UpdateService`."""
     return f"{service}:{action}"
 
 
 def groups_of(security_groups: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    """The security groups of a task, by the names in the stage's list."""
+    """Return the security groups of a task, by the names in the stage's list."""
     return tuple(security_groups) or (DEFAULT_GROUP,)
 
 
 def _arguments(document: Mapping[str, Any]) -> Document:
-    """The fields of a document; lists are tuples in a model."""
+    """Return the fields of a document as arguments of a model. Lists become tuples."""
     found = ((name, value) for name, value in document.items() if name != "type")
     return {name: tuple(value) if isinstance(value, list) else value for name, value in found}
 
@@ -399,31 +401,31 @@ TARGETS: Mapping[str, TargetKind] = {
         example={"graph": "3f2a"},
     ),
 }
-"""The kinds by the word that names them in documents, logs and metrics."""
+"""The types of targets by their names in documents, logs and metrics."""
 
 
 _WORDS: Mapping[type[Target], str] = {kind.model: word for word, kind in TARGETS.items()}
 
 
 def type_of(target: Target) -> str:
-    """The word that names a target's kind in documents, logs and metrics."""
+    """Return the name of a target's type in documents, logs and metrics."""
     return _WORDS[type(target)]
 
 
 def target_document(target: Target) -> Document:
-    """`{"type": "http", "url": …, "headers": {…}}` and so on: the type and the fields of the target."""
+    """Return a target's type and fields: `{"type": "http", "url": …, "headers": {…}}` and so on."""
     word = type_of(target)
     return {"type": word} | TARGETS[word].document(target)
 
 
 def stored_target(target: Target) -> Document:
-    """The same without fields that have their default."""
+    """Return the document of a target without the fields that have their default."""
     kept, names = without_defaults(target), {field.name for field in fields(target)}
     return {name: value for name, value in target_document(target).items() if name in kept or name not in names}
 
 
 def target_of(document: Mapping[str, Any]) -> Target:
-    """The inverse; missing fields have their defaults. Raises KeyError, TypeError, ValueError."""
+    """Return the target of a document. Missing fields have their defaults. Raises KeyError, TypeError or ValueError."""
     word = document["type"]
     if word not in TARGETS:
         raise ValueError(f"unknown target type {word!r}")

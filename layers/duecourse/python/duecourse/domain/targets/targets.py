@@ -1,4 +1,4 @@
-"""What a run calls."""
+"""The targets that runs call, and the outcomes of calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 
 class LambdaMode(StrEnum):
-    """SYNC waits for the function's response; ASYNC succeeds when Lambda has accepted the event."""
+    """How a function is called. SYNC waits for the function's response. ASYNC succeeds when Lambda has accepted the
+    event.
+    """
 
     SYNC = "sync"
     ASYNC = "async"
@@ -16,9 +18,11 @@ class LambdaMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HttpTarget:
-    """An HTTP endpoint. `headers` are pairs, so that the whole stays hashable and ordered; their values may name
-    secrets (`{{secret:name}}`). `expect`: the statuses that count as success, such as `2xx` or `404`. `sign` names the
-    secret that calls are signed with.
+    """An HTTP endpoint.
+
+    `headers` are pairs, so that the target stays hashable and ordered. Their values may contain secrets
+    (`{{secret:name}}`). `expect`: the statuses that count as success, such as `2xx` or `404`. `sign` is the name of the
+    secret for the signatures of calls.
     """
 
     url: str
@@ -30,7 +34,7 @@ class HttpTarget:
 
 @dataclass(frozen=True, slots=True)
 class LambdaTarget:
-    """A Lambda function of the stage's own account and region, by name."""
+    """A Lambda function in the stage's account and region, by name."""
 
     function: str
     mode: LambdaMode = LambdaMode.SYNC
@@ -38,7 +42,7 @@ class LambdaTarget:
 
 @dataclass(frozen=True, slots=True)
 class SqsTarget:
-    """A queue of the stage's own account and region, by name. `group` (a template) is a FIFO queue's message group."""
+    """A queue in the stage's account and region, by name. `group` (a template) is the message group of a FIFO queue."""
 
     queue: str
     group: str | None = None
@@ -46,7 +50,7 @@ class SqsTarget:
 
 @dataclass(frozen=True, slots=True)
 class SnsTarget:
-    """A topic of the stage's own account and region, by name. `group` (a template) is a FIFO topic's message group,
+    """A topic in the stage's account and region, by name. `group` (a template) is the message group of a FIFO topic,
     `subject` (a template) the subject of e-mails.
     """
 
@@ -57,7 +61,7 @@ class SnsTarget:
 
 @dataclass(frozen=True, slots=True)
 class EventBridgeTarget:
-    """An event bus of the stage's own account and region, by name."""
+    """An event bus in the stage's account and region, by name."""
 
     bus: str
     source: str
@@ -66,7 +70,9 @@ class EventBridgeTarget:
 
 @dataclass(frozen=True, slots=True)
 class StepFunctionsTarget:
-    """A state machine of the stage's own account and region, by name; the execution is named after the attempt."""
+    """A state machine in the stage's account and region, by name. The name of the execution is derived from the
+    attempt.
+    """
 
     machine: str
 
@@ -85,9 +91,9 @@ class EcsTarget:
 
 @dataclass(frozen=True, slots=True)
 class AwsTarget:
-    """One call of an AWS API, such as `ecs` / `UpdateService`, by the assumed `role` (a role's name in this account).
+    """One call of an AWS API, such as `ecs` / `UpdateService`, with the assumed `role` (a role's name in this account).
 
-    `parameters` are the request's, with templates in their strings.
+    `parameters` are the parameters of the request. Their strings may be templates.
     """
 
     service: str
@@ -98,14 +104,14 @@ class AwsTarget:
 
 @dataclass(frozen=True, slots=True)
 class TaskTarget:
-    """A target that the operator has registered under a name; looked up at each call."""
+    """A target that the operator has registered under a name. It is looked up at each call."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowTarget:
-    """A graph of jobs, by its hash: its run waits until they have ended."""
+    """A graph of jobs, by its hash. The run waits until its steps have ended."""
 
     graph: str
 
@@ -120,18 +126,23 @@ Target = CallableTarget | TaskTarget | WorkflowTarget
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The call succeeded; `result` is the target's response (JSON-able, already bounded)."""
+    """The call succeeded. `result` is the target's response (serializable as JSON, of limited size)."""
 
     result: object = None
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The call failed. `code` names the kind of failure for the job's retry rules: `http.503`, `timeout`, `connection`,
-    an AWS error code, the type of a function's exception. `retryable` is the adapter's default for it. With `forbidden`
-    the target forbids a further attempt; with `retry_after` (seconds) it asks for a delay. `error` is recorded and
-    shown to the tenant. `detail` is an AWS service's own message, only for the operator's log: it names accounts and
-    resources that are not the tenant's.
+    """The call failed.
+
+    - `error`: recorded and shown to the tenant.
+    - `code`: the type of failure for the job's retry rules: `http.503`, `timeout`, `connection`, an AWS error code, or
+      the type of a function's exception.
+    - `retryable`: the adapter's default for this failure.
+    - `forbidden`: the target forbids another attempt.
+    - `retry_after`: the delay (seconds) that the target requires.
+    - `detail`: an AWS service's message, only for the operator's log. It contains names of accounts and resources that
+      do not belong to the tenant.
     """
 
     error: str

@@ -1,7 +1,7 @@
-r"""Small safe templates: `report-{{week}}`. Names and nothing else: no expressions, no attributes, no nesting.
+r"""Simple, safe templates: `report-{{week}}`. They contain only names: no expressions, no attributes, no nesting.
 
-Values are put in once and never read again as a template, whatever they contain. A literal `{{` is written `\{{`, a
-literal `}}` is written `\}}`. Where secrets are allowed, `{{secret:name}}` names one.
+Values are inserted once and never read again as a template. A literal `{{` is written `\{{`, a literal `}}` is written
+`\}}`. Where secrets are allowed, `{{secret:name}}` inserts one.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ TEMPLATE_NAMES = (
 """The names that depend only on the run."""
 
 IDEMPOTENCY_NAMES = tuple(name for name in TEMPLATE_NAMES if name not in ("attempt", "job_name"))
-"""The names in an idempotency key, which must be the same on every attempt of a run: a job may be renamed in
-between."""
+"""The names in an idempotency key. The key must be the same for all attempts of a run, but a job may be renamed between
+two attempts.
+"""
 
 CALL_NAMES = (*TEMPLATE_NAMES, "idempotency_key")
 """The names in payload, headers, parameters, group and subject."""
 
 CALLBACK_NAMES = (*CALL_NAMES, "callback_token")
-"""The same for a job whose runs wait for their callback."""
+"""The names for a job whose runs wait for their callback."""
 
 _HANDED_DOWN = ("upstream.", "workflow.")
 _HAND_DOWN = (
@@ -44,23 +45,23 @@ _HAND_DOWN = (
 )
 _SECRET = "secret:"
 SECRET_NAME = r"[A-Za-z0-9_.-]{1,64}"
-"""What names of secrets match."""
+"""The pattern for names of secrets."""
 
 _SECRET_NAME = re.compile(SECRET_NAME)
 _BRACES = re.compile(r"\\\{\{|\\\}\}|\{\{(?P<inside>[^{}]*)\}\}|\{\{|\}\}")
 
 
 class TemplateError(ValueError):
-    """A template that cannot be rendered; `check_template` reports it. `code` is that of the run's failure."""
+    """A template that cannot be rendered. `check_template` reports the same problems. `code` is the code of the run's
+    failure.
+    """
 
     code = "bad_template"
 
 
 def check_template(text: str, allowed: tuple[str, ...] = TEMPLATE_NAMES, *, secrets: bool = False) -> tuple[str, ...]:
-    """What is wrong with a template, one sentence each; nothing when it is good. `secrets`: whether it may name
-    secrets.
-    """
-    problems: dict[str, None] = {}  # each once, in order
+    """Return the problems of a template, one sentence each. `secrets`: whether the template may contain secrets."""
+    problems: dict[str, None] = {}  # each problem once, in order
     for match in _BRACES.finditer(text):
         if problem := _problem(match, allowed, secrets=secrets):
             problems[problem] = None
@@ -70,9 +71,11 @@ def check_template(text: str, allowed: tuple[str, ...] = TEMPLATE_NAMES, *, secr
 def check_document(
     value: Any, allowed: tuple[str, ...], known: Callable[[str], str] = str
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """The path and the problem of each bad template among the strings of a JSON value, in the order of the document.
+    """Yield the path and the problem of each invalid template among the strings of a JSON value, in the order of the
+    document.
 
-    A string with several problems is yielded once for each. `known` makes plain text of the other parts of a string.
+    A string with several problems is yielded once for each. `known` replaces the parts of a string that are checked
+    elsewhere by plain text.
     """
     for path, text in texts_in(value):
         for problem in check_template(known(text), allowed):
@@ -80,11 +83,11 @@ def check_document(
 
 
 def texts_in(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """The path and the text of each string of a JSON value, in the order of the document; without keys of objects and
-    empty texts.
+    """Yield the path and the text of each string of a JSON value, in the order of the document. Keys of objects and
+    empty strings are omitted.
     """
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
-    while pending:  # not by recursion: a client may nest the value arbitrarily deep
+    while pending:  # not recursive: a client may nest the value arbitrarily deep
         path, here = pending.pop()
         match here:
             case str():
@@ -96,20 +99,21 @@ def texts_in(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
 
 
 def _may_hold(value: Any) -> bool:
-    """Whether a value is or holds a text that is not empty; most values of a large payload do not."""
+    """Return whether a value is or contains a string that is not empty. Most values of a large payload do not."""
     return bool(value) and isinstance(value, str | dict | list | tuple)
 
 
 def secret_names(text: str) -> tuple[str, ...]:
-    """The secrets that a template names, each once, in order."""
+    """Return the secrets that a template contains, each once, in order."""
     names = (match["inside"].strip() for match in _BRACES.finditer(text) if match["inside"] is not None)
     return tuple(dict.fromkeys(secret for name in names if (secret := _secret_of(name)) is not None))
 
 
 def render_template(text: str, values: Mapping[str, str], secrets: Mapping[str, str] | None = None) -> str:
-    """The text with every placeholder replaced by its value, or its secret.
+    """Return the text with every placeholder replaced by its value or secret.
 
-    Raises TemplateError for a name without a value and for stray braces; its text has only names, no values.
+    Raises TemplateError for a name without a value and for stray braces. The error message contains only names, no
+    values.
     """
     if "{{" not in text and "}}" not in text:
         return text
@@ -122,9 +126,9 @@ def render_template(text: str, values: Mapping[str, str], secrets: Mapping[str, 
 
 
 def rendered_size(text: str, sizes: Mapping[str, int]) -> int:
-    """The size of the rendered text, computed without rendering it; a character of the template itself counts 1.
+    """Return the size of the rendered text without rendering it. A character of the template itself counts 1.
 
-    `sizes` are those of the values by name, and of known secrets (`secret:name`). Unknown names count 0.
+    `sizes` are the sizes of values by name, and of known secrets (`secret:name`). Unknown names count 0.
     """
     placeholders = (match for match in _BRACES.finditer(text) if match["inside"] is not None)
     return len(text) + sum(sizes.get(match["inside"].strip(), 0) - len(match[0]) for match in placeholders)

@@ -16,12 +16,12 @@ _KEY_BYTES = range(24, 65)
 
 
 class SigningKeyError(ValueError):
-    """A secret that is not a signing key; the text does not show the secret."""
+    """A secret that is not a signing key. The message does not contain the secret."""
 
 
 def signing_keys(secret: str) -> tuple[bytes, ...]:
-    """The keys of a secret: `whsec_` and base64 of 24 to 64 bytes; several, separated by blanks, while receivers change
-    from one to another. Raises SigningKeyError.
+    """Return the keys of a secret: `whsec_` and base64 of 24 to 64 bytes. While receivers change their key, a secret
+    may contain several keys, separated by blanks. Raises SigningKeyError.
     """
     keys = tuple(_key(word) for word in secret.split())
     if not keys:
@@ -30,12 +30,14 @@ def signing_keys(secret: str) -> tuple[bytes, ...]:
 
 
 def webhook_id(key: str) -> str:
-    """An idempotency key as the id of a call: without full stops, which separate what is signed."""
+    """Return an idempotency key as the id of a call. It contains no full stops, which separate the parts of the signed
+    text.
+    """
     return key.replace("%", "%25").replace(".", "%2E")
 
 
 def signature_headers(call_id: str, timestamp: int, body: bytes, keys: Iterable[bytes]) -> dict[str, str]:
-    """The headers of a signed call, with a signature of each key. `timestamp` is UTC seconds."""
+    """Return the headers of a signed call, with one signature for each key. `timestamp` is UTC seconds."""
     signed = f"{call_id}.{timestamp}.".encode() + body
     signatures = (b64encode(hmac.digest(key, signed, "sha256")).decode() for key in keys)
     return {
