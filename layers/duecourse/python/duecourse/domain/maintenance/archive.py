@@ -1,4 +1,4 @@
-"""Which changes of the runs table are archived, and in which object of the archive.
+"""Selects the changes of the runs table that are archived, and the objects of the archive that contain them.
 
 Rows are grouped by the day of their occurrence. An object's name is a function of its rows, so a batch that is archived
 again overwrites its objects.
@@ -21,10 +21,10 @@ EXPIRY = "dynamodb.amazonaws.com"
 REMOVE = "REMOVE"
 
 SCHEMA_VERSION = 1
-"""Of the rows. Added fields need no new version: readers ignore fields that they do not know."""
+"""The version of the rows. Additional fields need no new version, since readers ignore unknown fields."""
 
 FIRST_DAY = "2020-01-01"
-"""The first day of the archive; earlier occurrences (of backfills) are filed under it."""
+"""The first day of the archive. Earlier occurrences (of backfills) are stored under this day."""
 
 RUNS = "runs"
 UNREADABLE = "unreadable"
@@ -42,8 +42,10 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class RunChange:
-    """One record of the stream. `sequence` is its number in it, `kind` what was done (`REMOVE`, …), `by` the service
-    that did it (None: a request). `content` is the item before the change, only of runs that were removed.
+    """One record of the stream.
+
+    `sequence` is its number in the stream, `kind` the operation (`REMOVE`, …), and `by` the service that made the
+    change (None: a request). `content` is the item before the change, only for removed runs.
     """
 
     sequence: str
@@ -61,13 +63,15 @@ class Sheet:
 
 
 def is_archived(change: RunChange) -> bool:
-    """Whether it is a run that expired. Deleted runs, locks and requests are not archived."""
+    """Return whether the change is the expiry of a run. Deleted runs, locks and requests are not archived."""
     return change.kind == REMOVE and change.by == EXPIRY and change.content is not None
 
 
 def sheets(changes: Iterable[RunChange]) -> tuple[Sheet, ...]:
-    """The expired runs among the changes, as the objects to write: one for each day of occurrences, one for all that
-    cannot be read. The same runs give the same objects, whatever the other changes are.
+    """Return the expired runs among the changes, as the objects to write.
+
+    There is one object for each day of occurrences, and one for all unreadable records. The same runs always result in
+    the same objects, independent of the other changes.
     """
     groups: dict[str, list[RunChange]] = {}
     for change in changes:
@@ -77,16 +81,16 @@ def sheets(changes: Iterable[RunChange]) -> tuple[Sheet, ...]:
 
 
 def day_of(run: Run) -> str:
-    """The day (UTC) under which a run is filed: that of its occurrence, from FIRST_DAY on. If the record expires before
-    the occurrence is due (it was skipped far ahead), it is the day of the expiry.
+    """Return the day (UTC) under which a run is stored: the day of its occurrence, from FIRST_DAY on. If the record
+    expires before the occurrence is due (it was skipped far ahead), it is the day of the expiry.
     """
     known = run.occurrence if run.expires_at is None else min(run.occurrence, run.expires_at)
     return to_iso(max(known, int(from_iso(f"{FIRST_DAY}T00:00:00Z"))))[:10]
 
 
 def row_of(run: Run) -> dict[str, Any]:
-    """A run as GET /v1/runs/{id} shows it, with its tenant; a large result is shown by its key in the store of results,
-    which keeps it a little longer.
+    """Return a run in the form of GET /v1/runs/{id}, with its tenant. For a large result the row contains its key in
+    the result store, which keeps it a little longer.
     """
     own = {
         "schema_version": SCHEMA_VERSION,
@@ -111,8 +115,10 @@ def _row(change: RunChange) -> dict[str, Any]:
 
 
 def _name(group: list[RunChange]) -> str:
-    """First and last sequence number, to find a failed batch, and a digest of all: two batches may have the same first
-    and last number and differ in between, since numbers count within a shard.
+    """Return the name of an object: the first and last sequence number, to find a failed batch, and a digest of all.
+
+    The digest is necessary because two batches may have the same first and last number and different content: numbers
+    count within a shard.
     """
     numbers = [change.sequence for change in group]
     digest = sha256("\n".join(map(_identity, group)).encode()).hexdigest()[:DIGEST_CHARACTERS]

@@ -1,4 +1,4 @@
-"""Whether every occurrence of a closed window has its record: expected occurrences compared with records."""
+"""Checks whether every occurrence of a closed window has a record. Expected occurrences are compared with records."""
 
 from __future__ import annotations
 
@@ -19,29 +19,33 @@ from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 HOUR_SECONDS = 3600
 
 CLOSED_SECONDS = MAX_JITTER_SECONDS + 2 * HOUR_SECONDS
-"""How old an occurrence is before it is audited: jitter may delay it by an hour, and two hours later it has started or
-its dead letter has been reconciled.
+"""How old an occurrence is before it is audited, in seconds. Jitter may delay it by an hour. Two hours later it has
+started, or its dead letter has been reconciled.
 """
 
 SERVED_SECONDS = HOUR_SECONDS
-"""A lane that has started a run that came due this much later no longer has an older one."""
+"""If a lane has started a run that came due this much later (seconds), it no longer contains the older run."""
 
 STALLED_SECONDS = HOUR_SECONDS
-"""How long after its turn came, or after its last attempt, a step of a workflow is not looked at yet."""
+"""A step of a workflow is not checked until this time (seconds) after it was due or its last attempt ended."""
 
 MAX_TURN_SECONDS = DAY_SECONDS
-"""After an outage of the audit its windows are audited day by day, so that each turn can be finished."""
+"""The longest window of one turn, in seconds. After an outage of the audit its windows are audited day by day, so that
+each turn can be finished.
+"""
 
 MAX_RANGES = 25
-"""Ranges reported of one job at a time; more than that are reported as one."""
+"""The largest number of ranges reported for one job at a time. More ranges are reported as one."""
 
 UNDECIDED = frozenset({Verdict.QUEUED, Verdict.LATE})
-"""Verdicts that are not final: the occurrence may have its record yet."""
+"""Verdicts that are not final: the occurrence may still get a record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`expected` occurrences were compared with records; `missing` have no record, `doubled` ran twice."""
+    """The result of a comparison of `expected` occurrences with records. `missing` occurrences have no record,
+    `doubled` occurrences ran twice.
+    """
 
     expected: int
     missing: tuple[OccurrenceRange, ...]
@@ -51,8 +55,8 @@ class Comparison:
 def compare(expected: Iterable[int], records: Sequence[Recorded]) -> Comparison:
     """Compare occurrences (ascending) with the records.
 
-    Missing: no record covers it. Doubled: two records of runs that ran cover it (its own and a catch-up's, or two
-    catch-ups'). A run has one record, whatever its attempts and messages.
+    An occurrence is missing if no record covers it. It is doubled if two records of runs that ran cover it (its own
+    record and a catch-up's, or those of two catch-ups). A run has one record, regardless of its attempts and messages.
     """
     rest = sorted(records, key=lambda record: record.occurrence)
     position, reached, count = 0, float("-inf"), 0
@@ -76,7 +80,7 @@ def compare(expected: Iterable[int], records: Sequence[Recorded]) -> Comparison:
 
 
 def _put(ranges: list[OccurrenceRange], at: int, *, joins: bool) -> None:
-    """Extend the last range by an occurrence that `joins` it, or begin another."""
+    """Extend the last range by an occurrence that `joins` it, or start another range."""
     if joins:
         ranges[-1] = replace(ranges[-1], last=at, count=ranges[-1].count + 1)
     else:
@@ -84,17 +88,19 @@ def _put(ranges: list[OccurrenceRange], at: int, *, joins: bool) -> None:
 
 
 def audited_from(job: Job, since: int, low: int) -> int | None:
-    """The instant (UTC seconds, exclusive) from which a job's occurrences can be derived in a window that begins after
-    `low`: earlier ones belong to a definition that is not kept. `since` is when the present one begins. None for a
-    paused job, whose last change is the pause.
+    """Return the instant (UTC seconds, exclusive) from which a job's occurrences can be derived, in a window that
+    begins after `low`.
+
+    Earlier occurrences belong to a definition that is not kept. `since` is the begin of the present definition. None
+    for a paused job, whose last change is the pause.
     """
     return None if job.state is JobState.PAUSED else max(low, since)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn(Position):
-    """One audit of one of `segments` segments of the jobs table, over the occurrences after `low` and up to `high` (UTC
-    seconds).
+    """One audit of one segment of the jobs table (of `segments`), over the occurrences after `low` and up to `high`
+    (UTC seconds).
     """
 
     segment: int
@@ -104,11 +110,11 @@ class Turn(Position):
 
 
 def next_turn(turns: Sequence[Turn], segments: int, *, now: float, kept_seconds: int) -> Turn | None:
-    """What to audit now, None if nothing: an unfinished turn, else the segment whose window closed first.
+    """Return the next audit, or None: an unfinished turn, else the segment whose window closed first.
 
     Segment s has its turn in each hour (UTC) whose number is s modulo `segments`. Its window ends CLOSED_SECONDS before
-    that hour and begins where its last one ended; after a long gap it is audited in turns of MAX_TURN_SECONDS. Records
-    are kept for `kept_seconds`, which bounds how far a window reaches back.
+    that hour and begins where its last one ended. After a long interruption it is audited in turns of MAX_TURN_SECONDS.
+    Records are kept for `kept_seconds`, which bounds how far a window reaches back.
     """
     ours = {turn.segment: turn for turn in turns if turn.segments == segments and turn.segment < segments}
     oldest = int(now) - kept_seconds + DAY_SECONDS
@@ -117,7 +123,7 @@ def next_turn(turns: Sequence[Turn], segments: int, *, now: float, kept_seconds:
         turn = min(unfinished, key=lambda turn: (turn.high, turn.segment))
         return replace(turn, low=min(max(turn.low, oldest), turn.high), version=turn.version + 1)
     hour = int(now) // HOUR_SECONDS
-    # After a change of the number of segments a segment continues where the slowest of the old ones was.
+    # After a change of the number of segments, a segment continues where the slowest of the old segments was.
     others = [turn for turn in turns if turn.segments != segments]
     before = min((turn.high if turn.done else turn.low for turn in others), default=None)
     due: list[Turn] = []
@@ -137,7 +143,7 @@ def _bounded(turn: Turn) -> Turn:
 
 
 def grouped(ranges: Iterable[OccurrenceRange], seconds: int) -> list[list[OccurrenceRange]]:
-    """Ranges (ascending) in groups, each of which spans `seconds` at most, or is one longer range."""
+    """Return ranges (ascending) in groups. Each group spans at most `seconds`, or is one longer range."""
     groups: list[list[OccurrenceRange]] = []
     for each in ranges:
         if groups and each.last - groups[-1][0].first <= seconds:
@@ -148,7 +154,7 @@ def grouped(ranges: Iterable[OccurrenceRange], seconds: int) -> list[list[Occurr
 
 
 def few(ranges: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
-    """The ranges (ascending), or one range that spans all if there are more than MAX_RANGES."""
+    """Return the ranges (ascending), or one range that spans all if there are more than MAX_RANGES."""
     if len(ranges) <= MAX_RANGES:
         return list(ranges)
     last, count = max(each.last for each in ranges), sum(each.count for each in ranges)
@@ -156,7 +162,9 @@ def few(ranges: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
 
 
 def joined(known: Iterable[OccurrenceRange], more: Iterable[OccurrenceRange]) -> tuple[OccurrenceRange, ...]:
-    """Both lists of ranges as one; overlapping ranges are merged, and few are left."""
+    """Return both lists of ranges as one. Overlapping ranges are merged, and the number of ranges is limited by
+    `few`.
+    """
     ranges: list[OccurrenceRange] = []
     for each in sorted({*known, *more}, key=lambda each: (each.first, each.last)):
         if ranges and each.first <= ranges[-1].last:
@@ -168,15 +176,15 @@ def joined(known: Iterable[OccurrenceRange], more: Iterable[OccurrenceRange]) ->
 
 
 def held_back(due: int, served: Mapping[Lane, int], lane: Lane) -> bool:
-    """Whether a lane that is not empty may still hold a message that came due at `due`; `served` has for each lane the
-    latest due time (UTC seconds) of what is known to have started.
+    """Return whether a lane that is not empty may still contain a message that came due at `due`. `served` has the
+    latest due time (UTC seconds) of the runs known to have started, by lane.
     """
     return due + SERVED_SECONDS >= served.get(lane, 0)
 
 
 def has_steps(run: Run) -> bool:
-    """Whether it is a workflow's run that waits for its steps, or that they ended. One that was cancelled, or whose
-    deadline came, may have steps that never started.
+    """Return whether the run is a workflow's run that waits for its steps or was ended by them. A run that was
+    cancelled, or whose deadline has passed, may have steps that never started.
     """
     if run.workflow is None or run.is_step:
         return False
@@ -184,9 +192,10 @@ def has_steps(run: Run) -> bool:
 
 
 def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Step, int]]:
-    """Steps of a run that `has_steps` with which nothing has happened for STALLED_SECONDS though something was to,
-    and since when (UTC seconds): their turn came, or the run ended, and they have no record of being active; or they
-    ended, and have no record at all.
+    """Return the steps of a run that `has_steps` which have made no progress for STALLED_SECONDS, and since when (UTC
+    seconds).
+
+    Either they were due, or the run ended, and they have no record of an active run. Or they ended and have no record.
     """
     found: list[tuple[Step, int]] = []
     for each in view.steps:
@@ -204,7 +213,7 @@ def _incomplete(of: Run, each: StepView) -> bool:
         case StepOutcome.SUCCEEDED | StepOutcome.FAILED:
             return each.run is None
         case Pending.DUE | Pending.LEFT:
-            # A step that was skipped stays so where one before it is redriven after the workflow's success.
+            # A skipped step stays skipped if an upstream step is redriven after the workflow's success.
             return each.run is None or (each.run.state.final and not isinstance(of, Succeeded))
         case _:
             return False

@@ -1,4 +1,4 @@
-"""Faults of a cursor's or timer's place in the due index, its right place, and when a job is removed."""
+"""Faults of cursors and timers in the due index, their correct slots, and the time at which a job is removed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from duecourse.domain.schedules import TZDATA_VERSION
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Where a scan continues (`start`, None: at the beginning), whether it is finished, and its counts. `version` is
-    that of the next write; it grows with each.
+    """The position of a scan. It continues at `start` (None: at the beginning). `done`: it is finished. `version` is
+    the version of the next write and grows with each write.
     """
 
     start: str | None = None
@@ -33,17 +33,19 @@ class RepairPass(Position):
 
 
 GIVEN_UP_SECONDS = 15 * DAY_SECONDS
-"""After this time no message of an occurrence exists: lanes and the dead-letter queue keep messages for 14 days (Amazon
-SQS Developer Guide, "Amazon SQS message quotas").
+"""After this time (seconds) no message of an occurrence exists. Lanes and the dead-letter queue keep messages for 14
+days (Amazon SQS Developer Guide, "Amazon SQS message quotas").
 """
 
 
 class IndexFault(StrEnum):
-    """UNREAD: no round of dispatch reads its slot. OUTDATED: by the present zone data it is due earlier than its entry
-    says. OUTSIDE: it has a future occurrence and is in no slot. QUARANTINED: a cursor or a timer that was taken out
-    of the index. ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
-    NO_SCHEDULE: its place is right, but no later run of its schedule would start a waiting run. SENT: a timer whose
-    message was sent so long ago that its run should have started.
+    """A fault of a cursor or a timer.
+
+    UNREAD: no round of dispatch reads its slot. OUTDATED: by the present zone data it is due earlier than in its entry.
+    OUTSIDE: it has a future occurrence and is in no slot. QUARANTINED: it was removed from the index. ENDED: its
+    schedule is exhausted and its last occurrence has come due, but its job is ACTIVE. NO_SCHEDULE: its place is
+    correct, but no later run of its schedule would start a waiting run. SENT: a timer whose message was sent so long
+    ago that its run should have started.
     """
 
     UNREAD = "unread"
@@ -56,14 +58,20 @@ class IndexFault(StrEnum):
 
 
 BEGUN_SECONDS = 6 * 3600
-"""How long after its due time a run on request has started, unless its message is lost or its lane far behind."""
+"""A run on request has started this long (seconds) after its due time, unless its message is lost or its lane is far
+behind.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A cursor or a timer as index repair reads it. `key` is the store's own name for it; `slot` and `due` (UTC
-    seconds) are its place in the due index. `cursor` is None for a timer, and for a cursor that cannot be read
-    (`unreadable`). `state` is its job's, None if the job was not read with it. `sent`: a timer whose message was sent.
+    """A cursor or a timer in the form that index repair reads.
+
+    - `key`: the key of the item in the store.
+    - `slot`, `due`: its place in the due index (UTC seconds).
+    - `cursor`: None for a timer, and for a cursor that cannot be read (`unreadable`).
+    - `state`: the state of its job. None if the job was not read together with it.
+    - `sent`: a timer whose message was sent.
     """
 
     key: tuple[str, str]
@@ -88,23 +96,23 @@ class CompletedJob:
 
 @dataclass(frozen=True, slots=True)
 class ReadSlots:
-    """Which slots dispatch will read: from each shard's watermark on, or from `first` if a shard has none yet.
-    `watermarks` has an entry for each shard that is ticked.
+    """The slots that dispatch will read: from each shard's watermark on, or from `first` if a shard has none yet.
+    `watermarks` has an entry for each shard that receives ticks.
     """
 
     watermarks: Mapping[int, str | None]
     first: str
 
     def read(self, slot: str) -> bool:
-        """Whether a round will read the slot, now or later."""
+        """Return whether a round will read the slot, now or later."""
         bucket, _, number = slot.partition("/")
         if not number.isdigit() or int(number) not in self.watermarks:
             return False
         return bucket >= (self.watermarks[int(number)] or self.first)
 
     def slot_for(self, entry: Entry, due: int, now: float) -> str:
-        """The slot in which dispatch will read an entry that is due at `due` (UTC seconds): its own, or that of the
-        present bucket if its own is below the watermark.
+        """Return the slot in which dispatch will read an entry that is due at `due` (UTC seconds). It is the slot of
+        its due time, or of the present bucket if that slot is below the watermark.
         """
         number = (entry.slot or "").partition("/")[2]
         known = number.isdigit() and int(number) in self.watermarks
@@ -113,8 +121,8 @@ class ReadSlots:
 
 
 def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None:
-    """What is wrong with an entry, None if nothing is. If the job's state is unknown, the caller must read the job
-    first. Raises ScheduleError or ExclusionError for a cursor that cannot be recomputed.
+    """Return the fault of an entry, or None. If the job's state is unknown, the caller must read the job first. Raises
+    ScheduleError or ExclusionError for a cursor that cannot be recomputed.
     """
     cursor = entry.cursor
     if entry.slot is not None:
@@ -124,9 +132,9 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
     if entry.sent:
         return IndexFault.SENT if (entry.due or 0) + BEGUN_SECONDS <= now else None
     if cursor is None and not entry.unreadable:
-        return IndexFault.QUARANTINED  # a timer: its run waits, whatever its job's schedule is
+        return IndexFault.QUARANTINED  # a timer: its run waits, regardless of its job's schedule
     if entry.state not in (JobState.ACTIVE, None):
-        return None  # it does not fire, as intended
+        return None  # intentionally not in the index
     if cursor is None or cursor.error is not None:
         return IndexFault.QUARANTINED
     if cursor.occurrence is None and cursor.last is not None:
@@ -137,8 +145,8 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
 
 
 def recomputed(cursor: Cursor) -> Cursor | None:
-    """The cursor by the present zone data, at the first occurrence that it has not passed; None: there is none. Raises
-    ScheduleError or ExclusionError.
+    """Return the cursor by the present zone data, at the first occurrence that it has not passed. None if there is
+    none. Raises ScheduleError or ExclusionError.
     """
     if cursor.remaining is not None and cursor.remaining <= 0:
         return None
@@ -151,8 +159,8 @@ def recomputed(cursor: Cursor) -> Cursor | None:
 
 
 def long_over(cursor: Cursor, runs: Iterable[Run], *, now: float) -> bool:
-    """Whether a job whose last occurrence has no record may be completed: no message can still start it, and none of
-    its `runs` (the newest) is active.
+    """Return whether a job whose last occurrence has no record may be completed. No message can start that occurrence
+    any longer, and none of the newest `runs` is active.
     """
     if cursor.occurrence is not None or cursor.last is None or cursor.last + GIVEN_UP_SECONDS > now:
         return False
@@ -160,8 +168,8 @@ def long_over(cursor: Cursor, runs: Iterable[Run], *, now: float) -> bool:
 
 
 def is_worn_out(job: Job | CompletedJob, *, now: float, retention_days: int, has_history: bool = False) -> bool:
-    """Whether a job may be removed: it was completed long ago, was not changed since (an edit may have made it ACTIVE
-    again), and no record or request of its runs is left.
+    """Return whether a job may be removed. It was completed long ago, was not changed since (an edit may have made it
+    ACTIVE again), and no record or request of its runs is left.
     """
     completed = isinstance(job, CompletedJob) or job.state is JobState.COMPLETED
     return completed and not has_history and job.updated_at <= now - retention_days * DAY_SECONDS
