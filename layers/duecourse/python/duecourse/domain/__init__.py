@@ -1,1 +1,1 @@
-"""Pure decisions: no I/O, no clock, no randomness; all three come in as arguments."""
+"""Pure decisions without I/O, clock or randomness: all three are passed as arguments."""

@@ -1,4 +1,4 @@
-"""What one request may take."""
+"""The limits for the work of one request."""
 
 from __future__ import annotations
 
@@ -6,29 +6,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 STEPS = 20_000
-"""A step takes about 3 µs: one occurrence of a schedule, or one comparison of two names. Together 60 ms."""
+"""The number of steps of a request. A step takes about 3 µs: one occurrence of a schedule, or one comparison of two
+names. All steps together take 60 ms.
+"""
 
 BYTES = 512 * 1024
-"""Of payloads with items of their own that one list shows: each is a read, and takes long to parse and to write."""
+"""The size of stored payloads that one list shows. Each of these payloads is a separate read, and takes long to parse
+and to write.
+"""
 
 Charge = Callable[[int], None]
-"""Takes the tenant's tokens for work that is worth so many requests, the first of which is paid by the request itself.
-Raises where that work may not begin. It is to be called before the work.
+"""Takes the tenant's tokens for work that costs as much as this number of requests. The request itself pays for the
+first of them. Called before the work. Raises if the work may not start.
 """
 
 
 def free(_requests: int, _begun: bool = False) -> None:
-    """Takes nothing."""
+    """Take no tokens."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What is left to a request: the steps and bytes that it may use; work beyond those is charged (`charge`). All that
-    is done for a request shares one budget. `pay` takes tokens, `begun` says whether some were taken before: what has
-    started is not rejected because of its own debt.
+    """The remaining budget of a request: the steps and bytes that it may use. Further work is charged (`charge`).
 
-    A check for which no steps are left is left out: it may only add a hint, or reject what would do no harm. A list for
-    which no bytes are left ends there.
+    All work for one request shares one budget. `pay` takes tokens. `begun`: some tokens were already taken, so the
+    request is not rejected because of its own debt.
+
+    A check without remaining steps is skipped: it would only add a hint, or reject something harmless. A list without
+    remaining bytes ends early.
     """
 
     steps: int = STEPS
@@ -37,22 +42,22 @@ class Budget:
     begun: bool = False
 
     def charge(self, requests: int) -> None:
-        """Take the tokens for work that is worth so many requests. Raises what `pay` raises."""
+        """Take the tokens for work that costs as much as this number of requests. Raises the exceptions of `pay`."""
         self.pay(requests, self.begun)
         self.begun = self.begun or requests > 1
 
     def spend(self, steps: int = 1) -> bool:
-        """Whether so many steps were left; they are spent then."""
+        """Use up this number of steps. Returns False, and uses none, if fewer are left."""
         if self.steps < steps:
             return False
         self.steps -= steps
         return True
 
     def read(self, characters: int) -> None:
-        """Note what was read of payloads."""
+        """Subtract the size of a payload that was read."""
         self.bytes -= characters
 
     @property
     def full(self) -> bool:
-        """Whether no further payload is to be read."""
+        """Whether no more payloads may be read."""
         return self.bytes <= 0

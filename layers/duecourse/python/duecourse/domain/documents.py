@@ -1,6 +1,6 @@
-"""Frozen dataclasses as JSON documents and back, by the types of their fields.
+"""Conversion between frozen dataclasses and JSON documents, by the types of the fields.
 
-Checks of values that were read from JSON, one for each kind, with the words that say what is expected.
+The module also has checks of values that were read from JSON, one for each type, with the text for the expected value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 LATEST = 253_402_300_799
-"""The last second that has a name (9999-12-31T23:59:59Z)."""
+"""The last second that can be formatted (9999-12-31T23:59:59Z)."""
 
 
 def _are_pairs(value: object) -> bool:
@@ -43,7 +43,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_instant(value: object) -> bool:
-    """An instant out of range has no ISO name, not even for a log line."""
+    """Return whether the value is an instant. Instants out of range cannot be formatted, not even for a log line."""
     return _is_whole(value) and 0 <= cast(int, value) <= LATEST
 
 
@@ -67,12 +67,14 @@ Convert = Callable[[Any], Any]
 
 
 def to_document(value: Any) -> dict[str, Any]:
-    """A dataclass as a JSON object: enums become their values, tuples lists, dataclasses objects; other values stay."""
+    """Return a dataclass as a JSON object. Enums become their values, tuples lists, and dataclasses objects. Other
+    values are unchanged.
+    """
     return part_of(value, tuple(_fields(value.__class__)))
 
 
 def part_of(value: Any, names: Iterable[str]) -> dict[str, Any]:
-    """The named fields of a dataclass, converted as by `to_document`."""
+    """Return the named fields of a dataclass, converted as by `to_document`."""
     converts = _fields(value.__class__)
     document = {}
     for name in names:
@@ -82,8 +84,10 @@ def part_of(value: Any, names: Iterable[str]) -> dict[str, Any]:
 
 
 def without_defaults(value: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
-    """The (named) fields of a dataclass that do not have their default, as by `part_of`; likewise those of dataclasses
-    in them. `read_fields` and `from_document` fill in the others, so a default of a stored dataclass must never change.
+    """Return the (named) fields of a dataclass that do not have their default, as by `part_of`, also for nested
+    dataclasses.
+
+    `read_fields` and `from_document` fill in the other fields, so a default of a stored dataclass must never change.
     """
     defaults = _defaults(value.__class__)
     document: dict[str, Any] = {}
@@ -91,21 +95,23 @@ def without_defaults(value: Any, names: Iterable[str] | None = None) -> dict[str
         found = getattr(value, name)
         inner = without_defaults(found) if is_dataclass(found) else None
         if name in defaults and found == defaults[name] and type(found) is type(defaults[name]) and not inner:
-            continue  # 2.0 is no default of 2: it is shown as it was posted
+            continue  # 2.0 does not count as the default 2: it is shown as it was posted
         document |= part_of(value, (name,)) if inner is None else {name: inner}
     return document
 
 
 def from_document(kind: type[T], document: Mapping[str, Any]) -> T:
-    """The inverse. Raises as `read_fields`, and TypeError where a field without a default is missing."""
+    """Return the dataclass of a document. Raises the exceptions of `read_fields`, and TypeError for a missing field
+    without a default.
+    """
     return kind(**read_fields(kind, document))
 
 
 def read_fields(kind: type, document: Mapping[str, Any], **known: Any) -> dict[str, Any]:
-    """The fields of a dataclass from a document, and those that are `known` already. Fields that the document lacks
-    have their defaults; names that the dataclass lacks are ignored.
+    """Return the fields of a dataclass from a document, in addition to those that are `known`. Missing fields keep
+    their defaults; unknown names are ignored.
 
-    Raises ValueError for a value that an enum does not have.
+    Raises ValueError for an invalid value of an enum.
     """
     for name, (read, _) in _fields(kind).items():
         if name not in known and name in document:
@@ -116,14 +122,14 @@ def read_fields(kind: type, document: Mapping[str, Any], **known: Any) -> dict[s
 
 @cache
 def _fields(kind: type[Any]) -> Mapping[str, tuple[Convert | None, Convert | None]]:
-    """By field: the conversions from JSON and to JSON; None if the value is the same in both."""
+    """Return the conversions from JSON and to JSON of each field. None if the value is the same in both."""
     types = get_type_hints(kind)
     return {field.name: _converts(types[field.name]) for field in fields(kind)}
 
 
 @cache
 def _defaults(kind: type[Any]) -> Mapping[str, Any]:
-    """The defaults of the fields that have one."""
+    """Return the defaults of the fields that have one."""
     return {
         field.name: field.default if field.default_factory is MISSING else field.default_factory()
         for field in fields(kind)

@@ -1,6 +1,7 @@
 """Names of jobs and runs.
 
-A run's name is a function of its job and its occurrence, so a run can exist only once however often it is enqueued.
+A run's name is a function of its job and its occurrence, so a run exists only once even if it is enqueued several
+times.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 from duecourse.domain.instants import from_basic, to_basic
 
 ID_PATTERN = r"[A-Za-z0-9_-]{1,64}"
-"""What ids of jobs and tenants match: safe in keys (`#`), run ids (`.`) and paths (`/`) without escaping."""
+"""The pattern for ids of jobs and tenants. They are safe without escaping in keys (`#`), run ids (`.`) and
+paths (`/`).
+"""
 
 _ID = re.compile(ID_PATTERN)
 _RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<suffix>(\.[mb][A-Za-z0-9_-]{{1,32}})?)")
@@ -19,7 +22,9 @@ _RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<su
 
 @dataclass(frozen=True, slots=True)
 class RunName:
-    """Job and nominal instant (UTC seconds) of a run; run-now and backfill runs carry a suffix (`.m…`, `.b…`)."""
+    """The job and the nominal instant (UTC seconds) of a run. Runs on request and backfill runs have a suffix (`.m…`,
+    `.b…`).
+    """
 
     job_id: str
     occurrence: int
@@ -30,12 +35,12 @@ class RunName:
 
     @property
     def local(self) -> str:
-        """The name within its job: the sort key's part of the run record. Sorts by occurrence."""
+        """The name within its job, which is part of the sort key of the run's record. It sorts by occurrence."""
         return to_basic(self.occurrence) + self.suffix
 
 
 def parse_run_id(text: str) -> RunName:
-    """`nightly.20261121T064700Z` as a name. Raises ValueError for another form."""
+    """Parse a run id such as `nightly.20261121T064700Z`. Raises ValueError for another form."""
     match = _RUN.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a run id; write one such as nightly.20261121T064700Z")
@@ -43,5 +48,5 @@ def parse_run_id(text: str) -> RunName:
 
 
 def is_id(text: str) -> bool:
-    """Whether `text` may name a job or a tenant."""
+    """Return whether `text` is a valid id of a job or a tenant."""
     return _ID.fullmatch(text) is not None

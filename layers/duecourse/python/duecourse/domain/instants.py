@@ -1,30 +1,30 @@
-"""Instants: UTC epoch seconds inside, ISO-8601 with `Z` outside."""
+"""Instants: UTC epoch seconds internally, ISO-8601 with `Z` externally."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 FIRST, LAST = -62_135_596_800, 253_402_300_799
-"""The seconds that :func:`to_iso` has a name for: 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, both in."""
+"""The first and last second that :func:`to_iso` can format: 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z."""
 
 DAY_SECONDS = 86_400
-"""Seconds of a UTC day; leap seconds are ignored."""
+"""The seconds of a UTC day. Leap seconds are ignored."""
 
 CLOCKS_DIFFER_SECONDS = 10
-"""By how much two clocks may differ, each wrong by five seconds."""
+"""The largest difference between two clocks, in seconds: each may be wrong by five seconds."""
 
 _BASIC = "%Y%m%dT%H%M%SZ"
 
 
 def to_iso(seconds: float) -> str:
-    """`2026-11-21T06:47:00Z`; a fraction is kept to the millisecond (`…:00.250Z`), a whole second has none."""
+    """Format an instant: `2026-11-21T06:47:00Z`. A fraction is kept to the millisecond (`…:00.250Z`)."""
     moment = datetime.fromtimestamp(seconds, UTC)
     whole = moment.microsecond < 1000
     return moment.isoformat(timespec="seconds" if whole else "milliseconds").replace("+00:00", "Z")
 
 
 def from_iso(text: str) -> float:
-    """The inverse of :func:`to_iso`. Raises ValueError for text that is not an instant with a zone."""
+    """Parse the form of :func:`to_iso`. Raises ValueError for text that is not an instant with a zone."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone; write it as UTC with a trailing Z")
@@ -32,7 +32,7 @@ def from_iso(text: str) -> float:
 
 
 def to_basic(seconds: int) -> str:
-    """`20261121T064700Z`: the form in run ids and sort keys; sorts as time does."""
+    """Format an instant for run ids and sort keys: `20261121T064700Z`. This form sorts by time."""
     # strftime does not pad years below 1000 on every platform
     return (
         datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")[:19].replace("-", "").replace(":", "") + "Z"
@@ -40,7 +40,7 @@ def to_basic(seconds: int) -> str:
 
 
 def from_basic(text: str) -> int:
-    """The inverse of :func:`to_basic`. Raises ValueError for another form."""
+    """Parse the form of :func:`to_basic`. Raises ValueError for another form."""
     seconds = int(datetime.strptime(text, _BASIC).replace(tzinfo=UTC).timestamp())
     if to_basic(seconds) != text:  # strptime also accepts single digits
         raise ValueError(f"{text!r} is not an instant such as 20261121T064700Z")
