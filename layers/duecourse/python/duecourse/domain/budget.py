@@ -11,8 +11,8 @@ names. All steps together take 60 ms.
 """
 
 BYTES = 512 * 1024
-"""The size of stored payloads that one list shows. Each of these payloads is a separate read, and takes long to parse
-and to write.
+"""The limit for the payloads that one list shows. Only payloads that are separate items count: each of them is a
+separate read, and is expensive to parse and to serialize.
 """
 
 Charge = Callable[[int], None]

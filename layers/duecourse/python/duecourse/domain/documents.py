@@ -67,8 +67,8 @@ Convert = Callable[[Any], Any]
 
 
 def to_document(value: Any) -> dict[str, Any]:
-    """Return a dataclass as a JSON object. Enums become their values, tuples lists, and dataclasses objects. Other
-    values are unchanged.
+    """Return a dataclass as a JSON object. Enums become their values, tuples become lists, and dataclasses become
+    objects. Other values are unchanged.
     """
     return part_of(value, tuple(_fields(value.__class__)))
 

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from duecourse.domain.instants import from_basic, to_basic
 
 ID_PATTERN = r"[A-Za-z0-9_-]{1,64}"
-"""The pattern for ids of jobs and tenants. They are safe without escaping in keys (`#`), run ids (`.`) and
-paths (`/`).
-"""
+"""The pattern for ids of jobs and tenants. Such ids need no escaping in keys (`#`), run ids (`.`) and paths (`/`)."""
 
 _ID = re.compile(ID_PATTERN)
 _RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<suffix>(\.[mb][A-Za-z0-9_-]{{1,32}})?)")

@@ -11,13 +11,15 @@ DAY_SECONDS = 86_400
 """The seconds of a UTC day. Leap seconds are ignored."""
 
 CLOCKS_DIFFER_SECONDS = 10
-"""The largest difference between two clocks, in seconds: each may be wrong by five seconds."""
+"""The maximum difference between two clocks, in seconds: each may be wrong by five seconds."""
 
 _BASIC = "%Y%m%dT%H%M%SZ"
 
 
 def to_iso(seconds: float) -> str:
-    """Format an instant: `2026-11-21T06:47:00Z`. A fraction is kept to the millisecond (`…:00.250Z`)."""
+    """Format an instant: `2026-11-21T06:47:00Z`. A fraction is kept to the millisecond (`…:00.250Z`). Whole seconds
+    have no fraction.
+    """
     moment = datetime.fromtimestamp(seconds, UTC)
     whole = moment.microsecond < 1000
     return moment.isoformat(timespec="seconds" if whole else "milliseconds").replace("+00:00", "Z")

@@ -1,1 +1,1 @@
-"""Job definitions, cursors, and the changes of both."""
+"""Job definitions, cursors, and changes to them."""

@@ -30,7 +30,7 @@ LAMBDA_GB_SECOND = 0.0000133334
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """The request of a backfill: the occurrences from `since` on and before `until` (UTC seconds).
+    """A request for a backfill: the occurrences from `since` on and before `until` (UTC seconds).
 
     One run starts every `pace_seconds`, the oldest first or the newest first.
     """
@@ -57,7 +57,7 @@ class BackfillPlan:
         return len(self.occurrences)
 
     def due(self, index: int) -> int:
-        """Return when the run at this index starts (UTC seconds)."""
+        """Return the time when the run at this index starts (UTC seconds)."""
         return self.starts_at + index * self.pace_seconds
 
     @property
@@ -102,10 +102,10 @@ def plan_backfill(occurrences: Occurrences, asked: Backfill, *, now: float, limi
 
 
 def due_in(occurrences: Occurrences, asked: Backfill, occurrence: int, *, now: float) -> int | None:
-    """Return when the run of one occurrence starts (UTC seconds) in a backfill requested at `now`. None if the backfill
-    does not contain the occurrence.
+    """Return the time when the run of one occurrence starts (UTC seconds) in a backfill requested at `now`. None if the
+    backfill does not contain the occurrence.
 
-    The preceding occurrences are counted by the present schedule, up to COUNTED. A later run is assumed to start
+    The preceding occurrences are counted by the current schedule, up to COUNTED. A later run is assumed to start
     together with the last counted one.
     """
     if not asked.since <= occurrence < asked.until or occurrence not in _due_by(

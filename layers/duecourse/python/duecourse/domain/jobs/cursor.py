@@ -93,7 +93,7 @@ class Cursor:
         """Return the cursor's partition in the due index of a stage with `shards` shards, if it is written at `now`
         (UTC seconds).
 
-        A late cursor goes into the present bucket: its nominal bucket may be below the shard's watermark, where no
+        A late cursor goes into the current bucket: its nominal bucket may be below the shard's watermark, where no
         round reads. A round reads all due entries of every bucket from the watermark on.
         """
         if self.due is None:

@@ -213,10 +213,10 @@ def _names(word: str, code: str) -> bool:
 
 
 MAX_RUNS = 10_000
-"""The largest `max_runs`. Up to this many missed occurrences are counted exactly."""
+"""The maximum `max_runs`. Up to this many missed occurrences are counted exactly."""
 
 MAX_QUEUE_LIMIT = 1000
-"""The largest `queue_limit`. One query counts this many entries of a wait queue."""
+"""The maximum `queue_limit`. One query counts this many entries of a wait queue."""
 
 SHORT_TIMEOUT_SECONDS = 90
 """The longest attempt in the lanes high, normal and low. Longer attempts run in the lane `long`."""
@@ -282,9 +282,9 @@ class JobDefinition:
     - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK, the longest wait from the start of the
       attempt, and the longest interval between two heartbeats.
     - `events`: the outcomes that are published to the event bus.
-    - `max_runs`: the largest number of occurrences that come due.
+    - `max_runs`: the maximum number of occurrences that come due.
     - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.occurrences).
-    - `queue_limit`: with `overlap` QUEUE, the largest number of runs in the wait queue (None: no limit).
+    - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `after_completion`: None is the default, which deletes only one-off jobs after their end.
     """
 
@@ -370,8 +370,8 @@ class Job(JobDefinition):
         )
 
     def superseded_at(self, generation: int) -> float | None:
-        """Return when a definition was replaced (UTC seconds), or None for the present one. Runs that it had enqueued
-        for later were withdrawn then.
+        """Return the time when a definition was replaced (UTC seconds), or None for the current one. Runs that it had
+        enqueued for later were withdrawn then.
         """
         later = (*self.earlier, Definition(self.generation, self.changed_at))
         return min((each.since for each in later if each.generation > generation), default=None)
@@ -387,7 +387,7 @@ class Job(JobDefinition):
         return self.state is not JobState.COMPLETED
 
     def removal_after(self, ended_at: float, *, died: bool = False) -> int | None:
-        """Return when a job that ends at `ended_at` (UTC seconds) is deleted, or None if it is kept.
+        """Return the time when a job that ends at `ended_at` (UTC seconds) is deleted, or None if it is kept.
 
         By default a job whose run `died` is kept, so that the run can be redriven. A workflow is always kept, since its
         steps refer to it.

@@ -17,7 +17,7 @@ from duecourse.domain.schedules import TZDATA_VERSION
 from duecourse.domain.schedules.occurrences import Occurrences
 
 MAX_FIRINGS = 100
-"""The largest number of runs that one claim enqueues."""
+"""The maximum number of runs that one claim enqueues."""
 
 COUNT_LIMIT = 10_000
 """Missed occurrences are counted up to this number. For more occurrences the count is a lower bound."""
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def missed(self) -> int:
-        """The number of missed occurrences, both run and skipped."""
+        """The number of missed occurrences, including both run and skipped ones."""
         return sum(f.count for f in self.firings if f.caught_up) + sum(s.count for s in self.skipped)
 
 

@@ -35,7 +35,7 @@ each turn can be finished.
 """
 
 MAX_RANGES = 25
-"""The largest number of ranges reported for one job at a time. More ranges are reported as one."""
+"""The maximum number of ranges reported for one job at a time. More ranges are reported as one."""
 
 UNDECIDED = frozenset({Verdict.QUEUED, Verdict.LATE})
 """Verdicts that are not final: the occurrence may still get a record."""
@@ -91,7 +91,7 @@ def audited_from(job: Job, since: int, low: int) -> int | None:
     """Return the instant (UTC seconds, exclusive) from which a job's occurrences can be derived, in a window that
     begins after `low`.
 
-    Earlier occurrences belong to a definition that is not kept. `since` is the begin of the present definition. None
+    Earlier occurrences belong to a definition that is not kept. `since` is the start of the current definition. None
     for a paused job, whose last change is the pause.
     """
     return None if job.state is JobState.PAUSED else max(low, since)

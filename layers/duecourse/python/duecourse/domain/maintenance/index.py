@@ -41,7 +41,7 @@ days (Amazon SQS Developer Guide, "Amazon SQS message quotas").
 class IndexFault(StrEnum):
     """A fault of a cursor or a timer.
 
-    UNREAD: no round of dispatch reads its slot. OUTDATED: by the present zone data it is due earlier than in its entry.
+    UNREAD: no round of dispatch reads its slot. OUTDATED: by the current zone data it is due earlier than in its entry.
     OUTSIDE: it has a future occurrence and is in no slot. QUARANTINED: it was removed from the index. ENDED: its
     schedule is exhausted and its last occurrence has come due, but its job is ACTIVE. NO_SCHEDULE: its place is
     correct, but no later run of its schedule would start a waiting run. SENT: a timer whose message was sent so long
@@ -112,7 +112,7 @@ class ReadSlots:
 
     def slot_for(self, entry: Entry, due: int, now: float) -> str:
         """Return the slot in which dispatch will read an entry that is due at `due` (UTC seconds). It is the slot of
-        its due time, or of the present bucket if that slot is below the watermark.
+        its due time, or of the current bucket if that slot is below the watermark.
         """
         number = (entry.slot or "").partition("/")[2]
         known = number.isdigit() and int(number) in self.watermarks
@@ -145,7 +145,7 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
 
 
 def recomputed(cursor: Cursor) -> Cursor | None:
-    """Return the cursor by the present zone data, at the first occurrence that it has not passed. None if there is
+    """Return the cursor by the current zone data, at the first occurrence that it has not passed. None if there is
     none. Raises ScheduleError or ExclusionError.
     """
     if cursor.remaining is not None and cursor.remaining <= 0:

@@ -1,8 +1,8 @@
 """Reports of a program that works on a run: heartbeats, progress, and the callback token.
 
-The token is `dc1.<tenant>.<attempt>.<secret>`. Tenant and attempt identify the record with one key, and the attempt
-rejects a token of an attempt that has ended (fencing). Only a hash of the secret is stored, so read access to the table
-is not sufficient to complete a run.
+The token is `dc1.<tenant>.<attempt>.<secret>`. It contains the tenant, so that one key is sufficient to find the
+record, and the attempt, so that a token of an earlier attempt is rejected (fencing). Only a hash of the secret is
+stored, so read access to the table is not sufficient to complete a run.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def decide_heartbeat(
 
 
 def _deadline(run: Running | Waiting, heartbeat_seconds: int | None, now: float) -> float | None:
-    """Return a new deadline that leaves one whole interval. None if the present deadline does, or if none is
-    required.
+    """Return a new deadline that leaves one whole interval. None if the current deadline leaves one already, or if no
+    heartbeat is required.
     """
     if run.deadlines is None or (standing := run.deadlines.heartbeat_until) is None:
         return None

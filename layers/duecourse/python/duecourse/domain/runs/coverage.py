@@ -10,7 +10,7 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.domain.schedules.occurrences import Occurrences
 
 MAX_STEPS = 20_000
-"""The largest number of occurrences between two records that are checked one by one."""
+"""The maximum number of occurrences between two records that are checked one by one."""
 
 
 @dataclass(frozen=True, slots=True)

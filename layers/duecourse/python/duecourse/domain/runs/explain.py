@@ -69,7 +69,7 @@ class Verdict(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """A verdict with its sentence. `facts` are the values in the sentence, and `run` is the record on which it is
-    based. `before` and `after` are the occurrences next to the instant (UTC seconds) by the job's present schedule.
+    based. `before` and `after` are the occurrences next to the instant (UTC seconds) by the job's current schedule.
     """
 
     verdict: Verdict
@@ -323,7 +323,7 @@ def _judge(
 
 
 def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences) -> Explanation:
-    """Explain why the present schedule does not contain the instant."""
+    """Explain why the current schedule does not contain the instant."""
     if not job.scheduled:
         return Explanation(Verdict.NOT_AN_OCCURRENCE, "The job has no schedule: it runs only on request.")
     spec = job.schedule
@@ -361,7 +361,7 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
 def _unrecorded(
     at: int, job: Job, cursor: Cursor | None, around: ExplainContext, occurrences: Occurrences, now: float
 ) -> Explanation:
-    """Explain an instant that the present schedule contains and no record covers."""
+    """Explain an instant that the current schedule contains and no record covers."""
     due = occurrences.due(at)
     if due + around.retention <= now:
         return _expired(around)

@@ -204,7 +204,7 @@ def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | RetryLa
 
 
 def _lost(holder: Run, starting: bool, now: float) -> str | None:
-    """Return why a holder that is not final counts as lost, or None if it does not."""
+    """Return the reason why a holder that is not final counts as lost, or None if it does not."""
     if starting:
         return None
     match holder:

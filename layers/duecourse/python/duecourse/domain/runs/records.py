@@ -39,10 +39,10 @@ from duecourse.domain.runs.states import (
 from duecourse.domain.targets.targets import WorkflowTarget
 
 STEPS_FAILED = "steps_failed"
-"""The reason of a workflow's dead run whose steps have all ended."""
+"""The reason for which a workflow's run is dead after all its steps have ended."""
 
 WORKFLOW_OVER = "workflow_over"
-"""The reason of a cancelled step if its workflow's run ended first, by its deadline or on request."""
+"""The reason for which a step is cancelled if its workflow's run ended first, by its deadline or on request."""
 
 
 def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Queued:
@@ -60,7 +60,7 @@ def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContex
 
 
 MAX_REDRIVEN_FROM = 10
-"""The largest number of messages that a record lists. SQS redelivers a deleted message within days at most."""
+"""The maximum number of messages that a record lists. SQS redelivers a deleted message within days at most."""
 
 
 def _redriven_from(run: Run, context: AttemptContext) -> str:
@@ -159,7 +159,7 @@ def skipped(run: Run, reason: str, by: AttemptContext | None = None) -> Skipped:
 
 
 def _over(run: Run, by: AttemptContext | None) -> dict[str, Any]:
-    # The record of a retrying run already describes its last attempt as ended, so that attempt moves to `earlier`.
+    # A retrying run ends after the end of its last attempt, so that attempt is moved to `earlier`.
     earlier = earlier_than_next(run) if isinstance(run, Retrying) else run.earlier
     carried = {} if by is None else {"fencing_token": by.fencing_token, "message_id": by.message_id}
     return run.common(earlier=earlier, **carried)
@@ -195,8 +195,8 @@ def stopped_by_workflow(run: Run) -> bool:
 
 
 def of_predecessor(request: StartRequest, job: JobSnapshot, run: Run) -> bool:
-    """Return whether the record belongs to a run that never started of a deleted job with the same id, and the request
-    belongs to the present job.
+    """Return whether the record belongs to a deleted job with the same id, and the request to the current job. False if
+    the run of the record has started.
     """
     return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= request.generation
 

@@ -26,7 +26,7 @@ Step Functions when this was set. A job's own payload has at most 200 KB, which 
 """
 
 MAX_HEADER_BYTES = 8 * 1024
-"""The limit for one header, name and value together. Common servers accept no longer line."""
+"""The limit for one header, name and value together. Common servers reject longer lines."""
 
 MAX_HEADERS_BYTES = 32 * 1024
 """The limit for all headers that a job sends."""
@@ -46,7 +46,7 @@ class TemplateTooLargeError(TemplateError):
 def values_for(run: Run, job: Job) -> dict[str, str]:
     """Return the values of TEMPLATE_NAMES for a run's current attempt.
 
-    The times depend on the occurrence, never on the present time. `date` (2026-11-21), `week` (ISO, 2026-W47) and
+    The times depend on the occurrence, never on the current time. `date` (2026-11-21), `week` (ISO, 2026-W47) and
     `month` (2026-11) use the calendar of the schedule's time zone, so that a report at Monday 00:30 in Tokyo has
     Monday's date. `scheduled_at` (2026-11-21T06:47:00Z), `due_at` (the same with jitter) and `occurrence`
     (20261121T064700Z) are UTC. The name of a job without a name is its id.

@@ -61,7 +61,7 @@ class RunState(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether only a redrive can leave this state."""
+        """Whether the state is final. Only a redrive changes a final state."""
         return self in _FINAL
 
 
@@ -169,7 +169,7 @@ class Queued(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alive(Record):
-    """An attempt is in progress. If it ends with a callback, it has `deadlines`. `cancel_requested` is the reason of a
+    """An attempt is in progress. If it ends with a callback, it has `deadlines`. `cancel_requested` is the reason for a
     requested cancellation.
     """
 
@@ -206,7 +206,7 @@ class Retrying(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Final(Record):
-    """The run has ended. Only a redrive leaves this state. `notified`: the actions after its end are completed."""
+    """The run has ended. Only a redrive changes this state. `notified`: the actions after its end are completed."""
 
     cancel_requested: str | None = None
     notified: bool = False
@@ -226,7 +226,7 @@ class Succeeded(Final):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dead(Final):
-    """The run failed finally, for this reason."""
+    """The run failed permanently, for this reason."""
 
     state = RunState.DEAD
     reason: str
@@ -244,7 +244,7 @@ class Cancelled(Final):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped(Final):
-    """The run is skipped, for this reason."""
+    """The run was skipped, for this reason."""
 
     state = RunState.SKIPPED
     reason: str
@@ -261,7 +261,9 @@ _FINAL = frozenset(state for state, each in STATES.items() if issubclass(each, F
 
 
 def finished_at(run: Run) -> float | None:
-    """Return when the run or its last attempt ended (UTC seconds). None if it has not ended or never started."""
+    """Return the time when the run or its last attempt ended (UTC seconds). None if it has not ended or never
+    started.
+    """
     match run:
         case Retrying() | Succeeded() | Dead() | Cancelled():
             return run.finished_at
@@ -270,18 +272,18 @@ def finished_at(run: Run) -> float | None:
 
 
 def reason_of(run: Record) -> str | None:
-    """Return why the run ended. None if it has not ended, or succeeded."""
+    """Return the reason why the run ended. None if it has not ended, or succeeded."""
     return run.reason if isinstance(run, Dead | Cancelled | Skipped) else None
 
 
 def cancel_requested(run: Run) -> str | None:
-    """Return the reason of the requested cancellation, or None if it was not requested."""
+    """Return the reason for the requested cancellation, or None if it was not requested."""
     return None if isinstance(run, Queued | Retrying) else run.cancel_requested
 
 
 def state_since(run: Run) -> float:
-    """Return when the run entered its state (UTC seconds). For a run that never started, this is when the last
-    occurrence that it covers was due.
+    """Return the time when the run entered its state (UTC seconds). For a run that never started, it is the time when
+    the last occurrence that it covers was due.
     """
     match run:
         case Running() | Waiting():
@@ -311,10 +313,10 @@ def is_written_as(run: Run, other: Run) -> bool:
 
 
 MAX_ATTEMPTS = 20
-"""The largest number of a run's attempts that are shown. The last ones are kept."""
+"""The maximum number of a run's attempts that are shown. The last ones are kept."""
 
 MAX_ERROR = 200
-"""The largest length of an error in the list of attempts, in characters. The run's own error may be longer."""
+"""The maximum length of an error in the list of attempts, in characters. The run's own error may be longer."""
 
 LOST = "lost"
 """The code of an attempt whose worker vanished."""
@@ -332,7 +334,7 @@ def attempts_of(run: Run) -> tuple[Attempt, ...]:
 
 
 def earlier_than_next(run: Run) -> tuple[Attempt, ...]:
-    """Return `Run.earlier` for a record that no longer describes the present attempt, which is added to the list."""
+    """Return `Run.earlier` for a record that no longer describes the current attempt, which is added to the list."""
     if run.attempt == 0 or _is_listed(run):
         return run.earlier
     last = _last(run)

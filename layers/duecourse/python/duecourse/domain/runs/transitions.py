@@ -1,6 +1,6 @@
 """The decisions about an attempt of a run: its start, the end of its call, callbacks, deadlines and cancellation.
 
-A worker decides from the message, the record of its run (if any) and the present job. It trusts the tables, not the
+A worker decides from the message, the record of its run (if any) and the current job. It trusts the tables, not the
 message. A token belongs to one attempt, so an event of an attempt that has ended has no effect (fencing).
 """
 
@@ -204,7 +204,7 @@ def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: flo
 
 
 def _newest_due(request: StartRequest, job: Job) -> int:
-    """Return when the newest occurrence that the run covers came due."""
+    """Return the time when the newest occurrence that the run covers came due."""
     if request.through is None:
         return request.due
     occurrences = request.occurrences(job)
@@ -212,7 +212,7 @@ def _newest_due(request: StartRequest, job: Job) -> int:
 
 
 def _following(request: StartRequest, job: Job) -> int | None:
-    """Return when the next occurrence is due by the definition that enqueued this one.
+    """Return the time when the next occurrence is due by the definition that enqueued this one.
 
     None if there is no next occurrence. Also None if the message does not contain it and its definition is no longer
     known.
@@ -242,7 +242,7 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
 
 
 def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
-    """Continue a run by its record, whatever the generation. Only the deletion of its job stops it."""
+    """Continue a run by its record, regardless of the generation. Only the deletion of its job stops it."""
     match run:
         case Succeeded() | Cancelled() | Skipped():
             return FollowUp(run, f"already {run.state}")
@@ -467,7 +467,9 @@ def _alive(
 
 
 def _during_call(transition: Transition) -> Transition:
-    """Return the transition with a note that a call that has not returned may continue after it."""
+    """Return the transition with `called_until` set if the call has not returned, since the call may continue
+    after it.
+    """
     before = transition.previous
     if not isinstance(before, Running):
         return transition

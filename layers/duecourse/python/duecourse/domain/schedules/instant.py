@@ -19,8 +19,8 @@ class Moment:
     """A point in time as written: wall seconds, and the offset from UTC if one was given.
 
     Attributes:
-        wall: what was written, as wall seconds (pattern.py).
-        offset: seconds east of UTC, or None when the time is one of the job's zone.
+        wall: the written time, as wall seconds (pattern.py).
+        offset: seconds east of UTC, or None if the time is in the job's zone.
 
     """
 

@@ -17,7 +17,7 @@ from duecourse.domain.schedules import Schedule, ScheduleSpec, compile_schedule,
 from duecourse.domain.schedules.zones.zone import Zone
 
 MAX_EXCLUSIONS = 40
-"""The largest number of exclusions. The cursor contains them. It is rewritten at each claim and must stay below
+"""The maximum number of exclusions. The cursor contains them. It is rewritten at each claim and must stay below
 1 KB.
 """
 
@@ -143,7 +143,7 @@ def _days(first: str, last: str) -> tuple[int, int]:
 
 
 MAX_JITTER_SECONDS = 3600
-"""The largest jitter. A delayed occurrence never reaches the next one."""
+"""The maximum jitter. A delayed occurrence never reaches the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,8 @@ class Occurrences:
         return at
 
     def due(self, occurrence: int) -> int:
-        """Return when an occurrence is due: its nominal time plus jitter, which stays before the next occurrence.
+        """Return the time when an occurrence is due: its nominal time plus jitter, which stays before the next
+        occurrence.
 
         The jitter is a hash of job and occurrence, so that every computation has the same result.
         """

@@ -18,9 +18,8 @@ _OF_DUECOURSE = ("duecourse-target-*",)
 class AllowList:
     """A list of allowed targets: its effect (`does`), and its content by default (`standard`).
 
-    `form` is a pattern for the names in jobs, and `wants` describes it in words. Both are empty if jobs refer to these
-    targets by something else. `entry` and `entry_wants` are the same for entries of the list that are not name
-    patterns.
+    `form` is a pattern for the names in jobs, and `wants` describes it in words. Both are empty if jobs do not refer to
+    these targets by name. `entry` and `entry_wants` are the same for entries of the list that are not name patterns.
     """
 
     does: str
@@ -116,8 +115,8 @@ def every_target(actions: tuple[str, ...] = ()) -> AllowedTargets:
 
 
 def name_refusal(kind: str, name: str, allowed: AllowedTargets) -> str | None:
-    """Return why a name in this list (a field of AllowedTargets) may not be used, with a remedy. None if it may be
-    used.
+    """Return the reason why a name in this list (a field of AllowedTargets) may not be used, with a remedy. None if it
+    may be used.
     """
     patterns: tuple[str, ...] = getattr(allowed, kind)
     if any(_matches(kind, name, pattern) for pattern in patterns):
@@ -128,12 +127,12 @@ def name_refusal(kind: str, name: str, allowed: AllowedTargets) -> str | None:
 
 
 def public_ip_refusal(wanted: bool, allowed: AllowedTargets) -> str | None:
-    """Return why a task may not have a public address. None if it may, or does not request one."""
+    """Return the reason why a task may not have a public address. None if it may, or does not request one."""
     return _not_allowed("public_ip", "") if wanted and not allowed.public_ip else None
 
 
 def target_refusal(target: CallableTarget, allowed: AllowedTargets) -> str | None:
-    """Return why a target may not be called, with the rejected name. None if it may be called."""
+    """Return the reason why a target may not be called, with the rejected name. None if it may be called."""
     for kind, name in TARGETS[type_of(target)].named(target):
         if problem := name_refusal(kind, name, allowed):
             return f"{name} {problem}"

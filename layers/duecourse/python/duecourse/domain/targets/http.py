@@ -65,7 +65,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def not_public(address: str | IPv4Address | IPv6Address) -> str | None:
-    """Return why an address is not public, in two or three words. None if it is public.
+    """Return the reason why an address is not public, in two or three words. None if it is public.
 
     An IPv4 address inside an IPv6 address is checked if the network would deliver to it (mapped, NAT64). Tunnels (6to4,
     Teredo) are always rejected. Raises ValueError for text that is not an address.
@@ -108,7 +108,7 @@ def is_reserved_header(name: str, *, signed: bool = False) -> bool:
 
 
 def header_problem(name: str, value: str) -> str | None:
-    """Return why a header cannot be sent, as a sentence without its value. None if it can be sent."""
+    """Return the reason why a header cannot be sent, as a sentence without its value. None if it can be sent."""
     if _NAME.fullmatch(name) is None:
         return f"header name {name[:40]!r}: only letters, digits and !#$%&'*+.^_`|~- are allowed"
     if _VALUE.fullmatch(value) is None:

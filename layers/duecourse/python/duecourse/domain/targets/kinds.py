@@ -1,5 +1,5 @@
-"""The types of targets, each defined once: its fields, its entries in a stage's allow lists, and the needs of its
-calls.
+"""The types of targets. Each is defined once: its fields, its entries in a stage's allow lists, and the requirements of
+its calls.
 
 Documents, request bodies, rejections, callers, the workers' permissions, bundled service models, importers and the
 console's form are derived from these definitions. CONTRIBUTING.md lists the other steps for a new type.

@@ -31,7 +31,7 @@ MAX_DESCRIPTION = 500
 """In characters. It is copied into every response about its job. Longer texts belong into the runbook."""
 
 MAX_RUNBOOK_URL = 2048
-"""The same limit as for a target's URL."""
+"""In characters, the same limit as for a target's URL."""
 
 MAX_TAGS = 20
 """Each tag has an item, which is written in the job's transaction. An edit that changes all tags writes 40 of the 100
@@ -50,7 +50,7 @@ MAX_BACKOFF_SECONDS = DAY_SECONDS
 """For a longer delay another occurrence is the better choice."""
 
 MIN_GRACE_SECONDS = 5
-"""A normal start is up to two seconds late and must not count as missed."""
+"""In seconds. A normal start is up to two seconds late and must not count as missed."""
 
 MAX_GRACE_SECONDS = DAY_SECONDS
 """A day is the longest useful grace period. After it, the policy for missed occurrences applies."""

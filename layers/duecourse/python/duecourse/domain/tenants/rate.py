@@ -4,7 +4,7 @@ The bucket is stored as the time at which it is full again, and taking tokens ad
 that enough tokens are left, not that the bucket is unchanged. So instances that take tokens at the same moment do not
 reject each other.
 
-Each write also stores the writer's time. An instance whose clock is behind it adds the difference to its clock.
+Each write also stores the writer's time. An instance whose clock is behind that time adds the difference to its clock.
 Otherwise a bucket that fills within 2 s would seem empty to a clock that is 4 s behind.
 """
 
@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from math import ceil
 
 MAX_TAKEN = 20
-"""The largest number of tokens that one write takes."""
+"""The maximum number of tokens that one write takes."""
 
 KEPT_FOR_OTHERS = 39
 """The number of tokens that the first of several simultaneous requests leaves for the others if the burst allows it."""
 
 MAX_AHEAD_SECONDS = 10
-"""The largest difference between two clocks, in seconds: each may differ from the true time by 5 s. If a bucket is full
+"""The maximum difference between two clocks, in seconds: each may differ from the true time by 5 s. If a bucket is full
 later than this allows, it was written by a wrong clock.
 """
 
 MAX_DEBT_SECONDS = 60
-"""The largest debt of a tenant for the work of one request, in seconds of its rate."""
+"""The maximum debt of a tenant for the work of one request, in seconds of its rate."""
 
 NANOSECONDS = 1_000_000_000
 

@@ -1,11 +1,11 @@
 """Seats: the number of workers of a lane that one tenant can occupy.
 
 Each lane has two queues with separate workers: one for jobs that have a seat, and the bulk queue for all others. A
-tenant has a bounded number of seats in each lane. They are assigned when a job is created or edited. Of a job with a
-seat, at most one run calls its target on the workers for seats. So a tenant cannot occupy more of these workers than it
-has seats, regardless of how slow its targets are. The start of a run reads and writes nothing for seats. The rule that
-separates the runs depends on the job (`Apart`). A run that might call its target at the same time as another run goes
-through the bulk queue.
+tenant has a bounded number of seats in each lane. They are assigned when a job is created or edited. At any time, at
+most one run of a job with a seat calls its target on the workers for seats. So a tenant cannot occupy more of these
+workers than it has seats, regardless of how slow its targets are. The start of a run reads and writes nothing for
+seats. The rule that separates the runs depends on the job (`Apart`). A run that might call its target at the same time
+as another run goes through the bulk queue.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Seats:
     version: int = 0
 
     def without_leavers(self, found: Mapping[str, JobSnapshot], *, now: float) -> Seats:
-        """Return the seats without holders that have left. `found` are the present states of the holders that can be
+        """Return the seats without holders that have left. `found` are the current states of the holders that can be
         read.
         """
         left = {each for each, snapshot in found.items() if has_left(self.lane, snapshot, now=now)}
@@ -161,7 +161,8 @@ class Starting:
 
     - `manual`: it is a run on request.
     - `first`: it has no final record and no earlier attempt.
-    - `following`, `last`: when the next occurrence is due, and whether there is none.
+    - `following`: when the next occurrence is due.
+    - `last`: there is no next occurrence.
     - `called_until`: the latest start of calls of the same job that may still be in progress.
     - `in_workflow`: the same by the record of its workflow's run. None if other runs of the workflow may be active.
     """
@@ -198,5 +199,5 @@ def has_seat(job: Job, lane: Lane, start: Starting) -> bool:
 
 
 def calls_are_over(called_until: float | None, lane: Lane, now: float) -> bool:
-    """Return whether calls in `lane` that started until then have ended at `now` (UTC seconds)."""
+    """Return whether all calls in `lane` that started until `called_until` have ended at `now` (UTC seconds)."""
     return called_until is None or now >= called_until + WORKER_SECONDS[lane] + CLOCK_MARGIN_SECONDS

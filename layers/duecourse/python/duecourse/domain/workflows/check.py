@@ -15,22 +15,22 @@ from duecourse.domain.workflows.graph import Rule, Step
 MAX_STEPS = 1024
 MAX_EDGES = 10_000
 MAX_DIRECT = 1000
-"""The largest number of direct upstream steps, and of direct downstream steps, of a step."""
+"""The maximum number of direct upstream steps, and of direct downstream steps, of a step."""
 
 MAX_DEPTH = 100
-"""The largest number of steps on a path."""
+"""The maximum number of steps on a path."""
 
 MAX_MEETINGS = 2000
-"""The largest number of occurrences that are compared before `only` and `schedule` count as having none in common."""
+"""The maximum number of occurrences that are compared before `only` and `schedule` count as having none in common."""
 
 MAX_GUESSES = 10
 """The number of unknown names for which a similar name is searched."""
 
 LIKE = 0.6
-"""The least similarity (0 to 1) between an unknown name and a suggested name."""
+"""The minimum similarity (0 to 1) between an unknown name and a suggested name."""
 
 SHOWN = 12
-"""The largest number of steps of a path that an error message names."""
+"""The maximum number of steps of a path that an error message names."""
 
 Path = tuple[str | int, ...]
 

@@ -1,7 +1,7 @@
 """The graph of a workflow (its steps and their upstream steps), and the ends of the steps in a run.
 
 An end belongs to a *round* of its step. Round 0 is the first run or skip of the step. Each time its final record is
-overwritten (by a redrive, a start after a skip, or another reason of a skip), the next round starts. The last round
+overwritten (by a redrive, a start after a skip, or a skip for another reason), the next round starts. The last round
 counts. So a late write of an earlier round changes nothing, and an end can be withdrawn: the next round is recorded
 without an end.
 """
@@ -161,10 +161,10 @@ class Step:
     """A step of a workflow, which is a job. It starts by rule `when` after the steps `after`.
 
     - `may_fail`: a failure of this step does not count in the workflow's outcome.
-    - `not_before` (cron): the step starts at the expression's first instant at or after the occurrence, or later.
+    - `not_before` (cron): the step does not start before the expression's first instant at or after the occurrence.
     - `only` (cron): the step only takes part in occurrences that the expression contains.
-    - `lane`, `bulk`: the queue of its first message, which is where the job was when the workflow was put. The message
-      is forwarded to the job's present lane.
+    - `lane`, `bulk`: the queue of its first message. It is the queue that the job had when the workflow was created or
+      changed. The message is forwarded to the job's current lane.
     - `carried_over`: a rerun counts the step as ended with this outcome.
     """
 

@@ -19,13 +19,13 @@ from duecourse.domain.targets.template import TemplateError, texts_in
 from duecourse.domain.workflows.graph import Graph
 
 MAX_STEPS = 8
-"""The largest number of keys and indexes in a path."""
+"""The maximum number of keys and indexes in a path."""
 
 MAX_UPSTREAMS = 20
-"""The largest number of steps that one payload refers to."""
+"""The maximum number of steps that one payload refers to."""
 
 MAX_TAKEN_BYTES = 256 * 1024
-"""The largest size of all values that one payload uses, as JSON: the largest body of a call
+"""The maximum size of all values that one payload uses, as JSON: the maximum body of a call
 (`rendering.MAX_BODY_BYTES`). One value may be used often, and workers share their memory among tenants.
 """
 
@@ -35,7 +35,7 @@ _NAME = re.compile(
     rf"(?:upstream\.(?P<job>{ID_PATTERN})\.(?:(?P<field>{'|'.join(FIELDS)})|result)|workflow\.payload)"
     rf"(?P<path>(?:\.{_STEP}){{0,{MAX_STEPS}}})"
 )
-# The lookahead after `{{` excludes another brace, so that each character is read only once. Texts have up to 200 KB.
+# The text after `{{` excludes braces, so that each character is read only once. Texts have up to 200 KB.
 _PLACEHOLDER = re.compile(r"(?<![\\{])\{\{\s*(?P<name>(?:upstream|workflow)\.[^{}]*)\}\}")
 _BRACES = re.compile(r"\{\{|\}\}")
 

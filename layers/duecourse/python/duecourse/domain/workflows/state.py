@@ -83,7 +83,7 @@ class WorkflowState:
 
     def settled(self, number: int) -> bool:
         """Return whether nothing is left to do for a step. A skipped step is not settled if the redrive of an upstream
-        step allows it to start, or changes the reason of the skip.
+        step allows it to start, or changes the reason for the skip.
         """
         end = self.ends.of(number)
         return end is not None and bool(
@@ -113,14 +113,16 @@ class WorkflowState:
 
     @cached_property
     def outcome(self) -> WorkflowOutcome:
-        """The outcome of the run: OPEN until all steps are settled, then FAILED if a step failed that may not fail."""
+        """The outcome of the run: OPEN until all steps are settled, then FAILED if a step without `may_fail` failed,
+        else DONE.
+        """
         if not all(map(self.settled, range(len(self.graph.steps)))):
             return WorkflowOutcome.OPEN
         return WorkflowOutcome.FAILED if self.failed else WorkflowOutcome.DONE
 
     @property
     def failed(self) -> list[int]:
-        """The steps that failed and may not fail."""
+        """The steps that failed, except those with `may_fail`."""
         return numbers_in(self.ends.failed & ~self.graph.may_fail)
 
     def parts_wanted(self, number: int) -> set[int]:

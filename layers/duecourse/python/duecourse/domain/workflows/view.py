@@ -43,8 +43,8 @@ class WorkflowRunView:
     steps: tuple[StepView, ...]
 
     def due(self, step: StepView) -> int | None:
-        """Return when a step is due to start (UTC seconds): when its upstream steps have ended, but not before its
-        `not_before`. None if the workflow's run has not started.
+        """Return the time when a step is due to start (UTC seconds): when its upstream steps have ended, but not before
+        its `not_before`. None if the workflow's run has not started.
         """
         number = self.graph.numbers[step.step.id]
         upstream = (self.steps[each].run for each in numbers_in(self.graph.upstream[number]))

@@ -129,8 +129,8 @@ class Cron:
         seconds, minutes, hours, months: sets of values, one bit each.
         days: both day fields.
         years: the years as bits from bit 0 = 1970, or None for all.
-        interval: the second, minute or hour field begins with ``*`` (docs/schedules.md, daylight saving).
-        eventbridge: which dialect it was written in.
+        interval: whether the second, minute or hour field begins with ``*`` (docs/schedules.md, daylight saving).
+        eventbridge: whether it was written in EventBridge's dialect, not in crontab's.
 
     """
 
@@ -172,8 +172,8 @@ def parse_cron(text: str) -> Cron:
 def parse_eventbridge(text: str) -> Cron:
     """Parse EventBridge's dialect: the text between the brackets of ``cron(...)``. Raises ScheduleError.
 
-    It rejects the same expressions as EventBridge's documentation: the day fields need exactly one ``?``, the day of
-    week accepts no ``/``, and a ``#`` there must be the only item.
+    It rejects the expressions that are invalid according to EventBridge's documentation: the day fields need exactly
+    one ``?``, the day of week accepts no ``/``, and a ``#`` there must be the only item.
     """
     fields = text.upper().split()
     if len(fields) != 6:

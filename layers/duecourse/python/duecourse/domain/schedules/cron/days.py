@@ -178,11 +178,11 @@ class DaysOfMonth:
     """The day-of-month field.
 
     Attributes:
-        starred: it begins with ``*`` or ``?`` (Vixie's rule: then both day fields must match).
+        starred: whether it begins with ``*`` or ``?`` (Vixie's rule: then both day fields must match).
         numbers: plain days, one bit each.
         from_end: for ``L`` and ``L-n``: bit n for the n-th day before the last.
         last_weekday: ``LW``, the last Monday-to-Friday day.
-        nearest: n of ``nW``, the Monday-to-Friday day nearest to n within the month; 0 when there is none.
+        nearest: n of ``nW``, the Monday-to-Friday day nearest to n within the month; 0 if there is none.
 
     """
 
@@ -217,7 +217,7 @@ class DaysOfWeek:
     """The day-of-week field.
 
     Attributes:
-        starred: it begins with ``*`` or ``?``.
+        starred: whether it begins with ``*`` or ``?``.
         weekdays: plain weekdays, bit 0 = SUN.
         nth: (weekday, k) pairs of ``d#k``.
         last: weekdays of ``dL``, bit 0 = SUN.

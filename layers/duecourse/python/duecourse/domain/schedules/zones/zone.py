@@ -249,7 +249,9 @@ class Timeline:
         self._pieces: dict[int, Piece] = {}
 
     def piece(self, index: int) -> Piece:
-        """Return the piece of the zone's segment ``index`` (the zone knows this segment and the following ones)."""
+        """Return the piece of the zone's segment ``index``. The segment and the next two (if any) must be known
+        already.
+        """
         piece = self._pieces.get(index)
         if piece is None:
             piece = self._pieces[index] = self._make(index)
@@ -282,7 +284,7 @@ class Timeline:
         return high
 
     def instants(self, wall: int) -> tuple[int, ...]:
-        """Return when a single wall time happens: once, twice (``both``), or never (``skip``)."""
+        """Return the instants at which a wall time happens: one, two (``both``), or none (``skip``)."""
         beyond = cycles_beyond(wall + _FARTHEST)
         wall -= beyond
         found = set()
