@@ -19,9 +19,7 @@ from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
 
 
 class JobState(StrEnum):
-    """The state of a job. ACTIVE jobs run on their schedule, PAUSED jobs do not. A COMPLETED job has no more
-    occurrences, and its last run has ended.
-    """
+    """ACTIVE jobs fire, PAUSED jobs do not. A COMPLETED job has no more occurrences, and its last run has ended."""
 
     ACTIVE = "ACTIVE"
     PAUSED = "PAUSED"
@@ -38,11 +36,7 @@ class Lane(StrEnum):
 
 
 class Precision(StrEnum):
-    """How exactly a run starts.
-
-    SECOND: the message becomes visible to a worker just after its second. EXACT: the message is delivered one second
-    early, and the worker holds it until its second.
-    """
+    """SECOND: visible to a worker just after its second. EXACT: delivered one second early and held by the worker."""
 
     SECOND = "second"
     EXACT = "exact"

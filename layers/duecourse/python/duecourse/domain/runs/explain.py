@@ -34,9 +34,9 @@ from duecourse.domain.schedules.zones.dst_effect import dst_effect
 
 
 class Verdict(StrEnum):
-    """The verdicts. Those from FIRED to CANCELLED are based on a record; the others explain why there is no record.
+    """The verdicts from FIRED to CANCELLED are based on a record; the others explain why there is no record.
 
-    LATE: due, but not enqueued yet. WAITS: waits for other steps of its workflow. LOST: enqueued and due, but without a
+    LATE: due, and not enqueued yet. WAITS: waits for other steps of its workflow. LOST: enqueued and due, but without a
     record and without a message. CHANGED: the job was changed later, and no data show that its earlier definition had
     this occurrence. UNCLEAR: the stored data are not sufficient for a verdict.
     """

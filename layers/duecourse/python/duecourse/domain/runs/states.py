@@ -43,11 +43,8 @@ class Attempt:
 
 
 class RunState(StrEnum):
-    """The state of a run.
-
-    QUEUED is recorded only for a run in the wait queue of its job. Other queued runs have no record: the cursor has
-    passed them, and their message is in a queue. WAITING: the call has returned, and a program works on the run until
-    its callback.
+    """QUEUED is recorded only for a run in the wait queue of its job; other queued runs have no record, because the
+    cursor has passed them. WAITING: the call returned, and a program works on the run until its callback.
     """
 
     QUEUED = "QUEUED"

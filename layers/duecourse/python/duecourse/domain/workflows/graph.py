@@ -135,10 +135,8 @@ takes one write unit.
 
 
 class Rule(StrEnum):
-    """The outcomes of the upstream steps with which a step starts.
-
-    ALL_SUCCESS: all succeeded. ALL_DONE: all ended. ANY_SUCCESS: at least one succeeded. ANY_FAILURE: at least one
-    failed. NONE_FAILED: none failed, and at least one succeeded.
+    """The outcomes of the upstream steps with which a step starts: all succeeded; all ended; one succeeded; one failed;
+    none failed and at least one succeeded.
     """
 
     ALL_SUCCESS = "all_success"
