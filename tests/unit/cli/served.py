@@ -43,7 +43,7 @@ def served(answering: Answering) -> Iterator[str]:
 
 def duecourse(api: str, *arguments: str, text: str | None = None, **environment: str) -> Result:
     """What a command prints of what this address answers."""
-    return CliRunner(env={"DUECOURSE_API": api, **environment}).invoke(main, arguments, input=text)
+    return CliRunner(env={"DUECOURSE_API": api, "TZ": "UTC", **environment}).invoke(main, arguments, input=text)
 
 
 def told(answer: object, *arguments: str, text: str | None = None, **environment: str) -> Result:

@@ -188,20 +188,22 @@ def test_what_failed_since_a_time_is_asked_for_by_one_request() -> None:
     )
 
 
-def test_today_is_the_day_of_the_jobs_zone() -> None:
+def test_today_is_the_local_day_as_are_the_times_of_the_table() -> None:
     asked: list[Mapping[str, str]] = []
 
     def answer(path: str, query: Mapping[str, str]) -> object:
-        if path == "/v1/jobs/nightly":
-            return {**JOB, "timezone": "Pacific/Kiritimati"}
+        assert path == "/v1/runs"
         asked.append(query)
         return {"items": [RUN], "next_cursor": None}
 
     with served(answer) as api:
-        shown = duecourse(api, "runs", "list", "nightly", "--state", "DEAD", "--since", "2026-11-21")
+        shown = duecourse(
+            api, "runs", "list", "nightly", "--state", "DEAD", "--since", "2026-11-21", TZ="Pacific/Kiritimati"
+        )
 
     assert asked[0]["since"] == "2026-11-20T10:00:00+00:00"
-    assert "2026-11-21 17:00:00+14:00" in shown.stdout, "03:00 in UTC, on the job's clock"
+    assert "occurrence (+14)" in shown.stdout
+    assert "2026-11-21 17:00:00" in shown.stdout, "03:00 in UTC"
 
 
 def test_names_are_ids_alone_for_scripts() -> None:
@@ -217,8 +219,8 @@ def test_a_run_is_shown_with_its_attempts() -> None:
     ]
     lines = told({**RUN, "attempt_list": attempts}, "runs", "show", RUN["id"]).stdout.splitlines()
     assert [line.split() for line in lines if "answered 50" in line][1:] == [
-        ["1", "2026-11-21", "03:00:00Z", "2.5", "s", "FAILED", "answered", "503"],
-        ["2", "2026-11-21", "03:00:00Z", "2.5", "s", "FAILED", "answered", "502"],
+        ["1", "2026-11-21", "03:00:00", "2.5", "s", "FAILED", "answered", "503"],
+        ["2", "2026-11-21", "03:00:00", "2.5", "s", "FAILED", "answered", "502"],
     ]
 
 
@@ -373,7 +375,7 @@ def test_runs_are_shown_by_their_ids_and_what_is_ahead_in_one_line() -> None:
 
     assert lines[0] == f"4 queued until {begin + 3 * TEN_SECONDS:%Y-%m-%d %H:%M:%SZ}"
     assert [line for line in lines if "QUEUED" in line] == []
-    assert len([line for line in lines if re.match(rf"{re.escape(RUN['id'])}  2026-11-21 03:00:00Z  DEAD", line)]) == 1
+    assert len([line for line in lines if re.match(rf"{re.escape(RUN['id'])}  2026-11-21 03:00:00  DEAD", line)]) == 1
     assert lines[-1] == "more: duecourse runs list nightly --cursor 5"
 
 

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from io import BytesIO
 from typing import IO, Any
 from zoneinfo import ZoneInfo
@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from duecourse.cli.cases import MAX_LINE_BYTES, answer, answer_cases
 from duecourse.cli.main import main
-from duecourse.cli.when import instant_of, last_night, moment, relative, zone_of
+from duecourse.cli.when import instant_of, last_night, local_zone, moment, relative, zone_of
 from tests.support.waiting import PATIENCE_SECONDS
 
 NEW_YORK = ("--tz", "America/New_York")
@@ -444,6 +444,15 @@ def test_last_night_is_the_one_that_is_over_or_on() -> None:
     assert last_night(BERLIN, at_three) == (evening, at_three)
     at_nineteen = datetime(2026, 11, 22, 18, tzinfo=UTC)
     assert last_night(BERLIN, at_nineteen) == (evening + timedelta(days=1), at_nineteen)
+
+
+def test_the_local_zone_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    assert local_zone() == BERLIN
+    monkeypatch.setenv("TZ", ":Europe/Berlin")
+    assert local_zone() == BERLIN
+    monkeypatch.setenv("TZ", "CET-1CEST")
+    assert isinstance(local_zone(), timezone), "the present offset of a zone that has no name"
 
 
 def test_an_instant_is_read_in_utc_or_on_a_zones_clock() -> None:

@@ -95,7 +95,7 @@ def asked() -> list[tuple[str, str, Any]]:
 
 
 def duecourse(server: HttpTargetServer, *arguments: str, text: str | None = None) -> Result:
-    return CliRunner(env={"DUECOURSE_API": server.url("")}).invoke(main, arguments, input=text)
+    return CliRunner(env={"DUECOURSE_API": server.url(""), "TZ": "UTC"}).invoke(main, arguments, input=text)
 
 
 def test_a_run_is_shown_a_field_a_line(server):
@@ -147,7 +147,7 @@ def test_a_refused_command_is_one_line(server):
 def test_dead_letters_are_a_table_with_the_way_to_more(server, asked):
     result = duecourse(server, "dead-letters", "list", "--job", "nightly", "--limit", "5")
 
-    assert "nightly.20261121T030000Z  2026-11-21 03:01:00Z  3/3       http.503" in result.stdout
+    assert "nightly.20261121T030000Z  2026-11-21 03:01:00  3/3       http.503" in result.stdout
     assert "more: duecourse dead-letters list --job nightly --cursor more" in result.stdout
     assert asked[0][:2] == ("GET", "/v1/dead-letters?job_id=nightly&limit=5")
 

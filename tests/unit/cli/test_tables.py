@@ -107,35 +107,121 @@ def test_a_refusal_cannot_steer_the_terminal() -> None:
     assert "\x1b" not in result.stderr
 
 
+def rows(answer: object, *command: str, columns: str = "", **environment: str) -> list[str]:
+    """The lines that a list prints on a terminal of so many columns, else in a pipe; without their colours."""
+    terminal = {"FORCE_COLOR": "1", "COLUMNS": columns} if columns else {}
+    result = told({"items": answer, "next_cursor": None}, *command, **terminal, **environment)
+    assert result.exit_code == 0, result.output
+    return re.sub("\x1b\\[[0-9;]*m", "", result.stdout).splitlines()
+
+
 def test_a_pipe_gets_ids_and_states_whole() -> None:
-    runs = told({"items": [LONG_RUN], "next_cursor": None}, "runs", "list", LONG).stdout
-    dead = told({"items": [LONG_RUN], "next_cursor": None}, "dead-letters", "list").stdout
-    jobs = told({"items": [JOB], "next_cursor": None}, "jobs", "list").stdout
-    assert re.search(rf"^{LONG_RUN['id']} .* DEAD \(attempts_exhausted\)", runs, re.MULTILINE)
-    assert f"{LONG_RUN['id']}  2026-11-21 03:01:00Z  3/3       http.503" in dead
-    assert f"{LONG}  COMPLETED  0 3 * * *" in jobs
+    runs = rows([LONG_RUN], "runs", "list", LONG)
+    dead = rows([LONG_RUN], "dead-letters", "list")
+    jobs = rows([JOB], "jobs", "list")
+    assert re.search(rf"^{LONG_RUN['id']} .* DEAD \(attempts_exhausted\)", runs[1])
+    assert f"{LONG_RUN['id']}  2026-11-21 03:01:00  3/3       http.503" in dead[1]
+    assert f"{LONG}  COMPLETED  0 3 * * *" in jobs[1]
 
 
-def test_a_schedule_wider_than_a_pipe_cuts_nothing_off() -> None:
-    schedule = ",".join(["1/7"] * 60) + " * * * *"
-    shown = told({"items": [{**JOB, "schedule": schedule}], "next_cursor": None}, "jobs", "list").stdout
-    assert shown.count("/") == 60
-    assert f"{LONG}  COMPLETED" in shown
+@pytest.mark.parametrize("columns", ["", "20", "80", "120"])
+@pytest.mark.parametrize("command", LISTS, ids=" ".join)
+def test_a_table_has_one_line_for_each_row_with_the_whole_id_and_the_end_of_the_error_cut(
+    command: tuple[str, ...], columns: str
+) -> None:
+    run = {**RUN, "error": "!" * 900}
+    lines = rows([run, run], *command, columns=columns)
+    assert len(lines) == 3
+    for line in lines[1:]:
+        assert line.startswith(f"{RUN['id']}  ")
+        assert line.endswith("!…")
+    if columns != "20":
+        assert max(map(len, lines)) == int(columns or "200")
+
+
+@pytest.mark.parametrize("columns", ["", "80"])
+@pytest.mark.parametrize("command", LISTS, ids=" ".join)
+def test_a_wide_table_has_all_columns_and_the_whole_error(command: tuple[str, ...], columns: str) -> None:
+    lines = rows([{**RUN, "error": "!" * 900}], *command, "-o", "wide", columns=columns)
+    assert len(lines) == 2
+    assert lines[1].endswith("!" * 900)
+    for value in (RUN["id"], "2026-11-21 03:01:00", "3/3", "http.503"):
+        assert value in lines[1]
 
 
 @pytest.mark.parametrize("columns", ["20", "60", "80", "100"])
-def test_a_narrow_terminal_folds_an_id_and_loses_none_of_it(columns: str) -> None:
+def test_a_narrow_terminal_never_folds_an_id_or_a_time(columns: str) -> None:
     run = {**LONG_RUN, "id": f"{'x' * 64}.20261121T030000Z", "error": "busy " * 20}
-    shown = told({"items": [run], "next_cursor": None}, "dead-letters", "list", FORCE_COLOR="1", COLUMNS=columns).stdout
-    assert shown.count("x") == 64
+    lines = rows([run], "dead-letters", "list", columns=columns)
+    assert len(lines) == 2
+    assert lines[1].startswith(f"{run['id']}  2026-11-21 03:01:00  ")
 
 
-@pytest.mark.parametrize("command", LISTS, ids=" ".join)
-def test_a_terminal_folds_the_error_before_it_folds_an_id(command: tuple[str, ...]) -> None:
-    run = {**RUN, "error": "!" * 300, "reason": None}
-    shown = told({"items": [run], "next_cursor": None}, *command, FORCE_COLOR="1", COLUMNS="80").stdout
-    assert RUN["id"] in shown
-    assert shown.count("!") == 300
+def test_a_table_cuts_a_long_schedule_too_unless_it_is_wide() -> None:
+    schedule = ",".join(["1/7"] * 60) + " * * * *"
+    job = {**JOB, "schedule": schedule, "error": "!" * 300}
+    shown = rows([job], "jobs", "list")
+    assert len(shown) == 2
+    assert re.match(rf"{LONG}  COMPLETED  1/7,[1/7,]+…  - +!+…$", shown[1])
+    assert schedule in rows([job], "jobs", "list", "-o", "wide")[1]
+
+
+def test_times_of_a_table_are_local_and_its_header_names_the_zone() -> None:
+    summer = {**RUN, "finished_at": "2026-07-21T03:01:00.000Z"}
+    assert "died (UTC)" in rows([RUN], "dead-letters", "list")[0]
+    assert "died (CET) " in rows([RUN], "dead-letters", "list", TZ="Europe/Berlin")[0]
+    header, winters, summers = rows([RUN, summer], "dead-letters", "list", TZ="Europe/Berlin")
+    assert "died (CET/CEST) " in header
+    assert "2026-11-21 04:01:00  " in winters
+    assert "2026-07-21 05:01:00  " in summers
+
+
+@pytest.mark.parametrize("columns", ["", "80"])
+def test_a_table_of_one_job_has_local_times_too(columns: str) -> None:
+    jobs = rows([{**JOB, "id": "nightly", "next_occurrence": "2026-11-22T03:00:00Z"}], "jobs", "list", TZ="Asia/Tokyo")
+    runs = rows([{**RUN, "reason": None}], "runs", "list", "nightly", "-o", "wide", columns=columns, TZ="Asia/Tokyo")
+    assert "next occurrence (JST)" in jobs[0]
+    assert "2026-11-22 12:00:00" in jobs[1]
+    assert "occurrence (JST)" in runs[0]
+    assert "2026-11-21 12:00:00" in runs[1]
+
+
+def test_a_table_without_a_time_names_no_zone() -> None:
+    assert "next occurrence  " in rows([JOB], "jobs", "list")[0] + "  "
+
+
+WORKFLOW_RUN = {
+    "run": "nightly.20261121T020000Z",
+    "state": "DEAD",
+    "reason": "steps_failed",
+    "error": None,
+    "counts": {},
+    "jobs": [{"id": LONG, "state": "DEAD", "reason": "not_retryable", "attempts": 2, "error": "!" * 900}],
+}
+
+
+@pytest.mark.parametrize("columns", ["", "80"])
+def test_a_workflows_run_has_a_line_for_each_step(columns: str) -> None:
+    terminal = {"FORCE_COLOR": "1", "COLUMNS": columns} if columns else {}
+    for options, end in (((), "!…"), (("-o", "wide"), "!" * 900)):
+        shown = told(WORKFLOW_RUN, "workflows", "show", "nightly.20261121T020000Z", *options, **terminal).stdout
+        (line,) = [line for line in shown.splitlines() if LONG in line]
+        assert line.endswith(end)
+
+
+def test_the_history_of_a_job_has_a_line_for_each_change() -> None:
+    change = {
+        "at": "2026-11-21T10:00:00.000Z",
+        "principal": "anna",
+        "action": "edited",
+        "revision": 2,
+        "changes": [{"field": "payload", "before": "x" * 400, "after": "y" * 400}],
+        "facts": {},
+    }
+    header, cut = rows([change], "jobs", "history", "nightly", columns="80")
+    assert header.startswith("at (UTC)             principal")
+    assert re.match(r"2026-11-21 10:00:00  anna       edited  payload x+…$", cut)
+    assert rows([change], "jobs", "history", "nightly", "-o", "wide")[1].endswith("y" * 400)
 
 
 def test_a_job_without_a_schedule_runs_when_asked() -> None:

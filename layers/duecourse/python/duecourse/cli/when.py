@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -79,5 +81,8 @@ def zone_of(name: str | None) -> tzinfo:
 
 
 def local_zone() -> tzinfo:
-    """The zone of this machine's clock."""
+    """The zone of this machine's clock: that of TZ or /etc/localtime, else its present offset from UTC."""
+    linked = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
+    with suppress(KeyError, ValueError, OSError):
+        return ZoneInfo(os.environ.get("TZ", "").removeprefix(":") or linked)
     return datetime.now(UTC).astimezone().tzinfo or UTC

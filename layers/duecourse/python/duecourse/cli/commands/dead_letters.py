@@ -90,7 +90,7 @@ def list_dead(
         as_json=as_json,
         output=output,
         name="id",
-        table=print_dead_letters,
+        table=lambda items: print_dead_letters(items, wide=output == "wide"),
         more=shlex.join(["duecourse", "dead-letters", "list", *(word for n, t in given for word in (f"--{n}", t))]),
     )
 

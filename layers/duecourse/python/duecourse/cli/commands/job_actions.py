@@ -101,11 +101,10 @@ def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_js
     """Skip the next occurrences of a job; later occurrences run."""
     with connected(api, sign) as client:
         skipped = client.skip_next(job_id, count=count)
-        zone = zone_of_job(client, job_id)
     if as_json:
         print_json(skipped.document)
     else:
-        print_found_runs(skipped.items, zone=zone)
+        print_found_runs(skipped.items)
 
 
 @click.command(cls=Command, example='duecourse jobs backfill nightly --from "2026-11-01" --to "2026-11-08"')

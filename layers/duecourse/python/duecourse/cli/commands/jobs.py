@@ -14,7 +14,7 @@ from duecourse.cli.commands.apply import apply
 from duecourse.cli.commands.edit import edit
 from duecourse.cli.commands.export import export
 from duecourse.cli.commands.job_actions import backfill, run, skip_next
-from duecourse.cli.commands.listing import output_option, print_page
+from duecourse.cli.commands.listing import output_option, print_page, wide_option
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.manifests.yaml_text import to_yaml
@@ -150,17 +150,22 @@ def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
 @jobs.command(cls=Command, example="duecourse jobs history nightly")
 @click.argument("job_id", metavar="JOB")
 @page_options("changes")
+@wide_option
 @answer_options
-def history(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+def history(
+    job_id: str, limit: int, cursor: str | None, output: str, api: str | None, sign: bool | None, as_json: bool
+) -> None:
     """Show the changes of a job and their callers, newest first."""
     with connected(api, sign) as client:
         page = client.get_job_history(job_id, limit=limit, cursor=cursor)
-    if as_json:
-        print_json({"items": [change.document for change in page.items], "next_cursor": page.next_cursor})
-        return
-    print_changes(page.items)
-    if page.next_cursor:
-        say(f"more: duecourse jobs history {job_id} --cursor {page.next_cursor}")
+    print_page(
+        page,
+        as_json=as_json,
+        output=output,
+        name="at",
+        table=lambda items: print_changes(items, wide=output == "wide"),
+        more=f"duecourse jobs history {job_id}",
+    )
 
 
 def _show(job: Job, as_json: bool) -> None:

@@ -23,7 +23,17 @@ output_option = click.option(
     type=click.Choice(["table", "wide", "name"]),
     default="table",
     show_default=True,
-    help="`wide`: more columns; `name`: only ids, one per line.",
+    help="`wide`: all columns, and texts that are not cut; `name`: only ids, one per line.",
+)
+
+
+wide_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "wide"]),
+    default="table",
+    show_default=True,
+    help="`wide`: texts are not cut.",
 )
 
 

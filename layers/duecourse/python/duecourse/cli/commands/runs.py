@@ -69,9 +69,8 @@ def list_runs(
     chosen = [("since", since), ("until", until), ("tag", tag), ("error", error)]
     whole = not wanted and not any(text for _, text in chosen)
     with connected(api, sign) as client:
-        zone = None if job_id is None or as_json else zone_of_job(client, job_id)
         if job_id is not None and whole and output == "table" and not as_json:
-            _print_due(client, job_id, limit, cursor, zone)
+            _print_due(client, job_id, limit, cursor)
             return
         if job_id is not None and whole:
             page = client.list_runs(job_id, limit=limit, cursor=cursor)
@@ -79,8 +78,8 @@ def list_runs(
             page = client.find_runs(
                 job=job_id,
                 state=wanted or None,
-                since=instant_option("since", since, zone),
-                until=instant_option("until", until, zone),
+                since=instant_option("since", since),
+                until=instant_option("until", until),
                 tag=tag,
                 error=error,
                 limit=limit,
@@ -94,17 +93,17 @@ def list_runs(
         as_json=as_json,
         output=output,
         name="id",
-        table=lambda items: print_found_runs(items, zone=zone, wide=output == "wide"),
+        table=lambda items: print_found_runs(items, wide=output == "wide"),
         more=shlex.join(again),
     )
 
 
-def _print_due(client: Client, job_id: str, limit: int, cursor: str | None, zone: tzinfo | None) -> None:
+def _print_due(client: Client, job_id: str, limit: int, cursor: str | None) -> None:
     def read(size: int, at: str | None) -> Page[Run]:
         return client.list_runs(job_id, limit=size, cursor=at)
 
     found = due_runs(read, limit=limit, cursor=cursor, now=datetime.now(UTC))
-    print_due_runs(found, zone=zone)
+    print_due_runs(found)
     if found.next_cursor:
         say(f"more: duecourse runs list {job_id} --cursor {found.next_cursor}")
 

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import click
-from rich.bar import Bar
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from duecourse.cli.commands.listing import wide_option
 from duecourse.cli.commands.options import answer_options, connected
-from duecourse.cli.output.table import PIPE_WIDTH
+from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import Command, UsageError, plain
-from duecourse.cli.when import UNITS, local_zone, moment
+from duecourse.cli.terminal import Command, UsageError
+from duecourse.cli.when import UNITS, moment
 from duecourse.client import Client
 
 MOST_HOURS = 48
@@ -71,8 +69,11 @@ class Load:
     help="The interval that each line covers: 1m, 10m or 1h.",
 )
 @click.option("--hot", type=click.IntRange(1, 100), metavar="N", help="Show only the N minutes with the most runs.")
+@wide_option
 @answer_options
-def upcoming(hours: float, step: str, hot: int | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+def upcoming(
+    hours: float, step: str, hot: int | None, output: str, api: str | None, sign: bool | None, as_json: bool
+) -> None:
     """Show the number of runs that are due in the next hours, and their jobs.
 
     Only occurrences of schedules are counted: runs on request, backfills and steps of workflows are not included.
@@ -88,7 +89,7 @@ def upcoming(hours: float, step: str, hot: int | None, api: str | None, sign: bo
         ]
         print_json({"items": items, "next_cursor": None, "late": load.late.count, "uncounted": load.uncounted.count})
         return
-    _print(load, chosen)
+    _print(load, chosen, wide=output == "wide")
 
 
 def _counted(client: Client, begin: datetime, end: datetime, step: int) -> Load:
@@ -106,22 +107,25 @@ def _counted(client: Client, begin: datetime, end: datetime, step: int) -> Load:
             return load
 
 
-def _print(load: Load, chosen: list[datetime]) -> None:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = PIPE_WIDTH
+def _print(load: Load, chosen: list[datetime], *, wide: bool) -> None:
     if not chosen:
         click.echo("no runs are due")
-    most, zone = max((load.runs[at] for at in chosen), default=1), local_zone()
-    table = Table("from", "runs", "", "jobs", box=None, pad_edge=False)
+    most = max((load.runs[at] for at in chosen), default=1)
+    rows: list[tuple[Cell, ...]] = []
     for at in chosen:
         runs = load.runs[at]
         named = ", ".join(f"{job} ({count:,})" for job, count in load.jobs[at].most_common(JOBS_SHOWN))
-        bar = Bar(most, 0, runs, width=BAR_COLUMNS, color="red" if runs == most and len(chosen) > 1 else "cyan")
-        table.add_row(moment(at, zone), f"{runs:,}", bar, Text(plain(named)))
-    console.print(table)
+        colour = "red" if runs == most and len(chosen) > 1 else "cyan"
+        rows.append((at, f"{runs:,}", Text(_bar(runs, most), colour), named))
+    print_table(("from", "runs", "", "jobs"), rows, wide=wide)
     load.late.tell("jobs are late (a run is due and not enqueued yet)")
     load.uncounted.tell("jobs do not fire (their cursor cannot be read)")
+
+
+def _bar(part: int, whole: int) -> str:
+    """A bar in eighths of a column, at least one."""
+    eighths = max(1, round(8 * BAR_COLUMNS * part / whole))
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
 def _seconds(text: str) -> int:

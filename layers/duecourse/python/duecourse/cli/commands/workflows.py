@@ -9,11 +9,12 @@ import click
 from rich.console import Console
 from rich.live import Live
 
+from duecourse.cli.commands.listing import output_option, print_page, wide_option
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.commands.runs import list_runs
 from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.output.values import print_json
-from duecourse.cli.output.workflows import print_workflow, print_workflow_run, print_workflows, workflow_run_table
+from duecourse.cli.output.workflows import print_workflow, print_workflow_run, print_workflows, workflow_run_text
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
 from duecourse.client import Client
 from duecourse.client.bodies import WorkflowRequest
@@ -58,34 +59,40 @@ def put(workflow_id: str, document: IO[str], dry_run: bool, api: str | None, sig
 
 @workflows.command("list", cls=Command, example="duecourse workflows list")
 @page_options("workflows")
+@output_option
 @answer_options
-def list_workflows(limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+def list_workflows(
+    limit: int, cursor: str | None, output: str, api: str | None, sign: bool | None, as_json: bool
+) -> None:
     """List workflows."""
     with connected(api, sign) as client:
         page = client.list_workflows(limit=limit, cursor=cursor)
-    if as_json:
-        print_json({"items": [each.document for each in page.items], "next_cursor": page.next_cursor})
-        return
-    print_workflows(page.items)
-    if page.next_cursor:
-        say(f"more: duecourse workflows list --cursor {page.next_cursor}")
+    print_page(
+        page,
+        as_json=as_json,
+        output=output,
+        name="id",
+        table=lambda items: print_workflows(items, wide=output == "wide"),
+        more="duecourse workflows list",
+    )
 
 
 @workflows.command(cls=Command, example="duecourse workflows show nightly.20261121T020000Z")
 @click.argument("name", metavar="WORKFLOW|RUN")
+@wide_option
 @answer_options
-def show(name: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+def show(name: str, output: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show a workflow with its steps, or one of its runs with the state of each step."""
     with connected(api, sign) as client:
         if "." in name:
             run = run_of(client, name)
-            print_json(run.document) if as_json else print_workflow_run(run)
+            print_json(run.document) if as_json else print_workflow_run(run, wide=output == "wide")
             return
         found = client.get_workflow(name)
     if as_json:
         print_json(found.document)
     else:
-        print_workflow(found)
+        print_workflow(found, wide=output == "wide")
 
 
 @workflows.command(cls=Command, example="duecourse workflows watch nightly")
@@ -135,19 +142,15 @@ def _newest(client: Client, workflow_id: str) -> str:
 
 def _follow(client: Client, run_id: str, every: float, *, quiet: bool) -> WorkflowRun:
     run = run_of(client, run_id)
-    console = Console(highlight=False)
-    if quiet or not console.is_terminal:
+    console = Console(highlight=False, quiet=quiet)
+    with Live(console=console, auto_refresh=False, transient=True) as live:
         while not run.is_final:
+            if console.is_terminal:
+                live.update(workflow_run_text(run, console.width), refresh=True)
             time.sleep(every)
             run = run_of(client, run_id)
-        if not quiet:
-            print_workflow_run(run)
-        return run
-    with Live(workflow_run_table(run), console=console, auto_refresh=False) as live:
-        while not run.is_final:
-            time.sleep(every)
-            run = run_of(client, run_id)
-            live.update(workflow_run_table(run), refresh=True)
+    if not quiet:
+        print_workflow_run(run)
     return run
 
 

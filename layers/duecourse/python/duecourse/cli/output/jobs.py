@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from rich.text import Text
-
-from duecourse.cli.output.table import print_table
+from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import coloured
-from duecourse.cli.when import moment, zone_of
 from duecourse.client.models import (
     Change,
     ChangedField,
@@ -17,10 +14,10 @@ from duecourse.client.models import (
 )
 
 
-def print_changes(changes: Iterable[Change]) -> None:
+def print_changes(changes: Iterable[Change], *, wide: bool = False) -> None:
     """Who changed a job, as a table."""
-    rows = [(moment(change.at), change.principal, change.action, _what(change)) for change in changes]
-    print_table(("at", "principal", "action", "what"), rows)
+    rows = [(change.at, change.principal, change.action, _what(change)) for change in changes]
+    print_table(("at", "principal", "action", "what"), rows, wide=wide)
 
 
 def _what(change: Change) -> str:
@@ -39,12 +36,13 @@ def _value(value: object) -> str:
 
 
 def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
-    """Jobs as a table, each with its next occurrence on its own clock."""
+    """Jobs as a table."""
 
-    def row(job: Job) -> list[str | Text]:
+    def row(job: Job) -> list[Cell]:
         more = [job.timezone or "", job.owner or "", ", ".join(job.tags)] if wide else []
-        following = moment(job.next_occurrence, zone_of(job.timezone))
-        return [job.id, coloured(job.state), job.schedule or "on request", following, *more, job.error or ""]
+        schedule = job.schedule or "on request"
+        return [job.id, coloured(job.state), schedule, job.next_occurrence, *more, job.error or ""]
 
     columns = ["zone", "owner", "tags"] if wide else []
-    print_table(["job", "state", "schedule", "next occurrence", *columns, "error"], [row(job) for job in jobs])
+    names = ["job", "state", "schedule", "next occurrence", *columns, "error"]
+    print_table(names, [row(job) for job in jobs], wide=wide)

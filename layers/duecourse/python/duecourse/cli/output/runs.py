@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 
 import click
 from rich.console import Console
 from rich.text import Text
 
 from duecourse.cli.due_runs import DueRuns
-from duecourse.cli.output.table import print_table
+from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import coloured, lateness
 from duecourse.cli.terminal import plain
-from duecourse.cli.when import moment, relative
+from duecourse.cli.when import local_zone, moment, relative
 from duecourse.client.models import (
     Attempt,
     Run,
@@ -55,10 +55,10 @@ def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
     if len(run.attempt_list) > 1:
         click.echo()
         rows = [
-            (str(each.number), moment(each.started_at, zone), _lasted(each), each.outcome or "lasts", each.error or "")
+            (str(each.number), each.started_at, _lasted(each), each.outcome or "lasts", each.error or "")
             for each in run.attempt_list
         ]
-        print_table(("attempt", "started", "lasted", "outcome", "error"), rows)
+        print_table(("attempt", "started", "lasted", "outcome", "error"), rows, wide=True, zone=zone)
 
 
 def _lasted(attempt: Attempt) -> str:
@@ -74,24 +74,23 @@ def _result(run: SingleRun) -> str | None:
     return None if run.result is None else json.dumps(run.result, ensure_ascii=False)
 
 
-def print_due_runs(runs: DueRuns, *, zone: tzinfo | None) -> None:
+def print_due_runs(runs: DueRuns, *, wide: bool = False) -> None:
     """Runs of one job as a table, below one line for all that are not due."""
     if runs.ahead:
-        click.echo(f"{len(runs.ahead)} queued until {moment(max(run.due for run in runs.ahead), zone or UTC)}")
-    print_found_runs(runs.due, zone=zone)
+        click.echo(f"{len(runs.ahead)} queued until {moment(max(run.due for run in runs.ahead), local_zone())}")
+    print_found_runs(runs.due, wide=wide)
 
 
-def print_found_runs(runs: Iterable[Run], *, zone: tzinfo | None, wide: bool = False) -> None:
-    """Runs as a table, in the zone of their job where they are of one."""
-    at = zone or UTC
+def print_found_runs(runs: Iterable[Run], *, wide: bool = False) -> None:
+    """Runs as a table."""
 
-    def more(run: Run) -> tuple[str, ...]:
-        return (moment(run.started_at, at), moment(run.finished_at, at), run.code or "") if wide else ()
+    def more(run: Run) -> tuple[Cell, ...]:
+        return (run.started_at, run.finished_at, run.code or "") if wide else ()
 
-    rows: list[tuple[str | Text, ...]] = [
+    rows: list[tuple[Cell, ...]] = [
         (
             run.id,
-            moment(run.occurrence, at),
+            run.occurrence,
             coloured(run.state, run.reason),
             lateness(run.lateness_seconds),
             f"{run.attempts}/{run.max_attempts}",
@@ -102,23 +101,27 @@ def print_found_runs(runs: Iterable[Run], *, zone: tzinfo | None, wide: bool = F
     ]
     columns = ("started", "ended", "code") if wide else ()
     print_table(
-        ("run", "occurrence", "state", "late", "attempts", *columns, "error"), rows, spare="occurrence"
-    )  # the id has it
+        ("run", "occurrence", "state", "late", "attempts", *columns, "error"),
+        rows,
+        spare=("occurrence", "attempts", "late"),  # the id has the occurrence
+        wide=wide,
+    )
 
 
-def print_dead_letters(runs: Iterable[Run]) -> None:
+def print_dead_letters(runs: Iterable[Run], *, wide: bool = False) -> None:
     """Dead runs of any job as a table; their ids are what `duecourse runs redrive` takes."""
     print_table(
         ("run", "died", "attempts", "code", "error"),
         (
             (
                 run.id,
-                moment(run.finished_at),
+                run.finished_at,
                 f"{run.attempts}/{run.max_attempts}",
                 run.code or "",
                 run.error or "",
             )
             for run in runs
         ),
-        spare="attempts",
+        spare=("attempts", "code"),
+        wide=wide,
     )

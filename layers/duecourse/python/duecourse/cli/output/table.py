@@ -1,48 +1,120 @@
-"""Tables that fit the terminal."""
+"""Tables with one line per row. Ids, times and states are never wrapped or cut; long texts are cut to fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime, tzinfo
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from duecourse.cli.terminal import plain
+from duecourse.cli.when import local_zone
 
 PIPE_WIDTH = 200
-"""Columns of a table whose number of rows is unknown."""
+"""Columns of a table in a pipe."""
 
-MIN_ERROR_STATUS = 20
-"""Columns that an error keeps before ids are folded for it, too."""
+CUT = ("schedule", "tags", "after", "waits for", "also", "jobs", "what", "error")
+"""The columns of texts that are cut; the first get room first."""
+
+MIN_CUT = 16
+"""Columns that a cut text keeps."""
 
 GAP = 2
 """Columns between two cells."""
 
+Cell = str | Text | datetime | None
+"""A time is shown in the zone of the table; None is an unknown time."""
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, spare: str = "") -> None:
-    """Columns that say nothing are left out, and the `spare` one where there is no room. Nothing is cut off: what does
-    not fit is folded, errors first.
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    spare: Sequence[str] = (),
+    wide: bool = False,
+    zone: tzinfo | None = None,
+) -> None:
+    """Print a table that fits the terminal, if its ids and times do. A `wide` one has everything, in lines of any
+    length. See `table`.
     """
-    listed = [[cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row] for row in rows]
-    widths = {index: max((row[index].cell_len for row in listed), default=1) for index in range(len(columns))}
-    wanted = [index for index, width in widths.items() if width]
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = PIPE_WIDTH
+    width = None if wide else table_width(console)
+    console.print(table(columns, rows, spare=spare, width=width, zone=zone), soft_wrap=True)
 
-    def whole() -> bool:
-        """Whether each column fits as it is, and the error in some lines."""
-        least = [MIN_ERROR_STATUS if columns[index] == "error" else widths[index] for index in wanted]
-        titles = [len(columns[index]) for index in wanted]
-        return sum(GAP + max(pair) for pair in zip(least, titles, strict=True)) - GAP <= console.width
 
-    if not whole():
-        wanted = [index for index in wanted if columns[index] != spare]
-    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    fits = whole()
-    for index in wanted:
-        table.add_column(columns[index], no_wrap=fits and columns[index] != "error", overflow="fold")
-    for row in listed:
-        table.add_row(*(row[index] for index in wanted))
-    console.print(table)
+def table_width(console: Console) -> int:
+    """The columns of a terminal; more in a pipe."""
+    return console.width if console.is_terminal else PIPE_WIDTH
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    spare: Sequence[str] = (),
+    width: int | None = None,
+    zone: tzinfo | None = None,
+) -> Text:
+    """A header that names the zone of its times (by default this machine's), and a line for each row.
+
+    Columns that are empty are left out. To fit the width, texts are cut, then columns are left out in the order of
+    `spare`.
+    """
+    listed = [[_at(cell, zone or local_zone()) for cell in row] for row in rows]
+    shown = [
+        (name, [_title(name, cells), *map(_text, cells)])
+        for name, cells in zip(columns, zip(*listed, strict=True) if listed else [()] * len(columns), strict=True)
+        if not listed or any(map(_text, cells))
+    ]
+    wanted = {name: max(cell.cell_len for cell in cells) for name, cells in shown}
+    widths = dict(wanted)
+    if width is not None:
+        widths |= {name: min(wanted[name], MIN_CUT) for name in CUT if name in wanted}
+        for name in spare:
+            if name in widths and _total(widths) > width:
+                del widths[name]
+        for name in CUT:
+            if name in widths:
+                widths[name] += max(0, min(wanted[name] - widths[name], width - _total(widths)))
+    kept = [(widths[name], cells) for name, cells in shown if name in widths]
+    lines = zip(*([_fitted(cell, size) for cell in cells] for size, cells in kept), strict=True)
+    return Text("\n").join(_joined(line) for line in lines)
+
+
+def _at(cell: Cell, zone: tzinfo) -> Cell:
+    return cell.astimezone(zone) if isinstance(cell, datetime) else cell
+
+
+def _title(name: str, cells: Sequence[Cell]) -> Text:
+    """The column's name, with the short names of the zone that its times have, such as CET and CEST."""
+    zones = dict.fromkeys(cell.tzname() or "" for cell in cells if isinstance(cell, datetime))
+    return Text(f"{name} ({'/'.join(zones)})" if zones else name, "bold")
+
+
+def _text(cell: Cell) -> Text:
+    match cell:
+        case Text():
+            return cell
+        case datetime():
+            return Text(cell.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds"))
+        case None:
+            return Text("-")
+        case str():
+            return Text(plain(cell))
+
+
+def _total(widths: dict[str, int]) -> int:
+    return sum(widths.values()) + GAP * (len(widths) - 1)
+
+
+def _fitted(cell: Text, size: int) -> Text:
+    fitted = cell.copy()
+    fitted.truncate(size, overflow="ellipsis", pad=True)
+    return fitted
+
+
+def _joined(cells: Sequence[Text]) -> Text:
+    line = Text(" " * GAP).join(cells)
+    line.rstrip()
+    return line

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from duecourse.cli.output.table import PIPE_WIDTH, print_table
+from duecourse.cli.output.table import Cell, print_table, table, table_width
 from duecourse.cli.output.values import coloured
 from duecourse.cli.terminal import plain
-from duecourse.cli.when import moment
+from duecourse.cli.when import local_zone, moment
 from duecourse.client.models import (
     Workflow,
     WorkflowRun,
@@ -20,18 +19,15 @@ from duecourse.client.models import (
 )
 
 
-def print_workflows(workflows: Iterable[WorkflowSummary]) -> None:
+def print_workflows(workflows: Iterable[WorkflowSummary], *, wide: bool = False) -> None:
     """Workflows as a table."""
-    rows = [
-        (each.id, coloured(each.state), each.schedule or "on request", moment(each.next_occurrence))
-        for each in workflows
-    ]
-    print_table(("workflow", "state", "schedule", "next occurrence"), rows)
+    rows = [(each.id, coloured(each.state), each.schedule or "on request", each.next_occurrence) for each in workflows]
+    print_table(("workflow", "state", "schedule", "next occurrence"), rows, wide=wide)
 
 
-def print_workflow(workflow: Workflow) -> None:
+def print_workflow(workflow: Workflow, *, wide: bool = False) -> None:
     """A workflow and its jobs, each with the rule by which it starts."""
-    print_workflows([workflow])
+    print_workflows([workflow], wide=wide)
     click.echo()
     rows = [
         (
@@ -45,34 +41,27 @@ def print_workflow(workflow: Workflow) -> None:
         )
         for job_id, job in workflow.jobs.items()
     ]
-    print_table(("job", "after", "when", "also"), rows)
+    print_table(("job", "after", "when", "also"), rows, wide=wide)
 
 
-def workflow_run_table(run: WorkflowRun) -> Table:
-    """The jobs of a workflow's run, each with its state and what it waits for."""
+def workflow_run_text(run: WorkflowRun, width: int | None) -> Text:
+    """The jobs of a workflow's run, each with its state and what it waits for, in lines of that width."""
     title = Text.assemble((plain(run.run), "bold"), "  ", coloured(run.state, run.reason))
     if run.deadline is not None and not run.is_final:
-        title.append(f"  until {moment(run.deadline)}")
-    table = Table("job", "state", "attempts", "waits for", "error", box=None, title=title, title_justify="left")
+        title.append(f"  until {moment(run.deadline, local_zone())}")
+    rows: list[tuple[Cell, ...]] = []
     for job in run.jobs:
         state = coloured(job.state, job.reason)
         if job.carried_over:
             state.append(" (not run again)")
-        table.add_row(
-            Text(plain(job.id)),
-            state,
-            str(job.attempts or ""),
-            Text(plain(", ".join(job.waits_for))),
-            Text(plain(job.error or "")),
-        )
-    return table
+        rows.append((job.id, state, str(job.attempts or ""), ", ".join(job.waits_for), job.error or ""))
+    columns = ("job", "state", "attempts", "waits for", "error")
+    return Text("\n", no_wrap=True).join([title, table(columns, rows, spare=("attempts",), width=width)])
 
 
-def print_workflow_run(run: WorkflowRun) -> None:
+def print_workflow_run(run: WorkflowRun, *, wide: bool = False) -> None:
     """A workflow's run, and what became of each of its jobs."""
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = PIPE_WIDTH
-    console.print(workflow_run_table(run))
+    console.print(workflow_run_text(run, None if wide else table_width(console)), soft_wrap=True)
     if run.error:
-        console.print(Text(plain(run.error)))
+        console.print(Text(plain(run.error)), soft_wrap=True)
