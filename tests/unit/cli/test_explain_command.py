@@ -25,6 +25,15 @@ from click.testing import Result
 from duecourse.cli.due_runs import DueRuns, due_runs
 from duecourse.client import Page
 from duecourse.client.models import Run
+from duecourse.domain.runs.states import RunState
+from duecourse.testing.clock import SettableClock
+from duecourse.testing.memory.tables import MemoryTables
+from tests.support.api import ApiClient
+from tests.support.jobs import NOON as STORED_AT
+from tests.support.jobs import cursor
+from tests.support.jobs import job as stored_job
+from tests.support.runs import run as stored_run
+from tests.support.served_api import served_api
 from tests.support.shown import shown_run
 from tests.unit.cli.served import JOB, RUN, Answering, duecourse, served, told
 
@@ -204,6 +213,45 @@ def test_today_is_the_local_day_as_are_the_times_of_the_table() -> None:
     assert asked[0]["since"] == "2026-11-20T10:00:00+00:00"
     assert "occurrence (+14)" in shown.stdout
     assert "2026-11-21 17:00:00" in shown.stdout, "03:00 in UTC"
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "name"])
+def test_runs_of_a_job_since_a_time_are_those_of_all_states(output: str) -> None:
+    api = ApiClient.over(MemoryTables(), SettableClock(STORED_AT + 7200))
+    job = stored_job("0 0 1 1 *", id="nightly", tags=("billing",))
+    assert api.jobs.create(job, cursor(job))
+    for state, after, count in ((RunState.SUCCEEDED, 0, 12), (RunState.DEAD, 600, 1), (RunState.SUCCEEDED, -86400, 3)):
+        for number in range(count):
+            assert api.runs.write(stored_run(job, state, after=after + number), None) is None
+    with served_api(api) as server:
+        listed = ("runs", "list", "nightly", "-o", output)
+        found = duecourse(server.address, *listed, "--since", "2026-11-21")
+        tagged = duecourse(server.address, *listed, "--tag", "billing", "--until", "2026-11-21")
+        failed = duecourse(server.address, *listed, "--failed", "--since", "2026-11-21")
+
+    assert found.exit_code == 0, found.output
+    assert found.stdout.count("nightly.20261121T12") == 13
+    assert found.stdout.count("nightly.") == 13
+    assert tagged.stdout.count("nightly.20261120T") == tagged.stdout.count("nightly.") == 3
+    assert failed.stdout.count("nightly.") == 1
+
+
+def test_enqueued_runs_of_a_job_are_one_line_with_a_time_too() -> None:
+    begin = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=5)
+    states: list[str | None] = []
+
+    def answer(path: str, query: Mapping[str, str]) -> object:
+        assert path == "/v1/runs"
+        states.append(query.get("state"))
+        return {"items": [queued(begin), {**RUN, "state": "SUCCEEDED"}], "next_cursor": "2"}
+
+    with served(answer) as api:
+        lines = duecourse(api, "runs", "list", "nightly", "--since", "3h", "--limit", "1").stdout.splitlines()
+
+    assert lines[0] == f"1 queued until {begin:%Y-%m-%d %H:%M:%SZ}"
+    assert [line for line in lines if "QUEUED" in line] == []
+    assert lines[-1] == "more: duecourse runs list nightly --since 3h --cursor 2"
+    assert set(states) == {",".join(RunState)}
 
 
 def test_names_are_ids_alone_for_scripts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Literal, get_args
 
@@ -12,7 +13,7 @@ from duecourse.cli.commands.listing import instant_option, output_option, print_
 from duecourse.cli.commands.options import answer_options, connected, page_options
 from duecourse.cli.commands.runs_tail import tail
 from duecourse.cli.due_runs import due_runs
-from duecourse.cli.output.runs import print_due_runs, print_found_runs, print_run
+from duecourse.cli.output.runs import print_ahead, print_found_runs, print_run
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, say
 from duecourse.cli.when import zone_of
@@ -62,29 +63,29 @@ def list_runs(
 ) -> None:
     """List the runs of a job, newest first, or the unsuccessful runs of all jobs.
 
-    Without JOB the list has the runs that are dead, retrying, cancelled or skipped; to list successful runs, add a JOB.
-    Enqueued runs of JOB are summarized in one line, unless the options select them.
+    Without JOB the list has the runs that are dead, retrying, cancelled or skipped; with JOB it has the runs in all
+    states. Enqueued runs of JOB are summarized in one line, unless --state selects them.
     """
     wanted = tuple(dict.fromkeys((*states, *(FAILED if failed else ()))))
     chosen = [("since", since), ("until", until), ("tag", tag), ("error", error)]
-    whole = not wanted and not any(text for _, text in chosen)
+    first, end = instant_option("since", since), instant_option("until", until)
+
+    def read(size: int, at: str | None) -> Page[Run]:
+        if job_id is not None and not wanted and not any(text for _, text in chosen):
+            return client.list_runs(job_id, limit=size, cursor=at)
+        selected = wanted or (None if job_id is None else get_args(State))
+        return client.find_runs(
+            job=job_id, state=selected, since=first, until=end, tag=tag, error=error, limit=size, cursor=at
+        )
+
+    ahead: Sequence[Run] = ()
     with connected(api, sign) as client:
-        if job_id is not None and whole and output == "table" and not as_json:
-            _print_due(client, job_id, limit, cursor)
-            return
-        if job_id is not None and whole:
-            page = client.list_runs(job_id, limit=limit, cursor=cursor)
+        if job_id is None or wanted or output == "name" or as_json:
+            page = read(limit, cursor)
         else:
-            page = client.find_runs(
-                job=job_id,
-                state=wanted or None,
-                since=instant_option("since", since),
-                until=instant_option("until", until),
-                tag=tag,
-                error=error,
-                limit=limit,
-                cursor=cursor,
-            )
+            found = due_runs(read, limit=limit, cursor=cursor, now=datetime.now(UTC))
+            page, ahead = Page(found.due, found.next_cursor), found.ahead
+    print_ahead(ahead)
     again = ["duecourse", "runs", "list", *filter(None, [job_id])]
     again += [word for state in wanted for word in ("--state", state)]
     again += [word for name, text in chosen if text for word in (f"--{name}", text)]
@@ -96,16 +97,6 @@ def list_runs(
         table=lambda items: print_found_runs(items, wide=output == "wide"),
         more=shlex.join(again),
     )
-
-
-def _print_due(client: Client, job_id: str, limit: int, cursor: str | None) -> None:
-    def read(size: int, at: str | None) -> Page[Run]:
-        return client.list_runs(job_id, limit=size, cursor=at)
-
-    found = due_runs(read, limit=limit, cursor=cursor, now=datetime.now(UTC))
-    print_due_runs(found)
-    if found.next_cursor:
-        say(f"more: duecourse runs list {job_id} --cursor {found.next_cursor}")
 
 
 def zone_of_job(client: Client, job_id: str) -> tzinfo:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from duecourse.cli.due_runs import DueRuns
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import coloured, lateness
 from duecourse.cli.terminal import plain
@@ -74,11 +73,10 @@ def _result(run: SingleRun) -> str | None:
     return None if run.result is None else json.dumps(run.result, ensure_ascii=False)
 
 
-def print_due_runs(runs: DueRuns, *, wide: bool = False) -> None:
-    """Runs of one job as a table, below one line for all that are not due."""
-    if runs.ahead:
-        click.echo(f"{len(runs.ahead)} queued until {moment(max(run.due for run in runs.ahead), local_zone())}")
-    print_found_runs(runs.due, wide=wide)
+def print_ahead(runs: Sequence[Run]) -> None:
+    """Runs that are not due, in one line, if there are any."""
+    if runs:
+        click.echo(f"{len(runs)} queued until {moment(max(run.due for run in runs), local_zone())}")
 
 
 def print_found_runs(runs: Iterable[Run], *, wide: bool = False) -> None:
