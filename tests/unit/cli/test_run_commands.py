@@ -231,6 +231,22 @@ def test_a_job_is_paused_and_resumed(server, asked):
     assert asked[1] == ("POST", "/v1/jobs/nightly/resume", {"catch_up": True})
 
 
+@pytest.mark.parametrize("more", [(), ("--json",)], ids=["people", "programs"])
+def test_a_wait_that_times_out_has_an_exit_code_and_a_message_of_its_own(more):
+    result = told({**WAITING, "cancel_requested": False}, "jobs", "run", "nightly", "--wait", "--timeout", "0", *more)
+
+    assert result.exit_code == 124
+    assert result.stderr == (
+        f"duecourse: {RUN['id']} is WAITING after 0 s; it continues: follow it with duecourse runs tail nightly\n"
+    )
+    assert "WAITING" in result.stdout
+
+
+@pytest.mark.parametrize(("document", "status"), [(DONE, 0), (RUN, 1)], ids=["succeeded", "dead"])
+def test_a_wait_whose_run_has_ended_does_not_time_out(document, status):
+    assert told(document, "jobs", "run", "nightly", "--wait", "--timeout", "0").exit_code == status
+
+
 def _commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
     context = click.Context(group)
     for name in group.list_commands(context):

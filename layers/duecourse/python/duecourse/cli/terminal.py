@@ -63,6 +63,12 @@ class UsageError(CliError):
     exit_code = 2
 
 
+class WaitTimeoutError(CliError):
+    """A wait that ended before its run; exit status 124, as of timeout(1)."""
+
+    exit_code = 124
+
+
 class _WithExample(click.Command):
     def __init__(self, *args: Any, example: str, **attributes: Any) -> None:
         super().__init__(*args, **attributes)

@@ -13,7 +13,7 @@ from duecourse.cli.commands.options import answer_options, confirm, connected, y
 from duecourse.cli.commands.runs import zone_of_job
 from duecourse.cli.output.runs import print_found_runs, print_run
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
+from duecourse.cli.terminal import CliError, Command, UsageError, WaitTimeoutError, plain, say
 from duecourse.cli.when import duration_of, moment
 from duecourse.client import Client
 from duecourse.client.models import SingleRun
@@ -30,7 +30,7 @@ POLL_SECONDS = 1.0
 @click.option(
     "--wait", is_flag=True, help="Wait for the end of the run; the exit code is 0 if it succeeds, otherwise 1."
 )
-@click.option("--timeout", type=click.FloatRange(0), help="Stop waiting after this number of seconds (exit code 1).")
+@click.option("--timeout", type=click.FloatRange(0), help="Stop waiting after this number of seconds (exit code 124).")
 @answer_options
 def run(
     job_id: str,
@@ -66,6 +66,9 @@ def run(
         print_json(ended.document)
     else:
         print_run(ended, zone=zone, now=datetime.now(UTC))
+    if not ended.is_final:
+        remedy = f"it continues: follow it with duecourse runs tail {job_id}"
+        raise WaitTimeoutError(plain(f"{ended.id} is {ended.state} after {timeout:g} s; {remedy}"))
     if ended.state != "SUCCEEDED":
         raise CliError(plain(f"{ended.id} is {ended.state}: {ended.error or ended.reason or 'see its attempts'}"))
 
@@ -88,9 +91,10 @@ def _followed(client: Client, run_id: str, timeout: float | None, *, quiet: bool
         if said != told and not quiet:
             say(f"{moment(datetime.now(UTC))}  {found.state} {found.attempts}/{found.max_attempts}")
             told = said
-        if found.is_final or (ends is not None and time.monotonic() >= ends):
+        left = POLL_SECONDS if ends is None else ends - time.monotonic()
+        if found.is_final or left <= 0:
             return found
-        time.sleep(POLL_SECONDS)
+        time.sleep(min(left, POLL_SECONDS))
 
 
 @click.command("skip-next", cls=Command, example="duecourse jobs skip-next nightly --count 2")
