@@ -214,6 +214,23 @@ def test_what_is_not_json_is_refused_before_any_call() -> None:
     assert "the text is not valid JSON" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [(("jbos",), "jobs"), (("run",), "runs"), (("dead-leters", "list"), "dead-letters"), (("jobs", "lst"), "list")],
+    ids=["letters", "number", "part", "below"],
+)
+def test_a_mistyped_command_suggests_the_one_that_is_meant(words: tuple[str, ...], meant: str) -> None:
+    result = duecourse(*words)
+
+    assert result.exit_code == 2
+    assert f"No such command '{next(word for word in words if word not in COMMANDS)}'." in result.stderr
+    assert f"'{meant}'" in result.stderr
+
+
+def test_a_command_that_resembles_none_has_no_suggestion() -> None:
+    assert duecourse("xyzzy").stderr.rstrip().endswith("No such command 'xyzzy'.")
+
+
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_has_a_help_with_an_example(name: str) -> None:
     result = duecourse(name, "--help")

@@ -87,4 +87,16 @@ class Command(_WithExample):
 
 
 class Group(_WithExample, click.Group):
-    """A group with an example."""
+    """A group with an example. For a mistyped command it suggests the nearest ones."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of the first argument. Raises click.UsageError."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            near = " or ".join(repr(each) for each in get_close_matches(name, self.list_commands(ctx)))
+            ctx.fail(plain(f"No such command {name!r}.{f' Did you mean {near}?' if near else ''}"))
+        return super().resolve_command(ctx, args)
