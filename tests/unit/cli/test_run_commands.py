@@ -59,6 +59,7 @@ def answer(asked: Seen) -> tuple[int, object]:
     """Like the API; dead runs come in two pages, those that died last first."""
     ASKED.append((asked.method, asked.path, asked.json))
     last = isinstance(asked.json, dict) and asked.json.get("cursor") == "page-2"
+    many = {"changed": 100 - 99 * last, "failed": [], "next_cursor": None if last else "page-2"}
     answers: dict[tuple[str, str], object] = {
         ("GET", "/v1/runs/dead"): RUN,
         ("GET", "/v1/runs/done"): DONE,
@@ -77,6 +78,8 @@ def answer(asked: Seen) -> tuple[int, object]:
         },
         ("POST", "/v1/jobs/nightly/pause"): JOB,
         ("POST", "/v1/jobs/nightly/resume"): JOB,
+        ("POST", "/v1/jobs/pause"): many,
+        ("POST", "/v1/jobs/resume"): many,
     }
     found = (asked.method, asked.route)
     return (200, answers[found]) if found in answers else (409, {"title": "The run is SUCCEEDED"})
@@ -229,6 +232,68 @@ def test_a_job_is_paused_and_resumed(server, asked):
     assert "PAUSED" in duecourse(server, "jobs", "pause", "nightly").stdout
     assert json.loads(duecourse(server, "jobs", "resume", "nightly", "--catch-up", "--json").stdout) == JOB
     assert asked[1] == ("POST", "/v1/jobs/nightly/resume", {"catch_up": True})
+
+
+def test_a_job_is_paused_with_a_reason(server, asked):
+    duecourse(server, "jobs", "pause", "nightly", "--note", "the data centre moves")
+    assert asked == [("POST", "/v1/jobs/nightly/pause", {"note": "the data centre moves"})]
+
+
+def test_jobs_of_a_tag_are_paused_page_by_page(server, asked):
+    result = duecourse(server, "jobs", "pause", "--tag", "billing", "--note", "the bank is down", "--yes")
+
+    assert (result.exit_code, result.stdout) == (0, "101 jobs are paused\n")
+    assert asked == [
+        ("POST", "/v1/jobs/pause", {"tag": "billing", "note": "the bank is down"}),
+        ("POST", "/v1/jobs/pause", {"tag": "billing", "note": "the bank is down", "cursor": "page-2"}),
+    ]
+
+
+def test_all_jobs_are_resumed(server, asked):
+    result = duecourse(server, "jobs", "resume", "--all", "--catch-up", "--yes", "--json")
+
+    assert json.loads(result.stdout) == {"changed": 101, "failed": []}
+    assert asked[0] == ("POST", "/v1/jobs/resume", {"all": True, "catch_up": True})
+
+
+@pytest.mark.parametrize(
+    ("options", "question"),
+    [
+        (("pause", "--tag", "billing"), "Pause all jobs tagged billing?"),
+        (("resume", "--tag", "billing"), "Resume all jobs tagged billing?"),
+        (("pause", "--all"), "Pause ALL jobs?"),
+    ],
+    ids=["pause-tag", "resume-tag", "pause-all"],
+)
+def test_many_jobs_are_changed_only_after_a_yes(server, asked, options, question):
+    refused = duecourse(server, "jobs", *options, text="n\n")
+    assert (refused.exit_code, asked) == (1, [])
+    assert question in refused.stderr
+    assert duecourse(server, "jobs", *options).exit_code == 2
+    assert asked == []
+    assert duecourse(server, "jobs", *options, text="y\n").exit_code == 0
+
+
+@pytest.mark.parametrize("action", ["pause", "resume"])
+@pytest.mark.parametrize(
+    "options",
+    [(), ("nightly", "--tag", "x"), ("nightly", "--all"), ("--tag", "x", "--all"), ("--tag", "")],
+    ids=["none", "job-tag", "job-all", "tag-all", "empty"],
+)
+def test_a_choice_of_jobs_that_is_none_or_two_is_refused(server, asked, action, options):
+    result = duecourse(server, "jobs", action, *options, "--yes")
+    assert (result.exit_code, asked) == (2, [])
+    assert result.stderr == "duecourse: no jobs are selected, or twice; use one of JOB, --tag and --all\n"
+
+
+def test_jobs_that_could_not_be_paused_are_named():
+    answer = {"changed": 1, "failed": ["nightly", "hourly"], "next_cursor": None}
+    result = told(answer, "jobs", "pause", "--all", "--yes")
+
+    assert (result.exit_code, result.stdout) == (1, "1 job is paused\n")
+    assert result.stderr == (
+        "duecourse: 2 jobs could not be changed because of concurrent changes: nightly, hourly; repeat the command\n"
+    )
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["people", "programs"])

@@ -6,7 +6,8 @@ Job documents that people write are read as strictly as the API does, so that no
 from __future__ import annotations
 
 import shlex
-from typing import IO, Any, Literal, cast
+from collections.abc import Callable
+from typing import IO, Any, Literal, TypeVar, cast
 
 import click
 
@@ -20,12 +21,14 @@ from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.cli.output.jobs import print_changes, print_jobs
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import Command, Group, UsageError, plain, say
+from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
 from duecourse.client import Page
 from duecourse.client.bodies import JobRequest
-from duecourse.client.models import Job
+from duecourse.client.models import ChangedJobs, Job
 
 __all__ = ["jobs", "read_job"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 CREATE_EXAMPLE = """\
 echo '{"id": "hello", "schedule": "rate(10 seconds)",
@@ -111,27 +114,105 @@ def list_jobs(
     )
 
 
-@jobs.command(cls=Command, example="duecourse jobs pause nightly")
-@click.argument("job_id", metavar="JOB")
+def _choice(command: F) -> F:
+    """Add the options that choose one job or many; they come as `job_id`, `tag` and `everything`."""
+    command = click.option("--all", "everything", is_flag=True, help="All jobs of the tenant (scope ops).")(command)
+    command = click.option("--tag", help="All jobs with this tag (scope ops).")(command)
+    return click.argument("job_id", metavar="[JOB]", required=False)(command)
+
+
+@jobs.command(cls=Command, example='duecourse jobs pause --tag billing --note "the bank is down"')
+@_choice
+@click.option("--note", help="The reason; it is shown as paused_because.")
+@yes_option
 @answer_options
-def pause(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Stop a job from firing; running runs continue."""
+def pause(
+    job_id: str | None,
+    tag: str | None,
+    everything: bool,
+    note: str | None,
+    yes: bool,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """Stop a job from firing, or all jobs with a tag; running runs continue."""
     with connected(api, sign) as client:
-        job = client.pause_job(job_id)
-    _show(job, as_json)
+        _change(
+            "pause",
+            (job_id, tag, everything),
+            lambda name: client.pause_job(name, note=note),
+            lambda cursor: client.pause_jobs(tag=tag, all=everything or None, cursor=cursor, note=note),
+            yes=yes,
+            as_json=as_json,
+        )
 
 
 @jobs.command(cls=Command, example="duecourse jobs resume nightly --catch-up")
-@click.argument("job_id", metavar="JOB")
+@_choice
 @click.option(
     "--catch-up", is_flag=True, help="Treat the occurrences of the pause as missed, according to the job's policy."
 )
+@yes_option
 @answer_options
-def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Resume a paused job. The occurrences of the pause are skipped, unless --catch-up is used."""
+def resume(
+    job_id: str | None,
+    tag: str | None,
+    everything: bool,
+    catch_up: bool,
+    yes: bool,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """Resume a paused job, or all jobs with a tag. The occurrences of the pause are skipped, unless --catch-up is
+    used.
+    """
     with connected(api, sign) as client:
-        job = client.resume_job(job_id, catch_up=catch_up)
-    _show(job, as_json)
+        _change(
+            "resume",
+            (job_id, tag, everything),
+            lambda name: client.resume_job(name, catch_up=catch_up),
+            lambda cursor: client.resume_jobs(tag=tag, all=everything or None, cursor=cursor, catch_up=catch_up),
+            yes=yes,
+            as_json=as_json,
+        )
+
+
+def _change(
+    action: Literal["pause", "resume"],
+    choice: tuple[str | None, str | None, bool],
+    one: Callable[[str], Job],
+    page: Callable[[str | None], ChangedJobs],
+    *,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Change the chosen job, or after a yes those of all pages. Raises UsageError unless there is one choice, CliError
+    if some jobs could not be changed.
+    """
+    job_id, tag, _ = choice
+    if sum(map(bool, choice)) != 1:
+        raise UsageError("no jobs are selected, or twice; use one of JOB, --tag and --all")
+    if job_id:
+        _show(one(job_id), as_json)
+        return
+    if not yes:
+        confirm(f"{action.capitalize()} {f'all jobs tagged {plain(tag)}' if tag else 'ALL jobs'}?")
+    pages = [page(None)]
+    while pages[-1].next_cursor is not None:
+        pages.append(page(pages[-1].next_cursor))
+    changed, failed = sum(each.changed for each in pages), [name for each in pages for name in each.failed]
+    if as_json:
+        print_json({"changed": changed, "failed": failed})
+    else:
+        say(f"{changed} job{' is' if changed == 1 else 's are'} {action}d")
+    if failed:
+        count = f"{len(failed)} job{'s' * (len(failed) != 1)}"
+        named = ", ".join(failed)
+        raise CliError(
+            plain(f"{count} could not be changed because of concurrent changes: {named}; repeat the command")
+        )
 
 
 @jobs.command(cls=Command, example="duecourse jobs delete nightly --yes")
