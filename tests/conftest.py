@@ -40,6 +40,7 @@ ONE_SYSTEM = {
         "main_job",
         "pages",
         "runs",
+        "secrets",
         "workflows",
     )
 }

@@ -12,6 +12,9 @@ from moto import mock_aws
 
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
+from duecourse.cli.secrets import NAME, STORES, StoredSecrets
+from duecourse.cli.terminal import CliError
+from duecourse.domain.targets.template import SECRET_NAME
 from duecourse.ports import NoAnswerError, Secrets, SecretsUnavailableError, SecretUnknownError, ServiceError
 from duecourse.testing.clock import SettableClock
 
@@ -161,3 +164,55 @@ def test_a_secret_without_text_is_unknown(clients, clock):
     manager.create_secret(Name=f"duecourse/{STAGE}/acme/key", SecretBinary=b"\x00\x01")
     with pytest.raises(SecretUnknownError):
         SecretsManagerSecrets(manager, STAGE, clock).get("acme", "key")
+
+
+@pytest.fixture(params=["parameters", "secrets_manager"])
+def written(request: pytest.FixtureRequest, clients: AwsClients, clock: SettableClock) -> tuple[StoredSecrets, Secrets]:
+    """Secrets of acme as the command writes them, and as a worker reads them."""
+    service = "ssm" if request.param == "parameters" else "secretsmanager"
+    read = SsmSecrets if service == "ssm" else SecretsManagerSecrets
+    return STORES[request.param](boto3.client(service, "eu-west-1"), STAGE, "acme"), read(
+        clients.get(service), STAGE, clock
+    )
+
+
+def test_a_secret_has_the_same_names_in_the_command_and_in_jobs():
+    assert NAME.pattern == SECRET_NAME
+
+
+def test_a_secret_that_the_command_writes_is_read_by_workers(written, clock):
+    command, workers = written
+    command.put("api.key_1-a", " s3cr3t é")
+    assert workers.get("acme", "api.key_1-a") == " s3cr3t é"
+    command.put("api.key_1-a", "rotated")
+    clock.advance(60)
+    assert workers.get("acme", "api.key_1-a") == "rotated"
+    with pytest.raises(SecretUnknownError):
+        workers.get("other", "api.key_1-a")
+
+
+def test_a_secret_that_the_command_deletes_is_unknown_and_can_be_written_again(written, clock):
+    command, workers = written
+    command.put("key", "old")
+    command.delete("key")
+    assert [each.name for each in command.all()] == []
+    with pytest.raises(SecretUnknownError):
+        workers.get("acme", "key")
+    with pytest.raises(CliError, match="there is no secret other; list"):
+        command.delete("other")
+    command.put("key", "new")
+    clock.advance(5)
+    assert workers.get("acme", "key") == "new"
+
+
+def test_the_command_lists_the_names_of_a_tenants_secrets_alone(written):
+    command, _ = written
+    for number in range(12, 0, -1):
+        command.put(f"key{number:02}", "value")
+    for tenant in ("acme2", "other"):
+        type(command)(command.client, STAGE, tenant).put("hidden", "value")
+    type(command)(command.client, "test2", "acme").put("hidden", "value")
+    found = list(command.all())
+    assert sorted(each.name for each in found) == [f"key{number:02}" for number in range(1, 13)]
+    assert all(each.changed_at.tzinfo for each in found)
+    assert "value" not in str(found)

@@ -251,6 +251,25 @@ def test_the_help_imports_no_command() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize(
+    ("words", "text", "problem"),
+    [
+        (("put", "a/b"), "x", "NAME must have 1 to 64 letters (a-z), digits, _, . or -: a/b"),
+        (("put", "key", "--tenant", "../x"), "x", "--tenant must have 1 to 64 letters (a-z), digits, - or _: ../x"),
+        (("put", "key"), "\n", "the value is empty, so nothing was written; write it to standard input"),
+        (("delete", "key\n"), None, "NAME must have 1 to 64 letters (a-z), digits, _, . or -: key"),
+    ],
+    ids=["name", "tenant", "empty", "line-end"],
+)
+def test_a_secret_that_cannot_be_is_refused_before_any_request(
+    words: tuple[str, ...], text: str | None, problem: str
+) -> None:
+    result = duecourse("secrets", *words, text=text, AWS_ENDPOINT_URL="http://127.0.0.1:1")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"duecourse: {problem}")
+
+
 HTML = b"<html><body>Welcome</body></html>"
 
 

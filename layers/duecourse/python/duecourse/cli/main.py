@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
         "Copy a restored table to the table of a stage.",
     ),
     "runs": ("duecourse.cli.commands.runs", "runs", "List, show, follow, cancel and redrive runs."),
+    "secrets": ("duecourse.cli.commands.secrets", "secrets", "Write, list and delete the secrets of jobs."),
     "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits and load of the stage."),
     "upcoming": ("duecourse.cli.commands.upcoming", "upcoming", "Show the number of upcoming runs per hour."),
     "work": ("duecourse.cli.commands.work", "work", "Run the commands of runs on this machine."),

@@ -14,6 +14,7 @@ from duecourse.cli.terminal import Command, Group, say
 
 if TYPE_CHECKING:
     from duecourse.cli.accounts import Accounts
+    from duecourse.cli.doctor.stage import Stage
 
 STAGE_HELP = """\
 The stage, accessed with your AWS credentials and region. The default is the local stack of this checkout.
@@ -93,16 +94,25 @@ def delete(name: str, yes: bool, stage: str) -> None:
 
 
 @contextmanager
-def _of(stage: str) -> Iterator[Accounts]:
+def _of(name: str) -> Iterator[Accounts]:
     """The accounts of a stage. Raises CliError if AWS rejects the request."""
+    from duecourse.cli.accounts import Accounts
+
+    with operated(name) as stage:
+        yield Accounts.of(stage)
+
+
+@contextmanager
+def operated(name: str) -> Iterator[Stage]:
+    """A stage, accessed with the operator's AWS credentials. Raises CliError if AWS rejects a request."""
     from botocore.exceptions import BotoCoreError, ClientError
 
-    from duecourse.cli.accounts import Accounts, refused
+    from duecourse.cli.accounts import refused
     from duecourse.cli.doctor.stage import clients_for, find_stage
     from duecourse.cli.terminal import CliError
 
     try:
-        yield Accounts.of(find_stage(stage, clients_for(stage)))
+        yield find_stage(name, clients_for(name))
     except ClientError as error:
         raise refused(error) from error
     except BotoCoreError as error:
