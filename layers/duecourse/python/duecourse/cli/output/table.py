@@ -1,8 +1,8 @@
-"""Tables with one line per row. Ids, times and states are never wrapped or cut; long texts are cut to fit."""
+"""Tables with one line per row. Ids and times are never wrapped or cut; long texts are cut to fit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 
 from rich.console import Console
@@ -14,11 +14,19 @@ from duecourse.cli.when import local_zone
 PIPE_WIDTH = 200
 """Columns of a table in a pipe."""
 
-CUT = ("schedule", "tags", "after", "waits for", "also", "jobs", "what", "error")
-"""The columns of texts that are cut; the first get room first."""
+CUT = {
+    "state": 25,
+    **dict.fromkeys(("schedule", "tags", "after", "waits for", "also", "jobs", "what", "error"), 16),
+}
+"""The columns of texts that are cut (of a state, its reason), and what they keep as long as a spare column can be left
+out instead. The first get room first.
+"""
 
-MIN_CUT = 16
-"""Columns that a cut text keeps."""
+MIN_CUT = 10
+"""Columns that a cut text keeps in any case; a state without its reason fits."""
+
+LAST = ("waits for", "error", "schedule", "next occurrence")
+"""Columns that are left out in this order if the ids would not fit otherwise."""
 
 GAP = 2
 """Columns between two cells."""
@@ -58,8 +66,8 @@ def table(
 ) -> Text:
     """A header that names the zone of its times (by default this machine's), and a line for each row.
 
-    Columns that are empty are left out. To fit the width, texts are cut, then columns are left out in the order of
-    `spare`.
+    Columns that are empty are left out. To fit the width, texts are cut and columns are left out in the order of
+    `spare`, then of LAST.
     """
     listed = [[_at(cell, zone or local_zone()) for cell in row] for row in rows]
     shown = [
@@ -68,18 +76,30 @@ def table(
         if not listed or any(map(_text, cells))
     ]
     wanted = {name: max(cell.cell_len for cell in cells) for name, cells in shown}
-    widths = dict(wanted)
-    if width is not None:
-        widths |= {name: min(wanted[name], MIN_CUT) for name in CUT if name in wanted}
-        for name in spare:
-            if name in widths and _total(widths) > width:
-                del widths[name]
-        for name in CUT:
-            if name in widths:
-                widths[name] += max(0, min(wanted[name] - widths[name], width - _total(widths)))
+    widths = wanted if width is None else _widths(wanted, spare, width)
     kept = [(widths[name], cells) for name, cells in shown if name in widths]
     lines = zip(*([_fitted(cell, size) for cell in cells] for size, cells in kept), strict=True)
     return Text("\n").join(_joined(line) for line in lines)
+
+
+def _widths(wanted: Mapping[str, int], spare: Sequence[str], width: int) -> dict[str, int]:
+    """The widths of the columns that fit, by name."""
+    widths = {name: min(size, CUT.get(name, size)) for name, size in wanted.items()}
+    _leave_out(spare, widths, width)
+    if _total(widths) > width:
+        widths |= {name: min(widths[name], MIN_CUT) for name in CUT if name in widths}
+    _leave_out(LAST, widths, width)
+    for name in CUT:
+        if name in widths:
+            widths[name] += max(0, min(wanted[name] - widths[name], width - _total(widths)))
+    return widths
+
+
+def _leave_out(names: Sequence[str], widths: dict[str, int], width: int) -> None:
+    """Remove columns until the others fit."""
+    for name in names:
+        if _total(widths) > width:
+            widths.pop(name, None)
 
 
 def _at(cell: Cell, zone: tzinfo) -> Cell:
@@ -104,7 +124,7 @@ def _text(cell: Cell) -> Text:
             return Text(plain(cell))
 
 
-def _total(widths: dict[str, int]) -> int:
+def _total(widths: Mapping[str, int]) -> int:
     return sum(widths.values()) + GAP * (len(widths) - 1)
 
 
