@@ -1,1 +1,3 @@
-"""The HTTP API: requests in, JSON out. Used only by functions/api; the only package that imports pydantic."""
+"""The HTTP API: it receives requests and returns JSON. Only functions/api uses it, and no other package imports
+pydantic.
+"""

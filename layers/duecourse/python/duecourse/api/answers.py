@@ -1,9 +1,10 @@
-"""The types of responses, and responses to API Gateway.
+"""The types of responses, and the responses to API Gateway.
 
-The answers as types: what the routes build, and what the document says of it. Each field is always there, as null
-where it has no value, unless it is marked NotRequired. `Answer` is no part of a schema's name in the document.
+The routes build responses of these types, and the OpenAPI document describes them. A field without a value is null.
+Only a field that is marked NotRequired can be missing. The suffix `Answer` is not part of a schema's name in the
+document.
 
-Answers to API Gateway: Powertools resolves the route; every response, good or bad, is made and logged here.
+Powertools resolves the route of a request. This module builds and logs every response, including errors.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Item = TypeVar("Item")
 
 LOCAL = r"[0-9]{8}T[0-9]{6}Z(\.[mb][A-Za-z0-9_-]{1,32})?$"
 RUN_ID = rf"^{ID_PATTERN}\.{LOCAL}"
-"""A run's id, as ECMA has patterns."""
+"""A run's id as an ECMA regular expression."""
 
 _INSTANT: Document = {"format": "date-time"}
 Second = Annotated[
@@ -171,7 +172,9 @@ class OpenApiDocument(TypedDict):
 
 
 def job_document(view: JobView) -> Document:
-    """The fields of the posted body, defaults filled in, and what became of them: `JobAnswer` in the document."""
+    """Return the fields of the posted body with defaults filled in, and the job's current state. The document calls
+    this `JobAnswer`.
+    """
     job = view.job
     following = view.next_occurrence
     return {
@@ -192,17 +195,19 @@ def job_document(view: JobView) -> Document:
 
 
 def run_document(run: Run) -> RunAnswer:
-    """The run as the archive has it, too."""
+    """Return the run in the format that the archive also uses."""
     return cast(RunAnswer, documents.run_document(run))
 
 
 def single_run_document(run: Run) -> SingleRunAnswer:
-    """The run with its attempts."""
+    """Return the run with its attempts."""
     return cast(SingleRunAnswer, documents.run_document(run) | {"attempt_list": documents.attempt_documents(run)})
 
 
 def _understood(spec: ScheduleSpec) -> Document:
-    """The schedule in words and in canonical form; neither where it is understood no more (`error` says why)."""
+    """Return the schedule in words and in canonical form. Both are null if the schedule is no longer valid; `error`
+    then has the reason.
+    """
     try:
         schedule = compile_schedule(spec)
     except ScheduleError:
@@ -213,13 +218,14 @@ def _understood(spec: ScheduleSpec) -> Document:
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
 SHOWN_FAULTS = 5
-"""Faults of a rejected request that are logged."""
+"""The maximum number of faults of a rejected request that are logged."""
 
 
 class Answering(ABC):
-    """Answers API Gateway's events (payload format 2.0) to some routes. Only a broken event or runtime makes it raise.
+    """Responds to API Gateway's events (payload format 2.0) for some routes. It raises only if the event or the runtime
+    is broken.
 
-    `request` is the request that is being answered.
+    `request` is the current request.
     """
 
     def __init__(self, stage: str, routes: Sequence[Route], logger: Logger) -> None:
@@ -233,7 +239,7 @@ class Answering(ABC):
         self._resolver.not_found(self._no_route)
 
     def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-        """The response to one request."""
+        """Return the response to one request."""
         self.request = read_request(event)
         # Powertools keeps the event in a class attribute, which applications in several threads would share.
         self._resolver.current_event = APIGatewayProxyEventV2(event)
@@ -241,7 +247,7 @@ class Answering(ABC):
 
     @abstractmethod
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
-        """The response to `request`. `parameters` are those of the path. Raises Problem."""
+        """Return the response to `request`. `parameters` are those of the path. Raises Problem."""
 
     def _bound(self, route: Route) -> Callable[..., Response[str]]:
         def answer(**parameters: str) -> Response[str]:
@@ -254,7 +260,7 @@ class Answering(ABC):
         return self._answered(lambda: self._refuse_route(event.http_method, event.path))
 
     def _answered(self, work: Callable[[], Answer]) -> Response[str]:
-        """Whatever happens becomes a response and one line in the log."""
+        """Run `work` and turn its result or its exception into a response and one log line."""
         request = self.request
         ids = {"request_id": request.request_id, "correlation_id": request.correlation_id}
         try:
@@ -286,9 +292,11 @@ class Answering(ABC):
         return response
 
     def _refuse_route(self, method: str, path: str) -> Answer:
-        """404 for a path that nothing lives at, 405 for a method that the path does not know."""
+        """Return 404 for an unknown path, or 405 for a method that the path does not support."""
         allowed = sorted(route.method for route in self._routes if _matches(route.path, path))
-        if not allowed or method in allowed:  # the latter: a segment of characters that no route takes
+        if (
+            not allowed or method in allowed
+        ):  # a method is in `allowed` if a segment of the path has characters that no route accepts
             paths = ", ".join(sorted({route.path for route in self._routes}))
             raise Problem("unknown-path", f"This path does not exist; the paths are {paths}.")
         raise Problem(
@@ -298,7 +306,9 @@ class Answering(ABC):
         )
 
     def _caller(self) -> dict[str, str]:
-        """The caller, as the scope check has identified it; None if the check rejected the request."""
+        """Return the caller that the scope check identified. The principal is missing if the check rejected the
+        request.
+        """
         principal = self.request.principal
         return {"tenant": self.request.tenant} | ({"principal": principal} if principal else {})
 

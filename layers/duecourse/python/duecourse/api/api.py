@@ -1,5 +1,6 @@
-"""The declaration of a route. A route is declared once, at its function, for the resolver, the check of scopes and
-the OpenAPI document. The function's docstring is its description there; the first paragraph is the summary.
+"""The declaration of a route. Each route is declared once, at its function, for the resolver, the check of scopes and
+the OpenAPI document. The document takes its description from the function's docstring; the first paragraph is the
+summary.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from duecourse.usecases.workflows.view import WorkflowRuns
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The use cases behind the routes, and what the stage allows; `Wiring.api` is one."""
+    """The use cases behind the routes, and the settings of the stage. `Wiring.api` is an instance."""
 
     jobs: Jobs
     editing: EditJobs
@@ -69,7 +70,7 @@ class Api:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back, and what is noted of it: a stable `action` and its `facts` in the log, `counts` as metrics."""
+    """A response with its log line and metrics: a stable `action` and its `facts` for the log, `counts` for metrics."""
 
     status: HTTPStatus
     action: str
@@ -82,7 +83,7 @@ class Answer:
 def page_answer(
     action: str, items: Sequence[Mapping[str, Any]], next_cursor: str | None, facts: Mapping[str, object]
 ) -> Answer:
-    """A page of a list."""
+    """Return a page of a list."""
     body = {"items": list(items), "next_cursor": next_cursor}
     return Answer(HTTPStatus.OK, action, body, facts={**facts, "items": len(items)})
 
@@ -91,12 +92,16 @@ Handler = Callable[[Api, Request, Mapping[str, str]], Answer]
 
 
 class Route(NamedTuple):
-    """`answers`: by status the type of the response, None where it has no body. `body`: the model of the request's
-    body, which may be left out where it is `body_optional`. `query`: the model of its query parameters, None where they
-    are not looked at. `headers`: those that it takes. `problems`: the kinds that are its own, beside those that follow
-    from what it takes (openapi.problem_kinds). `run_token`: the token of a run opens it. `checks_tags`: the function
-    itself restricts callers with tag-scoped permissions to the jobs with their tags; for another route the job is
-    checked that its path names, and where it names none they are rejected (`narrowing.check_route`).
+    """A route of the API.
+
+    `answers` has the type of the response by status, or None for a response without a body. `body` is the model of the
+    request's body, which is optional if `body_optional` is set. `query` is the model of its query parameters; None
+    ignores them. `headers` are the request headers that the route reads. `problems` are the kinds of problem that only
+    this route returns, in addition to those that follow from its other fields (openapi.problem_kinds). `run_token`: a
+    run's token gives access to it.
+
+    `checks_tags`: the function itself restricts callers with tag-scoped permissions to the jobs with their tags. For
+    other routes, `tag_scopes.check_route` checks the job in the path, and rejects these callers if the path has no job.
     """
 
     method: str
@@ -115,18 +120,18 @@ class Route(NamedTuple):
 
     @property
     def scopes(self) -> frozenset[str]:
-        """The scopes of which a caller needs one; none where a route is open to strangers. A route that says nothing is
-        not open: what reads asks for jobs:read, anything else for jobs:write.
+        """The scopes of which a caller needs one; empty if the route needs no authentication. The default is jobs:read
+        for GET and jobs:write for other methods.
         """
         return frozenset({READ if self.method == "GET" else WRITE}) if self.only_for is None else self.only_for
 
 
 declared: list[Route] = []
-"""In the order of declaration; `routes.table.ROUTES` is complete."""
+"""The routes in the order of declaration. `routes.table.ROUTES` is complete."""
 
 
 def route(method: str, path: str, tag: str, answers: Mapping[int, Any], **more: Any) -> Callable[[Handler], Handler]:
-    """Declare the function below as a Route, with `more` of its fields."""
+    """Declare the decorated function as a Route, with `more` of its fields."""
 
     def declare(handler: Handler) -> Handler:
         declared.append(Route(method, path, handler, tag, answers, **more))
@@ -136,7 +141,7 @@ def route(method: str, path: str, tag: str, answers: Mapping[int, Any], **more: 
 
 
 def admit(api: Api, request: Request) -> None:
-    """Let a request pass. Raises Problem: 429 with `retry-after` when the bucket is empty."""
+    """Admit a request. Raises Problem: 429 with `retry-after` if the tenant's bucket is empty."""
     wait = api.limits.admit(request.tenant)
     if wait is not None:
         settings = api.settings
@@ -148,8 +153,8 @@ def admit(api: Api, request: Request) -> None:
 
 
 def charge(api: Api, tenant: str, items: int, begun: bool) -> None:
-    """Take tokens for the runs or jobs that a request asks for; the first is paid by the request (domain.budget).
-    Raises Problem: 429 while the tenant has debt from earlier work. No work begins then.
+    """Take tokens for the runs or jobs that a request needs; the request itself has paid for the first one
+    (domain.budget). Raises Problem: 429 while the tenant has debt from earlier work. The new work then does not start.
     """
     wait = api.limits.charge(tenant, items - 1, begun=begun)
     if wait is not None:

@@ -1,4 +1,4 @@
-"""The HTTP application with all routes: scopes, limits of tenants, tag-scoped permissions."""
+"""The HTTP application with all routes: scopes, limits per tenant, and tag-scoped permissions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from duecourse.api.tag_scopes import check_route
 from duecourse.domain.budget import Budget
 
 BODY_A_REQUEST = 64 * 1024
-"""Characters of a body that count as one request more."""
+"""Each such number of characters of a body counts as one more request."""
 
 
 class Application(Answering):
-    """The whole API. On AWS the routes of callbacks have a function of their own (`CallbackApplication`)."""
+    """The whole API. On AWS, the routes of callbacks have a separate function (`CallbackApplication`)."""
 
     def __init__(self, api: Api, logger: Logger) -> None:
         super().__init__(api.settings.stage, ROUTES, logger)
@@ -31,11 +31,11 @@ class Application(Answering):
         """See Answering."""
         self.request = admitted(self.request, route.scopes, self._api.settings)
         if route.scopes:
-            # Requests of strangers and targets are not limited per tenant: a run that is worked on must not be lost
-            # because its owner's programs ask too often. API Gateway's own throttle bounds them.
+            # Limits per tenant do not apply to unauthenticated requests and to targets. Otherwise, a tenant with too
+            # many requests could lose an active run. API Gateway's throttle limits these requests.
             admit(self._api, self.request)
             self.request = replace(self.request, budget=Budget(pay=partial(charge, self._api, self.request.tenant)))
-            # Before anything is read of it: 64 KB of small values take 200 ms to check.
+            # Charge before the body is parsed: to check 64 KB of small values takes 200 ms.
             self.request.budget.charge(1 + len(self.request.body or "") // BODY_A_REQUEST)
         with refusing(self._api.settings.job_quota, parameters, route.problems):
             checked = check_route(self._api, route, self.request, parameters)

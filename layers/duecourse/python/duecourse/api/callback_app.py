@@ -1,4 +1,4 @@
-"""The HTTP application of the routes that a run's token opens."""
+"""The HTTP application of the routes that accept a run's token."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from duecourse.usecases.runs.commands import Callbacks
 
 @dataclass(frozen=True, slots=True)
 class CallbackParts:
-    """routes.callbacks.CallbackApi; `Wiring.callback_parts` is one."""
+    """Implements routes.callbacks.CallbackApi. `Wiring.callback_parts` is an instance."""
 
     callbacks: Callbacks
     stage: str
 
 
 class CallbackApplication(Answering):
-    """Heartbeats, completions and failures."""
+    """The application for heartbeats, completions and failures."""
 
     def __init__(self, parts: CallbackParts, logger: Logger) -> None:
         super().__init__(parts.stage, [route for route in declared if route.run_token], logger)
@@ -33,5 +33,5 @@ class CallbackApplication(Answering):
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
         """See Answering."""
         with refusing(0, parameters, route.problems):  # no request creates a job, so the quota is not needed
-            # A handler of a callback needs no more than CallbackApi, though Route requires that it accepts an Api.
+            # A callback's handler needs only CallbackApi, but the type of Route requires an Api.
             return route.handler(cast(Any, self._parts), self.request, parameters)

@@ -1,5 +1,5 @@
-"""The caller and the scopes: the result of API Gateway's authorizer, read from the event before any route runs. No
-value that a caller can set is trusted.
+"""The caller and the scopes: the result of API Gateway's authorizer, read from the event before any route runs. Values
+that a caller can set are not trusted.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from duecourse.settings import ApiSettings
 READ, WRITE, OPS = "jobs:read", "jobs:write", "ops"
 SCOPES = frozenset({READ, WRITE, OPS})
 TAG_SCOPE = re.compile(f"({READ}|{WRITE}):tag=({TAG_PATTERN})")
-"""A scope that counts for jobs with a tag only, such as `jobs:write:tag=billing`."""
+"""A scope that is valid only for jobs with a tag, for example `jobs:write:tag=billing`."""
 
 DEFAULT_TENANT = "default"
 """The tenant of all jobs if callers are not distinguished (IAM, the local stack)."""
 
 _PREFIX = "duecourse/"
 _NAMES = ("sub", "client_id", "azp", "appid")
-"""Claims with the caller, in order of preference: tokens of programs often have no subject."""
+"""Claims that identify the caller, in order of preference. Tokens of programs often have no subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """`principal` is the token's subject, an IAM ARN or `local`; `scopes` are those of ours that were granted, the
-    tag-scoped ones as they were spelt.
+    """A caller. `principal` is the token's subject, an IAM ARN or `local`. `scopes` are the granted scopes of
+    Duecourse; tag-scoped ones are unchanged.
     """
 
     tenant: str
@@ -42,9 +42,9 @@ class Principal:
 
 
 def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Principal:
-    """The caller by the event's `requestContext.authorizer`.
+    """Return the caller from the event's `requestContext.authorizer`.
 
-    Raises Problem: 401 where the authorizer says nothing, 403 where the token names no tenant.
+    Raises Problem: 401 if the authorizer's result has no caller, 403 if the token has no valid tenant.
     """
     if settings.auth == "none":
         return Principal(DEFAULT_TENANT, "local", SCOPES)
@@ -67,14 +67,14 @@ def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Principal
 
 
 def _scopes(claim: object) -> frozenset[str]:
-    """Ours among those of a claim. Cognito puts the API's name before each."""
+    """Return the scopes of Duecourse in a claim. Cognito adds the API's name as a prefix to each."""
     named = {str(word).removeprefix(_PREFIX) for word in _words(claim)}
     return frozenset(name for name in named if name in SCOPES or TAG_SCOPE.fullmatch(name))
 
 
 def _words(claim: object) -> Sequence[object]:
-    """The scopes of a claim: a text with spaces between them, or a list, which API Gateway writes as `[a b]`. A comma
-    or bracket within a scope is part of it (RFC 6749 section 3.3): `other,ops` is not ours.
+    """Return the scopes of a claim: a text with spaces between them, or a list, which API Gateway writes as `[a b]`. A
+    comma or bracket within a scope is part of it (RFC 6749 section 3.3): `other,ops` is not a scope of Duecourse.
     """
     if isinstance(claim, list):
         return claim
@@ -89,8 +89,8 @@ def _words(claim: object) -> Sequence[object]:
 
 
 def tags_of(needed: frozenset[str], granted: frozenset[str]) -> frozenset[str] | None:
-    """The tags to which the scopes narrow a caller who needs one of these: None where they do not, empty where none of
-    them is granted at all.
+    """Return the tags to which a caller with the `granted` scopes is limited where one of `needed` is required. None
+    means no limit; an empty set means that none of them is granted.
     """
     if needed & granted:
         return None
@@ -115,10 +115,10 @@ def _unknown_caller() -> Problem:
 
 
 def admitted(request: Request, needed: frozenset[str], settings: ApiSettings) -> Request:
-    """The request with its caller filled in. Raises Problem: 401, 403 without tenant or a needed scope; a tag-scoped
-    one is enough here.
+    """Return the request with its caller. Raises Problem: 401; 403 without a tenant or a needed scope. A tag-scoped
+    permission is sufficient here.
 
-    Strangers at an open route stay without tenant and scopes.
+    Unauthenticated callers of an open route have no tenant and no scopes.
     """
     try:
         caller = caller_of(request.authorizer, settings)
@@ -139,6 +139,6 @@ def _scope_missing(needed: frozenset[str], caller: Principal) -> Problem:
 
 
 def insufficient_scope(detail: str, needed: frozenset[str], faults: Sequence[FieldFault] = ()) -> Problem:
-    """403: one of the `needed` scopes, as they are, would open it."""
+    """Return 403: the request requires one of the `needed` scopes, without a tag."""
     challenge = f'Bearer error="insufficient_scope", scope="{" ".join(sorted(needed))}"'
     return Problem("scope-missing", detail, faults=faults, headers={"www-authenticate": challenge})

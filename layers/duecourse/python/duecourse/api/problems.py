@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457): what is wrong, where, and the remedy."""
+"""Problem documents (RFC 9457): the error, its place and the remedy."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
 STATUS = {kind: status for status, kinds in KINDS.items() for kind in kinds}
 
 RETRY_SECONDS = 5
-"""When to come again after a 503."""
+"""The seconds to wait before the next try after a 503."""
 
 MAX_FAULTS = 50
 """The maximum number of faults in a response."""
 
 MAX_POINTER = 200
-"""Characters of a pointer that are echoed: its last part may be as long as the caller likes."""
+"""The maximum number of characters of a pointer in a response. The caller controls the length of its last part."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldFault:
-    """One thing that is wrong: `pointer` (RFC 6901) into the body, or the name of a query `parameter` or `header`."""
+    """One fault of a request: `pointer` (RFC 6901) into the body, or the name of a query `parameter` or `header`."""
 
     detail: str
     pointer: str | None = None
@@ -55,13 +55,13 @@ class FieldFault:
     header: str | None = None
 
     def document(self) -> dict[str, str]:
-        """As it is in the response's `errors`."""
+        """Return the fault as an item of the response's `errors`."""
         where = {"pointer": self.pointer, "parameter": self.parameter, "header": self.header}
         return {name: shortened(place) for name, place in where.items() if place is not None} | {"detail": self.detail}
 
 
 class Problem(Exception):
-    """A request that is rejected."""
+    """The error response to a rejected request."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Problem(Exception):
         faults: Sequence[FieldFault] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`kind` is one of KINDS (the last part of `type`), `detail` is for people."""
+        """`kind` is one of KINDS (the last part of `type`). `detail` is the text for people."""
         super().__init__(detail)
         self.status = STATUS[kind]
         self.kind = kind
@@ -80,7 +80,7 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
     def document(self, request_id: str) -> dict[str, Any]:
-        """The response's body."""
+        """Return the response's body."""
         detail = self.detail
         if len(self.faults) > MAX_FAULTS:
             detail += f" The first {MAX_FAULTS} of {len(self.faults)} errors are listed."
@@ -95,56 +95,58 @@ class Problem(Exception):
 
 
 def phrase(status: int) -> str:
-    """The name of a status in RFC 9110, whatever the version of Python: its names of two statuses changed with 3.13."""
+    """Return the name of a status in RFC 9110. Python 3.13 changed two of its names; this function returns the same
+    names in every version.
+    """
     renamed = {413: "Content Too Large", 422: "Unprocessable Content"}
     return renamed.get(status) or HTTPStatus(status).phrase
 
 
 def pointer(path: Sequence[str | int]) -> str:
-    """`/retry/max_attempts`: a JSON pointer."""
+    """Return a JSON pointer, such as `/retry/max_attempts`."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def invalid(faults: Sequence[FieldFault], kind: str = "invalid-job") -> Problem:
-    """A body that was understood and cannot be acted upon."""
+    """Return the problem for a body that is valid JSON but has invalid fields."""
     count = "One field is" if len(faults) == 1 else f"{len(faults)} fields are"
     return Problem(kind, f"{count} invalid; nothing was changed.", faults=faults)
 
 
 def later(kind: str, detail: str, seconds: int = RETRY_SECONDS) -> Problem:
-    """A temporary condition: the caller gets the time until the next try."""
+    """Return the problem for a temporary condition, with the time until the next try."""
     return Problem(kind, detail, headers={"retry-after": str(seconds)})
 
 
 def malformed(detail: str) -> Problem:
-    """A body that is not a JSON document."""
+    """Return the problem for a body that is not a JSON document."""
     return Problem("malformed-body", detail)
 
 
 def bad_parameter(name: str, detail: str) -> Problem:
-    """A query parameter that is not understood."""
+    """Return the problem for an invalid query parameter."""
     fault = FieldFault(detail, parameter=name)
     sentence = f"The query parameter {shortened(name)} {detail}."
     return Problem("bad-parameter", sentence, faults=[fault])
 
 
 def bad_header(name: str, detail: str) -> Problem:
-    """A request header that is not understood."""
+    """Return the problem for an invalid request header."""
     return Problem("bad-header", f"The header {name} {detail}.", faults=[FieldFault(detail, header=name)])
 
 
 def unknown_job(job_id: str) -> Problem:
-    """A job that is not there."""
+    """Return the problem for a job that does not exist."""
     return Problem("unknown-job", f'There is no job "{shortened(job_id)}".')
 
 
 def unknown_workflow(workflow_id: str) -> Problem:
-    """A workflow that is not there."""
+    """Return the problem for a workflow that does not exist."""
     return Problem("unknown-workflow", f'There is no workflow "{shortened(workflow_id)}".')
 
 
 def internal() -> Problem:
-    """A fault of our own, whose cause is not shown."""
+    """Return the problem for an internal error. It does not reveal the cause."""
     return Problem(
         "internal",
         "An internal error occurred. Try again; if the problem continues, report the request id.",
@@ -152,12 +154,14 @@ def internal() -> Problem:
 
 
 def shortened(text: str) -> str:
-    """The text, cut where it is too long to be echoed."""
+    """Return the text, cut if it is too long for a response."""
     return text if len(text) <= MAX_POINTER else text[: MAX_POINTER - 1] + "…"
 
 
 def unavailable(error: Exception) -> Problem | None:
-    """503 for a temporary error; None for any other error, which is a defect. Error texts of AWS are not returned."""
+    """Return 503 for a temporary error, or None for any other error, which is a defect. Error texts of AWS are not
+    returned.
+    """
     if not isinstance(error, NoAnswerError) and not (isinstance(error, ServiceError) and error.temporary):
         return None
     detail = "A required service is too busy or does not respond. Try again in some seconds."

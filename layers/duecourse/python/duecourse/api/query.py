@@ -1,9 +1,10 @@
 """Query parameters and page tokens.
 
-A route has a model of its query parameters. It reads them, and the OpenAPI document is made from it.
+Each route with query parameters has a model of them. The route reads them with this model, and the OpenAPI document is
+generated from it.
 
-Pages: how many items, and from where on. A page token (`cursor` and `next_cursor` in the API) is opaque to callers
-and names its own kind and version.
+A page has a maximum number of items and a start. A page token (`cursor` and `next_cursor` in the API) is opaque to
+callers and contains its kind and version.
 """
 
 from __future__ import annotations
@@ -34,16 +35,18 @@ DEFAULT_LIMIT = 50
 MAX_LIMIT = 100
 
 MAX_ERROR_TEXT = 200
-"""Characters of a text that errors are searched for."""
+"""The maximum number of characters of the text to search errors for."""
 
 LINE_PATTERN = r"[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]{1,%d}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """Annotates a field of a model: how its text is read, and what the document says of it under the name `component`.
+    """Annotates a field of a model with the function that reads its text and with its description in the document under
+    the name `component`.
 
-    `read` raises `refuse(…)` for a text that is wrong. `wants` is what a required one names.
+    `read` raises `refuse(…)` for an invalid text. `wants` describes the value for the error message if a required
+    parameter is missing.
     """
 
     component: str
@@ -54,19 +57,21 @@ class Parameter:
     wants: str = "a value"
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """The text as `read` takes it."""
+        """Return the schema that validates the text with `read`."""
         del source, handler
         return no_info_plain_validator_function(self.read)
 
 
 class Query(BaseModel):
-    """No parameters; a model of some inherits from it. Each field is a text, or has a Parameter that reads it."""
+    """The base class of models of query parameters; itself, it has none. Each field is a text, or has a Parameter that
+    reads it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     @classmethod
     def parameters(cls) -> Mapping[str, tuple[Parameter, bool]]:
-        """The parameters by their names, and whether each has to be given."""
+        """Return the parameters by name, and whether each is required."""
         return {
             field.alias or name: (
                 next(each for each in field.metadata if isinstance(each, Parameter)),
@@ -77,8 +82,8 @@ class Query(BaseModel):
 
     @classmethod
     def of(cls, request: Request) -> Self:
-        """The parameters of a request. Raises Problem (400), also for one that is unknown: a misspelt one is not
-        overlooked.
+        """Return the parameters of a request. Raises Problem (400), also for an unknown parameter, so that a misspelt
+        one is not ignored.
         """
         given, known = request.query or {}, cls.parameters()
         for name in given:
@@ -106,7 +111,7 @@ def _listed(names: Sequence[str]) -> str:
 def number_parameter(
     component: str, description: str, low: int, high: int, default: int, example: int, noun: str = "a whole number"
 ) -> Parameter:
-    """A whole number."""
+    """Return a parameter that is a whole number."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) <= 6 and low <= int(text) <= high):
@@ -118,7 +123,7 @@ def number_parameter(
 
 
 def choice_parameter(component: str, description: str, kind: type[StrEnum], example: str) -> Parameter:
-    """One word of an enumeration."""
+    """Return a parameter that is one word of an enumeration."""
 
     def read(text: str) -> StrEnum:
         if text not in tuple(kind):
@@ -130,7 +135,7 @@ def choice_parameter(component: str, description: str, kind: type[StrEnum], exam
 
 
 def line_parameter(component: str, description: str, most: int, example: str) -> Parameter:
-    """A text of `most` characters at most, in one line."""
+    """Return a parameter that is a text of one line with at most `most` characters."""
 
     def read(text: str) -> str:
         if re.fullmatch(LINE_PATTERN % most, text) is None:
@@ -142,7 +147,7 @@ def line_parameter(component: str, description: str, most: int, example: str) ->
 
 
 def read_time(text: str) -> int:
-    """An instant as UTC seconds."""
+    """Return an instant as UTC seconds."""
     try:
         return read_instant("instant", text)
     except ScheduleError as error:
@@ -158,12 +163,12 @@ INSTANT = {
 
 
 def instant_parameter(component: str, description: str, example: str) -> Parameter:
-    """An instant."""
+    """Return a parameter that is an instant."""
     return Parameter(component=component, description=description, schema=INSTANT, example=example, read=read_time)
 
 
 def after(field: str, name: str) -> AfterValidator:
-    """Annotates an instant that is later than the one in `field`, the parameter `name`."""
+    """Return the annotation of an instant that must be later than the one in `field`, which is the parameter `name`."""
 
     def check(value: int | None, info: ValidationInfo) -> int | None:
         first = info.data.get(field)
@@ -181,7 +186,7 @@ def _job_id(text: str) -> str:
 
 
 def job_parameter(component: str, description: str) -> Parameter:
-    """A job's id."""
+    """Return a parameter that is a job's id."""
     schema = {"type": "string", "pattern": f"^{ID_PATTERN}$"}
     return Parameter(component=component, description=description, schema=schema, example="nightly", read=_job_id)
 
@@ -193,13 +198,13 @@ def _tag(text: str) -> str:
 
 
 def tag_parameter(component: str, description: str) -> Parameter:
-    """A tag."""
+    """Return a parameter that is a tag."""
     schema = {"type": "string", "pattern": f"^{TAG_PATTERN}$"}
     return Parameter(component=component, description=description, schema=schema, example="billing", read=_tag)
 
 
 def _states(text: str) -> tuple[RunState, ...]:
-    names = text.split(",")  # API Gateway joins a repeated parameter so
+    names = text.split(",")  # API Gateway joins the values of a repeated parameter with commas
     if not set(names) <= set(RunState):
         raise refuse(f"must be one or more of {', '.join(RunState)}, separated by commas")
     return tuple(state for state in RunState if state in names)
@@ -236,14 +241,16 @@ CURSOR = Parameter(
 
 
 class PageQuery(Query):
-    """What each list takes."""
+    """The query parameters of every list."""
 
     limit: Annotated[int, LIMIT] = DEFAULT_LIMIT
     cursor: Annotated[str | None, CURSOR] = None
 
 
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
-"""Lambda answers with 6 MB at most (quota "Invocation payload", synchronous); some is left for quoting and headers."""
+"""Lambda responses have at most 6 MB (quota "Invocation payload", synchronous). The difference is for quoting and
+headers.
+"""
 
 _JOBS = "1j:"
 _RUNS = "1r:"
@@ -254,12 +261,12 @@ _CHANGE = re.compile(r"[0-9]{13}#[A-Za-z0-9_./-]{1,128}")
 
 
 def job_page_token(last: str) -> str:
-    """Continues after the job `last`."""
+    """Return the token of the page after the job `last`."""
     return _sealed(_JOBS + last)
 
 
 def read_job_page_token(sealed: str | None) -> str | None:
-    """The id after which the page begins."""
+    """Return the id of the last job before the page, or None for the first page."""
     text = _opened(sealed, _JOBS)
     if text is not None and not is_id(text):
         raise _bad_page_token()
@@ -267,12 +274,12 @@ def read_job_page_token(sealed: str | None) -> str | None:
 
 
 def run_page_token(job_id: str, last: str) -> str:
-    """Continues before the run with that local name."""
+    """Return the token of the page before the run with the local name `last`."""
     return _sealed(f"{_RUNS}{job_id}.{last}")
 
 
 def read_run_page_token(sealed: str | None, job_id: str) -> str | None:
-    """The local name of the run before which the page begins."""
+    """Return the local name of the run before which the page starts."""
     text = _opened(sealed, _RUNS)
     if text is None:
         return None
@@ -286,22 +293,22 @@ def read_run_page_token(sealed: str | None, job_id: str) -> str | None:
 
 
 def dead_page_token(mark: StateMark) -> str:
-    """Continues after the dead run of that mark."""
+    """Return the token of the page after the dead run of this mark."""
     return _sealed(f"{_DEAD}{mark.at!r}:{mark.run_id}")
 
 
 def open_dead_page_token(sealed: str) -> StateMark | None:
-    """The mark of a page token; None for what is none."""
+    """Return the mark of a page token, or None if the token is not valid."""
     return _mark(_unsealed(sealed, _DEAD), RunState.DEAD)
 
 
 def state_page_token(mark: StateMark) -> str:
-    """Continues after the run of that mark."""
+    """Return the token of the page after the run of this mark."""
     return _sealed(f"{_PAGE_STATES}{mark.state}:{mark.at!r}:{mark.run_id}")
 
 
 def read_state_page_token(sealed: str | None) -> StateMark | None:
-    """The mark after which the page begins."""
+    """Return the mark after which the page starts."""
     text = _opened(sealed, _PAGE_STATES)
     if text is None:
         return None
@@ -319,14 +326,14 @@ def _mark(text: str | None, state: RunState) -> StateMark | None:
         parse_run_id(run_id)
     except ValueError:
         return None
-    # Written for a page or not at all: what is no instant is not passed on to the table (whose numbers are no smaller
-    # than 1e-130).
+    # Accept only numbers that this module writes into tokens. DynamoDB rejects others, for example positive numbers
+    # below 1e-130.
     sound = repr(since) == at and (1 <= since <= LATEST or at == "0.0")
     return StateMark(since, run_id, state) if sound else None
 
 
 def read_dead_page_token(sealed: str | None) -> StateMark | None:
-    """The mark after which the page begins."""
+    """Return the mark after which the page starts."""
     mark = None if sealed is None else open_dead_page_token(sealed)
     if sealed is not None and mark is None:
         raise _bad_page_token()
@@ -334,22 +341,22 @@ def read_dead_page_token(sealed: str | None) -> StateMark | None:
 
 
 def fitting(items: Sequence[Mapping[str, Any]]) -> int:
-    """How many of the first items fit into one answer; one at least."""
+    """Return the number of first items that fit into one response, at least one."""
     room = MAX_ANSWER_BYTES
     for count, item in enumerate(items):
-        room -= len(write_json(item)) * 2  # the response is quoted once more on its way out
+        room -= len(write_json(item)) * 2  # the response is quoted once more by Lambda
         if room < 0 and count:
             return count
     return len(items)
 
 
 def change_page_token(job_id: str, last: str) -> str:
-    """Continues before the change at that place in the job's history."""
+    """Return the token of the page before the change at the place `last` in the job's history."""
     return _sealed(f"{_CHANGES}{job_id}.{last}")
 
 
 def read_change_page_token(sealed: str | None, job_id: str) -> str | None:
-    """The place in the job's history before which the page begins."""
+    """Return the place in the job's history before which the page starts."""
     text = _opened(sealed, _CHANGES)
     if text is None:
         return None

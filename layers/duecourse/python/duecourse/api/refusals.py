@@ -46,21 +46,21 @@ from duecourse.usecases.workflows.view import NoWorkflowRunError
 
 
 class StateProblem(Problem):
-    """409: the run does not allow this in its state, which is in the response (`state`)."""
+    """409: the run's state does not allow this request. The response contains the state (`state`)."""
 
     def __init__(self, kind: str, detail: str, state: RunState) -> None:
         super().__init__(kind, detail)
         self.state = state
 
     def document(self, request_id: str) -> dict[str, Any]:
-        """The response's body."""
+        """Return the response's body."""
         return super().document(request_id) | {"state": self.state.value}
 
 
 @contextmanager
 def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> Iterator[None]:
-    """Whatever a use case rejects becomes a Problem. `path` names the job or run. A schedule that is not
-    understood is the caller's fault only where `kinds`, the route's own, have `invalid-job`.
+    """Convert each rejection of a use case to a Problem. `path` has the id of the job or run. A schedule that is not
+    valid is the caller's error only if `kinds`, the route's own kinds of problem, contain `invalid-job`.
     """
     try:
         yield
@@ -80,12 +80,12 @@ def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> I
 
 
 def busy() -> Problem:
-    """503: nothing is wrong with the request."""
+    """Return 503: the request itself is valid."""
     return later("busy", "Too many writes are in progress; nothing was changed. Try again in some seconds.")
 
 
 def bad_token() -> Problem:
-    """One response for every token that is not valid, so that the response does not reveal which runs exist."""
+    """Return the same response for every token that is not valid, so that it does not reveal which runs exist."""
     return Problem(
         "bad-token",
         "This needs the callback token of the run's current attempt, as Authorization: "
@@ -202,7 +202,7 @@ def _of_workflow(error: Exception) -> Problem | None:
 
 
 def _version(error: JobVersionError) -> Problem:
-    """412: the caller knows another version of the job than there is."""
+    """Return 412: the job has another version than the caller expects."""
     if error.version is None:
         detail, header = "The job does not exist, so If-Match cannot match; remove If-Match to create it", "if-match"
     else:

@@ -1,9 +1,9 @@
 """Requests: their bodies, path parameters and headers.
 
-A request as the routes see it, read from API Gateway's event (payload format 2.0).
+A request is read from API Gateway's event (payload format 2.0).
 
-Headers of requests about jobs: If-Match, If-None-Match (RFC 9110) and Idempotency-Key, a caller's own name for a
-request, so that sending it again does nothing again.
+Requests about jobs have the headers If-Match, If-None-Match (RFC 9110) and Idempotency-Key. Idempotency-Key is the
+caller's name for a request. A second request with the same key has no further effect.
 """
 
 from __future__ import annotations
@@ -27,17 +27,21 @@ from duecourse.usecases.jobs.job_errors import Precondition
 MAX_BODY_BYTES = 256 * 1024
 
 CORRELATION_ID = "[A-Za-z0-9_.:-]{1,128}"
-"""What a caller's correlation id may look like: it comes into logs, records and headers."""
+"""The format of a caller's correlation id, which is copied to logs, records and headers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`query` holds each parameter once (repeated ones joined by commas, as API Gateway does); `body` is raw.
-    `authorization` may hold a run's token and is in no log, nor are the other `headers` (names in small letters).
-    Tenant, principal, scopes and tags are filled in where the route's scope is checked (`identity.admitted`), from what
-    the gateway's `authorizer` found out; `tags` are those to which the scopes narrow the caller (None: they do not).
-    `seen` is the version of the workflow whose jobs were checked for these tags (`narrowing.check_route`).
-    `correlation_id` is the caller's own (X-Correlation-Id), or the request's id. `budget` is what it may take.
+    """A request to the API.
+
+    `query` has each parameter once; API Gateway joins repeated ones with commas. `body` is the raw body.
+    `authorization` can contain a run's token and is never logged, as are the other `headers` (names in lower case).
+    `correlation_id` is the header X-Correlation-Id, or the request's id. `budget` limits the work that the request can
+    cause.
+
+    The check of the route's scope sets tenant, principal, scopes and tags from the gateway's `authorizer`
+    (`identity.admitted`). `tags` are the tags to which the scopes limit the caller; None means no limit. `seen` is the
+    version of the workflow whose jobs were checked for these tags (`tag_scopes.check_route`).
     """
 
     request_id: str
@@ -57,8 +61,8 @@ class Request:
     budget: Budget = field(default_factory=Budget, repr=False)
 
     def json(self, most: int = MAX_BODY_BYTES) -> Any:
-        """The body's value. Raises Problem: 415 for another content type, 413 for more than `most` bytes, 400 for what
-        is no JSON.
+        """Return the body's value. Raises Problem: 415 for another content type, 413 for more than `most` bytes, 400
+        for a body that is not JSON.
         """
         _check_content_type(self.content_type)
         if not self.body:
@@ -72,7 +76,7 @@ class Request:
 
 
 def read_request(event: Mapping[str, Any]) -> Request:
-    """The request of an event. Nothing in it is trusted to be there."""
+    """Return the request of an event. Every field of the event can be missing."""
     headers = {str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()}
     context = event.get("requestContext") or {}
     request_id = str(context.get("requestId") or "")
@@ -90,7 +94,7 @@ def read_request(event: Mapping[str, Any]) -> Request:
 
 
 def _correlation_id(headers: Mapping[str, str]) -> str | None:
-    """The caller's own. One that does not fit is passed over: no request is rejected for it."""
+    """Return the caller's correlation id. An invalid one is ignored, because a request must not fail for it."""
     given = headers.get("x-correlation-id", "")
     return given if re.fullmatch(CORRELATION_ID, given) else None
 
@@ -144,12 +148,14 @@ _KEY = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 
 def etag_of(job: Job) -> str:
-    """The ETag of a job as it is."""
+    """Return the current ETag of a job."""
     return f'"{job.version}"'
 
 
 def read_expected(request: Request) -> Precondition:
-    """What the caller's scopes and If-Match say of the job. A weak tag matches nothing. Raises Problem (400)."""
+    """Return the precondition on the job from the caller's scopes and If-Match. A weak tag matches nothing. Raises
+    Problem (400).
+    """
     reached, text = Precondition(tags=request.tags, seen=request.seen), request.headers.get("if-match")
     if text is None:
         return reached
@@ -163,7 +169,9 @@ def read_expected(request: Request) -> Precondition:
 
 
 def read_absent(request: Request) -> bool:
-    """Whether `If-None-Match: *` asks that there be no job yet. Raises Problem (400) for what else it may say."""
+    """Return whether `If-None-Match: *` requires that the job does not exist yet. Raises Problem (400) for other
+    values.
+    """
     text = request.headers.get("if-none-match")
     if text is None:
         return False
@@ -173,7 +181,7 @@ def read_absent(request: Request) -> bool:
 
 
 def read_key(request: Request) -> str | None:
-    """The header as it was sent; None without one. Raises Problem (400)."""
+    """Return the header's value, or None without the header. Raises Problem (400)."""
     text = request.headers.get(IDEMPOTENCY_KEY)
     if text is None:
         return None
@@ -183,8 +191,8 @@ def read_key(request: Request) -> str | None:
 
 
 def request_key(key: str | None, value: Any, place: str = "") -> RequestKey | None:
-    """The key of a request that asks for a JSON value (whatever the order of its names); `place` distinguishes what one
-    key is used for several times. Raises Problem (400) for a value that is nested too deeply to be looked at.
+    """Return the key of a request with a JSON value; the order of its names does not matter. `place` distinguishes
+    several uses of the same key. Raises Problem (400) if the value is nested too deeply.
     """
     if key is None:
         return None

@@ -1,5 +1,5 @@
-"""The reach of tag-scoped permissions (`jobs:write:tag=billing`): jobs that have one of the tags, and
-the runs of such jobs.
+"""Tag-scoped permissions (`jobs:write:tag=billing`) give access to the jobs that have one of the tags, and to the runs
+of these jobs.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from duecourse.usecases.workflows.manage import Workflow, WorkflowDraft, steps_c
 
 
 def check_route(api: Api, route: Route, request: Request, parameters: Mapping[str, str]) -> Request:
-    """The request, with the version of the workflow whose jobs were checked (`seen`).
+    """Return the request with the version of the workflow whose jobs were checked (`seen`).
 
-    Raises Problem (403) if the job that the path names has none of the caller's tags, if the path names no job although
-    the route needs one, and if a change of a workflow, or of a run in one, affects a job without the tags;
-    JobUnknownError, RunUnknownError if there is no such job or run.
+    Raises Problem (403) in these cases: the job in the path has none of the caller's tags; the path has no job although
+    the route needs one; the request changes a workflow, or a run in one, and one of the affected jobs does not have the
+    tags. Raises JobUnknownError or RunUnknownError if there is no such job or run.
     """
     if request.tags is None or route.checks_tags:
         return request
@@ -45,23 +45,23 @@ def check_route(api: Api, route: Route, request: Request, parameters: Mapping[st
 
 
 def out_of_reach(error: JobReachError) -> Problem:
-    """403: a job that was to be written, or acted upon, has none of the caller's tags."""
+    """Return 403: the job that the request would change has none of the caller's tags."""
     return insufficient_scope(f"The job {error.job_id} {_remedy(error.tags)}.", frozenset({WRITE}))
 
 
 def check_tags(request: Request, tags: Sequence[str]) -> None:
-    """Raises Problem (403), naming /tags, where a job that is written has none of the caller's."""
+    """Raise Problem (403) for /tags if the job to be written has none of the caller's tags."""
     _check(request, tags, "The job", frozenset({WRITE}), "/tags")
 
 
 def check_step(request: Request, job: Job | Draft) -> None:
-    """Raises Problem (403), naming the job, where one of several that are written together has none of them."""
+    """Raise Problem (403) with the job's id if one of several jobs to be written has none of the caller's tags."""
     _check(request, job.tags, f"The job {job.id}", frozenset({WRITE}))
 
 
 def check_released(api: Api, request: Request, before: Workflow | None, draft: WorkflowDraft) -> str:
-    """The version of the workflow that was read `before`, empty if there was none. Raises Problem (403), naming the
-    job, if the draft releases a job from the workflow that has none of the caller's tags.
+    """Return the version of the workflow `before` the change, or an empty text if it did not exist. Raises Problem
+    (403) if the draft releases a job that has none of the caller's tags.
     """
     if before is None:
         return ""
@@ -74,8 +74,8 @@ def check_released(api: Api, request: Request, before: Workflow | None, draft: W
 
 
 def listed_tag(request: Request, tag: str | None) -> str | None:
-    """The tag by which a list is chosen: the query's `tag`, which has to be one of the caller's, or their only one.
-    Raises Problem: 403 where the query has to name one.
+    """Return the tag that filters a list: the query's `tag`, which must be one of the caller's, or the caller's only
+    tag. Raises Problem: 403 if the query must have a tag.
     """
     if request.tags is None or tag in request.tags:
         return tag
@@ -88,10 +88,10 @@ def listed_tag(request: Request, tag: str | None) -> str | None:
 
 
 def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) -> Request:
-    """Check the workflow, and each of its jobs, that an action on `job` or on its run may start, stop or release.
+    """Check the workflow and each of its jobs that an action on `job` or on its run can start, stop or release.
 
-    An action on a workflow affects all its jobs. So do the cancellation and the redrive of one job's run in it: they
-    decide which of the others start, and a redrive also restarts the workflow's run.
+    An action on a workflow affects all its jobs. The cancellation or redrive of one step's run does so too: it decides
+    which other steps start, and a redrive also restarts the workflow's run.
     """
     run = None if run_id is None else api.runs.get(request.tenant, unquote(run_id))
     if run is not None and run.workflow is not None:
@@ -118,7 +118,7 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
 
 
 def _job_named(parameters: Mapping[str, str]) -> str | None:
-    """The job id in a path, taken from the job id or from the run id. It is not validated."""
+    """Return the job id from the path's job id or run id. It is not validated."""
     if "run_id" in parameters:
         return unquote(parameters["run_id"]).partition(".")[0]
     name = parameters.get("job_id") or parameters.get("workflow_id")

@@ -1,6 +1,6 @@
-"""The API that a program calls and its credentials: from the environment, otherwise from a profile of the user.
+"""The API that a program calls and its credentials: from the environment, or from a profile of the user.
 
-Profiles are in `~/.config/duecourse/profiles.toml` (or where XDG_CONFIG_HOME says):
+Profiles are in `~/.config/duecourse/profiles.toml`, or below XDG_CONFIG_HOME if it is set:
 
     default = "prod"
 
@@ -9,10 +9,10 @@ Profiles are in `~/.config/duecourse/profiles.toml` (or where XDG_CONFIG_HOME sa
     issuer = "https://login.example.com"      # for `duecourse login`
     client_id = "duecourse"
 
-A service account has its secret in DUECOURSE_CLIENT_SECRET, never in the file. It needs no profile: beside
-DUECOURSE_API the environment may have all that a profile may say (DUECOURSE_ISSUER, DUECOURSE_CLIENT_ID, …).
-The secret is sent to the issuer in DUECOURSE_ISSUER only. A profile uses it if it has that issuer, and the client and
-the account of the environment where the environment names them.
+The secret of a service account is in DUECOURSE_CLIENT_SECRET, never in the file. A service account needs no profile: the
+environment can contain DUECOURSE_API and all fields of a profile (DUECOURSE_ISSUER, DUECOURSE_CLIENT_ID, …). The secret
+is sent only to the issuer in DUECOURSE_ISSUER. A profile uses the secret if it has that issuer. If the environment also
+contains a client or an account, the profile must have the same.
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ from duecourse.client.signing import Bearer, SigV4, needs_signature
 API, TOKEN, PROFILE = "DUECOURSE_API", "DUECOURSE_TOKEN", "DUECOURSE_PROFILE"
 SECRET = "DUECOURSE_CLIENT_SECRET"
 FIELDS = ("api", "issuer", "client_id", "scope", "audience", "account")
-"""What a profile may say, and the environment where it names the API: DUECOURSE_API, DUECOURSE_ISSUER, …"""
+"""The fields of a profile. If DUECOURSE_API is set, they are read from the environment: DUECOURSE_API,
+DUECOURSE_ISSUER, …
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address of an API, and who calls it: with a token, one of an issuer, or signed with AWS credentials (`sign`;
-    None: where the address is API Gateway's own and there is no token).
+    """The address of an API and the caller: with a token, with tokens of an issuer, or with signatures by AWS
+    credentials (`sign`). If `sign` is None, requests are signed if the address is API Gateway's own and there is no
+    token.
     """
 
     api: str
@@ -48,7 +51,7 @@ class Access:
     issuer: Issuer | None = None
 
     def auth(self) -> httpx.Auth | None:
-        """What httpx shows with each request. Raises ValueError for a token that is none, or without credentials."""
+        """Return the authentication of requests. Raises ValueError for an invalid token, or without credentials."""
         if self.token:
             return Bearer(self.token)
         if self.issuer is not None and not self.sign:
@@ -59,13 +62,13 @@ class Access:
 
 
 def profiles_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where profiles are kept."""
+    """Return the path of the file of profiles."""
     home = environment.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(home) / "duecourse" / "profiles.toml"
 
 
 def profiles(environment: Mapping[str, str] = os.environ) -> Mapping[str, object]:
-    """The profiles by name, and `default`. Raises ValueError for a file that cannot be read."""
+    """Return the profiles by name, and `default`. Raises ValueError for a file that cannot be read."""
     path = profiles_file(environment)
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -76,10 +79,10 @@ def profiles(environment: Mapping[str, str] = os.environ) -> Mapping[str, object
 
 
 def access(profile: str | None = None, environment: Mapping[str, str] = os.environ) -> Access:
-    """The API of this profile, of DUECOURSE_PROFILE, of DUECOURSE_API, or of the default profile.
+    """Return the API of this profile, of DUECOURSE_PROFILE, of DUECOURSE_API, or of the default profile.
 
-    Raises ValueError that says what to set where none of them names one, or where it is not known whether the secret
-    of the environment belongs to the profile.
+    Raises ValueError with the remedy if no API is configured, or if it is not known whether the secret of the
+    environment belongs to the profile.
     """
     wanted = profile or environment.get(PROFILE)
     if wanted is None and environment.get(API):
@@ -103,7 +106,7 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
 def _access(
     api: str, more: Mapping[Any, object], profile: str | None, environment: Mapping[str, str], secret: str | None
 ) -> Access:
-    """What the other fields of a profile, or of the environment, say of an API."""
+    """Return the access to an API, with the other fields of a profile or of the environment."""
     texts = {field: str(more[field]) for field in FIELDS if field in more}
     issuer, client = texts.pop("issuer", None), texts.pop("client_id", None)
     found = None if issuer is None or client is None else Issuer(issuer, client, secret=secret, **texts)
@@ -111,8 +114,8 @@ def _access(
 
 
 def _secret_of(name: str, profile: Mapping[Any, object], environment: Mapping[str, str]) -> str | None:
-    """The environment's secret, if it belongs to the profile. Raises ValueError if that is not known, and for the
-    profile of a service account whose secret is missing.
+    """Return the environment's secret if it belongs to the profile. Raises ValueError if that is not known, or if the
+    profile is of a service account whose secret is missing.
     """
     issuer, secret, own = profile.get("issuer"), environment.get(SECRET), environment.get("DUECOURSE_ISSUER")
     if issuer is None or environment.get(TOKEN):

@@ -36,7 +36,7 @@ A = TypeVar("A", bound=Answer)
 
 
 class AsyncClient(AsyncMethods):
-    """`Client` with `await`: the same methods, answers, errors and retries."""
+    """`Client` with `await`: the same methods, responses, errors and retries."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class AsyncClient(AsyncMethods):
         trust_env: bool = True,
         wait: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """As for `Client`."""
+        """The parameters are those of `Client`."""
         self.api = api.rstrip("/")
         self._http = httpx.AsyncClient(
             auth=auth, timeout=timeout, transport=transport, trust_env=trust_env, mounts=DIRECT
@@ -60,7 +60,7 @@ class AsyncClient(AsyncMethods):
 
     @classmethod
     def from_env(cls, profile: str | None = None, **more: Any) -> Self:
-        """The API that the environment names (DUECOURSE_API, DUECOURSE_TOKEN), or a profile; see `access`."""
+        """Return a client of the API in the environment (DUECOURSE_API, DUECOURSE_TOKEN) or a profile; see `access`."""
         found = access(profile)
         return cls(found.api, **{"auth": found.auth(), **more})
 
@@ -77,12 +77,12 @@ class AsyncClient(AsyncMethods):
         await self._http.aclose()
 
     async def call(self, method: str, path: str, *, json: object = None, **more: Any) -> Mapping[str, Any]:
-        """The document that any request is answered: `call("GET", "stats")`. `more` as `Call` has it."""
+        """Return the response to any request: `call("GET", "stats")`. `more` are fields of `Call`."""
         return (await self.send(Call(method, path, body=json, **more))).document
 
     async def send(self, call: Call) -> ApiAnswer:
-        """The response to one request. Raises ApiError, ApiUnreachableError; TypeError or ValueError if its body cannot
-        be written as JSON.
+        """Return the response to one request. Raises ApiError and ApiUnreachableError; TypeError or ValueError if the
+        body cannot be written as JSON.
         """
         given, failures = call.request(self.api), list[Failure]()
         while True:

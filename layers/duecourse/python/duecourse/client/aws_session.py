@@ -1,4 +1,4 @@
-"""AWS as the caller has it: profile, credentials and region, found where `aws` and `cdk` find them."""
+"""The caller's AWS configuration: profile, credentials and region, found in the same places as by `aws` and `cdk`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def own_session() -> Any:
-    """A botocore session. AWS_REGION takes precedence over the region that botocore finds."""
+    """Return a botocore session. AWS_REGION takes precedence over the region that botocore finds."""
     import botocore.session
 
     session = botocore.session.get_session()

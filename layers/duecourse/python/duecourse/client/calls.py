@@ -1,4 +1,4 @@
-"""One request to the API, what its response is, and when the same request is sent again. No I/O here."""
+"""A request to the API, its response, and the rules for retries. This module has no I/O."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ import httpx
 from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, problem_of
 
 LONGEST_WAIT_SECONDS = 60.0
-"""A longer `Retry-After` is not waited for: the error says it."""
+"""The client does not wait for a longer `Retry-After`. The error contains it."""
 FIRST_WAIT_SECONDS = 0.5
 KEY = "Idempotency-Key"
 TOO_MANY = 429
-"""Nothing was done: any request may be sent again."""
+"""The request had no effect. Any request can be retried."""
 BUSY = frozenset({502, 503, 504})
-"""It is unknown whether the request took effect. Only a request that may be repeated is sent again."""
+"""It is unknown whether the request took effect. It is retried only if it is safe to repeat."""
 
 
 DIRECT = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
-"""httpx's mounts for a stack on this machine: no proxy that the environment names can reach it."""
+"""httpx's mounts for a stack on this machine: they bypass the proxies of the environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. `fields` is a body whose empty fields are left out, `body` one that goes as it is.
+    """One request. `fields` is a body without its empty fields, `body` is sent unchanged.
 
-    `idempotency_key`: one is made for a POST unless it is given here or in `headers`, so that the request can be sent
-    again. With a run's `token` the request is authorised by that alone, and needs none.
+    A POST needs an idempotency key for retries. The client generates one unless `idempotency_key` or `headers` has one.
+    A request with a run's `token` needs no key and no other authentication.
     """
 
     method: str
@@ -47,11 +47,13 @@ class Call:
 
     @staticmethod
     def at(template: str, **names: str) -> str:
-        """The path with its names, quoted."""
+        """Return the path with the quoted names."""
         return template.format(**{name: quote(value, safe="") for name, value in names.items()})
 
     def request(self, api: str) -> dict[str, Any]:
-        """The arguments of httpx's `build_request`. Raises TypeError or ValueError for a body that is no JSON."""
+        """Return the arguments of httpx's `build_request`. Raises TypeError or ValueError for a body that cannot be
+        JSON.
+        """
         headers = {name: value for name, value in self.headers.items() if value is not None}
         if self.idempotency_key is not None:
             headers[KEY] = self.idempotency_key
@@ -67,13 +69,15 @@ class Call:
 
     @property
     def conditional(self) -> bool:
-        """Whether it holds for one version only: sent again after it was done, it would be rejected."""
+        """Whether the request applies to one version only. It cannot be retried, because it is rejected after it has
+        succeeded once.
+        """
         return any(value is not None and name.lower().startswith("if-") for name, value in self.headers.items())
 
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """A document with its status (200 to 299), its ETag, and when the API says that it answered."""
+    """A document with its status (200 to 299), its ETag and its date by the API's clock."""
 
     status: int
     document: Mapping[str, Any]
@@ -85,7 +89,9 @@ DELETED = ApiAnswer(httpx.codes.NO_CONTENT, {}, None)
 
 
 def understood(response: httpx.Response) -> ApiAnswer:
-    """The document of a response. Raises ApiError for an error response and for a body that is not a JSON object."""
+    """Return the document of a response. Raises ApiError for an error response and for a body that is not a JSON
+    object.
+    """
     document = _document(response)
     if not response.is_success:
         problem = problem_of(response.status_code, _beginning(response)) if document is None else document
@@ -96,7 +102,7 @@ def understood(response: httpx.Response) -> ApiAnswer:
 
 
 def unreachable(api: str, error: Exception) -> ApiUnreachableError:
-    """What a failed connection means."""
+    """Return the error for a failed connection."""
     return ApiUnreachableError(f"there is no response from {api} ({str(error) or type(error).__name__})")
 
 
@@ -104,10 +110,10 @@ Failure = ApiError | ApiUnreachableError
 
 
 def wait_before_next(call: Call, failures: Sequence[Failure], retries: int, draw: float) -> float | None:
-    """How long to wait before the same request is sent again (seconds); None where it is not.
+    """Return the wait before the next try of the same request (seconds), or None if it is not retried.
 
-    `failures`: what became of each time that it was sent. `draw`: 0..1, so that callers who failed together do not come
-    back together (full jitter). What the API asks for with `Retry-After` is waited for in full.
+    `failures` are the errors of all tries. `draw` (0..1) spreads the retries of callers that failed at the same time
+    (full jitter). The wait is never shorter than `Retry-After`.
     """
     failure, tried = failures[-1], len(failures)
     if tried > retries:
@@ -122,8 +128,8 @@ def wait_before_next(call: Call, failures: Sequence[Failure], retries: int, draw
 
 
 def deleted_before(call: Call, failures: Sequence[Failure]) -> bool:
-    """Whether a deletion was done when it was sent before: the job no longer exists, and it was unknown then
-    whether it was done.
+    """Return whether an earlier try has deleted the job: the job no longer exists, and the result of an earlier try is
+    unknown.
     """
     *before, last = failures
     gone = isinstance(last, ApiError) and last.by_duecourse and last.status == httpx.codes.NOT_FOUND
@@ -147,7 +153,7 @@ def _parameter(value: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """The same with instants as the API reads them."""
+    """Return the value with instants in the API's format."""
     if isinstance(value, datetime):
         return _instant(value)
     if isinstance(value, Mapping):
@@ -158,14 +164,14 @@ def _plain(value: object) -> object:
 
 
 def _instant(value: datetime) -> str:
-    """Raises ValueError for a naive datetime, because its instant is ambiguous."""
+    """Return an instant in the API's format. Raises ValueError for a naive datetime: its instant is ambiguous."""
     if value.tzinfo is None:
         raise ValueError(f"{value!r} has no time zone; pass an aware datetime, such as datetime.now(UTC)")
     return value.astimezone(UTC).isoformat()
 
 
 def _document(response: httpx.Response) -> Mapping[str, Any] | None:
-    """The JSON object; an empty one where nothing was said, None for anything else."""
+    """Return the JSON object; an empty one for an empty body, None for anything else."""
     if not response.content:
         return {}
     try:
@@ -180,8 +186,8 @@ def _beginning(response: httpx.Response) -> str:
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
-    """How long `Retry-After` asks to wait. Duecourse sends seconds; proxies may send a date, which is compared with the
-    sender's own `Date`, since clocks differ.
+    """Return the seconds of `Retry-After`. Duecourse sends seconds. Proxies can send a date; it is compared with the
+    `Date` of the same response, because clocks differ.
     """
     text = headers.get("Retry-After", "")
     if text.isascii() and text.isdigit() and len(text) < 10:

@@ -40,11 +40,12 @@ A = TypeVar("A", bound=Answer)
 
 
 class Client(Methods):
-    """Calls one Duecourse API. Every method raises ApiError (by its kind: NotFoundError, InvalidError, …) or
-    ApiUnreachableError when it cannot answer. Safe to share between threads.
+    """Calls one Duecourse API. Every method can raise ApiUnreachableError and ApiError (or a subclass: NotFoundError,
+    InvalidError, …). Instances are safe to share between threads.
 
-    A request that may be retried is: up to `retries` times if there is no response, the stage is busy or a limit is
-    reached, when the API asks for it (`Retry-After`). Each POST carries an idempotency key, so that it is done once.
+    Requests that are safe to repeat are retried up to `retries` times if there is no response, the stage is busy or a
+    limit is reached. The client waits for `Retry-After`. Each POST has an idempotency key, so that it takes effect
+    once.
     """
 
     def __init__(
@@ -59,9 +60,9 @@ class Client(Methods):
         wait: Callable[[float], object] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`auth` says who calls (`signing.Bearer`, `signing.SigV4`). `timeout` (seconds) limits each try as a whole,
-        from the connection to the last byte of the response. `wait` passes the seconds before a request is sent again;
-        `clock` (seconds) measures the timeout.
+        """`auth` identifies the caller (`signing.Bearer`, `signing.SigV4`). `timeout` (seconds) limits each try as a
+        whole, from the connection to the last byte of the response. `wait` sleeps before a retry. `clock` (seconds)
+        measures the timeout.
         """
         self.api = api.rstrip("/")
         self._http = httpx.Client(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env, mounts=DIRECT)
@@ -72,7 +73,7 @@ class Client(Methods):
 
     @classmethod
     def from_env(cls, profile: str | None = None, **more: Any) -> Self:
-        """The API that the environment names (DUECOURSE_API, DUECOURSE_TOKEN), or a profile; see `access`."""
+        """Return a client of the API in the environment (DUECOURSE_API, DUECOURSE_TOKEN) or a profile; see `access`."""
         found = access(profile)
         return cls(found.api, **{"auth": found.auth(), **more})
 
@@ -89,12 +90,12 @@ class Client(Methods):
         self._http.close()
 
     def call(self, method: str, path: str, *, json: object = None, **more: Any) -> Mapping[str, Any]:
-        """The document that any request is answered: `call("GET", "stats")`. `more` as `Call` has it."""
+        """Return the response to any request: `call("GET", "stats")`. `more` are fields of `Call`."""
         return self.send(Call(method, path, body=json, **more)).document
 
     def send(self, call: Call) -> ApiAnswer:
-        """The response to one request. Raises ApiError, ApiUnreachableError; TypeError or ValueError if its body cannot
-        be written as JSON.
+        """Return the response to one request. Raises ApiError and ApiUnreachableError; TypeError or ValueError if the
+        body cannot be written as JSON.
         """
         given, failures = call.request(self.api), list[Failure]()
         while True:
@@ -128,18 +129,18 @@ class Client(Methods):
 
 
 def model(answer: ApiAnswer, kind: type[A]) -> A:
-    """The model of a response. Raises ApiError if the document does not match the model."""
+    """Return the model of a response. Raises ApiError if the document does not match the model."""
     return _read(answer, lambda: kind.from_document(answer.document, etag=answer.etag, answered_at=answer.at))
 
 
 def page(answer: ApiAnswer, kind: type[A]) -> tuple[tuple[A, ...], str | None]:
-    """The items of a page and the next one's cursor. Raises ApiError if the document is not such a page."""
+    """Return the items of a page and the cursor of the next page. Raises ApiError if the document is not a page."""
     document = answer.document
     return _read(answer, lambda: (tuple(map(kind.from_document, document["items"])), document.get("next_cursor")))
 
 
 def at_cursor(call: Call, cursor: str) -> Call:
-    """The call that reads the page of a cursor."""
+    """Return the call that reads the page of a cursor."""
     return replace(call, query={**call.query, "cursor": cursor})
 
 

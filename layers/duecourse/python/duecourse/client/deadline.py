@@ -1,5 +1,5 @@
-"""A limit for a whole exchange with the API. httpx limits each wait separately, so a response that arrives byte by byte
-would have no limit.
+"""A timeout for a whole exchange with the API. httpx limits each wait separately, so a response that arrives byte by
+byte would have no timeout.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 import httpx
 
 SHORTEST_SECONDS = 0.001
-"""What a wait has at least; zero would mean not to wait at all."""
+"""The minimum timeout of a wait. Zero would mean not to wait at all."""
 
 
 class Deadline:
-    """The end of an exchange that begins now and may take so many `seconds`, by a `clock` (seconds)."""
+    """The end of an exchange that starts now and can take `seconds`, by a `clock` (seconds)."""
 
     def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
         self._until = clock() + seconds
@@ -23,7 +23,7 @@ class Deadline:
 
     @property
     def extensions(self) -> dict[str, Any]:
-        """Of a request to httpx: each step of the exchange may wait for as long as is left when it begins."""
+        """The extensions of a request to httpx: each step of the exchange can wait for the rest of the time."""
         return {"timeout": self._waits, "trace": self._next_step}
 
     def read(self, response: httpx.Response) -> httpx.Response:

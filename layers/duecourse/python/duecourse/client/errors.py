@@ -17,7 +17,7 @@ class ApiUnreachableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One wrong field, parameter or header: where it is (`target/url`) and what is wrong there."""
+    """One invalid field, parameter or header: its place (`target/url`) and the error."""
 
     where: str
     detail: str
@@ -27,13 +27,14 @@ class Fault:
 
 
 class ApiError(Exception):
-    """A rejected request; `problem` is its problem document (RFC 9457), `retry_after` its wish for when to ask again.
+    """A rejected request. `problem` is its problem document (RFC 9457), `retry_after` the seconds to wait before the
+    next try.
 
-    With a `status` of success, the response is not from Duecourse.
+    If `status` is a success, the response is not from Duecourse.
     """
 
     def __init__(self, status: int, problem: Mapping[str, Any], retry_after: float | None = None) -> None:
-        """`retry_after` in seconds."""
+        """`retry_after` is in seconds."""
         self.status = status
         self.problem = problem
         self.retry_after = retry_after
@@ -41,23 +42,23 @@ class ApiError(Exception):
 
     @classmethod
     def of(cls, status: int, problem: Mapping[str, Any], retry_after: float | None = None) -> ApiError:
-        """The error for a status, of the class that is made for it."""
+        """Return the error for a status, as an instance of the subclass for this status."""
         kind = KINDS.get(status, UnavailableError if status >= httpx.codes.INTERNAL_SERVER_ERROR else ApiError)
         return kind(status, problem, retry_after)
 
     @property
     def by_duecourse(self) -> bool:
-        """Whether Duecourse itself rejected it, rather than a gateway or an authorizer before it."""
+        """Whether Duecourse itself rejected the request, rather than a gateway or an authorizer in front of it."""
         return str(self.problem.get("type") or "").startswith("/problems/")
 
     @property
     def type(self) -> str:
-        """The kind of problem, such as `unknown-job`; "" where Duecourse did not name one."""
+        """The kind of problem, such as `unknown-job`; "" if the response is not from Duecourse."""
         return str(self.problem.get("type") or "").removeprefix("/problems/") if self.by_duecourse else ""
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Every wrong field, where fields are what was wrong."""
+        """The invalid fields, parameters and headers; empty for other errors."""
         found = self.problem.get("errors")
         entries = [entry for entry in (found if isinstance(found, list) else ()) if isinstance(entry, Mapping)]
         return tuple(_fault(entry) for entry in entries)
@@ -69,15 +70,15 @@ class ApiError(Exception):
 
 
 class InvalidError(ApiError):
-    """400, 422: the request is wrong; `faults` says where."""
+    """400, 422: the request is invalid; `faults` lists the errors."""
 
 
 class UnauthorizedError(ApiError):
-    """401: no token, or one that the stage does not accept."""
+    """401: the token is missing, or the stage does not accept it."""
 
 
 class ForbiddenError(ApiError):
-    """403: the caller lacks the scope, or the stage does not allow it."""
+    """403: the caller does not have the scope, or the stage does not allow the request."""
 
 
 class NotFoundError(ApiError):
@@ -85,19 +86,19 @@ class NotFoundError(ApiError):
 
 
 class ConflictError(ApiError):
-    """409: what is there does not allow it."""
+    """409: the current state does not allow the request."""
 
 
 class PreconditionError(ApiError):
-    """412: another caller changed it after it was read; read it again."""
+    """412: the job has changed since it was read; read it again."""
 
 
 class TooManyRequestsError(ApiError):
-    """429: over the tenant's limit; `retry_after` says when to ask again."""
+    """429: the request exceeds the tenant's limit; retry after `retry_after` seconds."""
 
 
 class UnavailableError(ApiError):
-    """5xx: the stage could not respond; the same request may be sent again."""
+    """5xx: the stage could not respond; retry the same request."""
 
 
 KINDS: Mapping[int, type[ApiError]] = {
@@ -113,7 +114,7 @@ KINDS: Mapping[int, type[ApiError]] = {
 
 
 def problem_of(status: int, detail: str) -> Mapping[str, Any]:
-    """What a problem document would have said."""
+    """Return the problem document for a response that has none."""
     return {"title": httpx.codes.get_reason_phrase(status), "status": status, "detail": detail}
 
 

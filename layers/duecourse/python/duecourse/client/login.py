@@ -1,7 +1,9 @@
-"""Tokens of an OIDC issuer: kept between commands, renewed before they expire, or asked for with a client's secret.
+"""Tokens of an OIDC issuer: stored between commands, and renewed before they expire or requested with a client's
+secret.
 
-Discovery is OpenID Connect Discovery 1.0; renewal RFC 6749 section 6, client credentials section 4.4. A stage's own
-Cognito user pool is asked by its own API; a service account of it (`duecourse accounts`) shows its name and its secret.
+Discovery follows OpenID Connect Discovery 1.0, renewal RFC 6749 section 6, and client credentials section 4.4. The
+Cognito user pool of a stage is called through Cognito's API instead. A service account in it (`duecourse accounts`)
+logs in with its name and its secret.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ import httpx
 from duecourse.client.errors import UnauthorizedError, problem_of
 
 EARLY_SECONDS = 60
-"""A token is renewed so long before it expires: the request has yet to arrive, and clocks differ."""
+"""Tokens are renewed this early because the request takes time to arrive and clocks differ."""
 DISCOVERY = "/.well-known/openid-configuration"
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """An access token with its end (UTC seconds), and what renews it."""
+    """An access token with its end (UTC seconds) and its refresh token."""
 
     access_token: str = field(repr=False)
     expires_at: float
@@ -38,12 +40,14 @@ class Tokens:
 
     @classmethod
     def of(cls, answer: Mapping[str, Any], now: float, before: Tokens | None = None) -> Tokens:
-        """What a token endpoint answered. Raises KeyError, TypeError, ValueError for another response."""
+        """Return the tokens of a token endpoint's response. Raises KeyError, TypeError or ValueError for an invalid
+        response.
+        """
         renewed = answer.get("refresh_token") or (before.refresh_token if before else None)
         return cls(str(answer["access_token"]), now + float(answer.get("expires_in") or 3600), renewed)
 
     def last(self, now: float) -> bool:
-        """Whether they need not be renewed yet."""
+        """Return whether the tokens do not need to be renewed yet."""
         return self.expires_at - now >= EARLY_SECONDS
 
 
@@ -51,51 +55,51 @@ T = TypeVar("T")
 
 
 class TokenStore(Protocol):
-    """Where tokens are kept."""
+    """A store of tokens."""
 
     def read(self) -> Tokens | None:
-        """Those that are kept; None where there are none."""
+        """Return the stored tokens, or None if there are none."""
 
     def write(self, tokens: Tokens) -> None:
-        """Keep these."""
+        """Store these tokens."""
 
 
 @dataclass
 class TokenMemory:
-    """Tokens of one process."""
+    """A store for the tokens of one process."""
 
     tokens: Tokens | None = None
 
     def read(self) -> Tokens | None:
-        """Those that are kept."""
+        """Return the stored tokens."""
         return self.tokens
 
     def write(self, tokens: Tokens) -> None:
-        """Keep these."""
+        """Store these tokens."""
         self.tokens = tokens
 
 
 @dataclass(frozen=True)
 class TokenFile:
-    """Tokens in a file that only the user can read."""
+    """A store in a file that only the user can read."""
 
     path: Path
 
     @classmethod
     def of(cls, profile: str, environment: Mapping[str, str] = os.environ) -> TokenFile:
-        """Where those of a profile are kept: below `~/.local/state`, or where XDG_STATE_HOME says."""
+        """Return the store of a profile: a file below `~/.local/state`, or below XDG_STATE_HOME if it is set."""
         home = environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
         return cls(Path(home) / "duecourse" / "tokens" / f"{profile}.json")
 
     def read(self) -> Tokens | None:
-        """Those that are kept; None where there are none, or where the file is none of ours."""
+        """Return the stored tokens, or None if the file does not exist or is not valid."""
         try:
             return Tokens(**json.loads(self.path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
     def write(self, tokens: Tokens) -> None:
-        """Keep these; another process reads the old or the new ones, never half of them."""
+        """Store these tokens atomically: another process reads the old or the new tokens, never a part of them."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor, fresh = mkstemp(dir=self.path.parent)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -103,7 +107,7 @@ class TokenFile:
         Path(fresh).replace(self.path)
 
     def remove(self) -> bool:
-        """Forget them; whether there were any."""
+        """Delete the tokens. Return whether there were any."""
         there = self.path.exists()
         self.path.unlink(missing_ok=True)
         return there
@@ -111,8 +115,8 @@ class TokenFile:
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Who issues tokens, and to which client; `secret` only for clients that can keep one, or for an `account` of a
-    user pool.
+    """The issuer of tokens and the client that requests them. Only clients that can keep a secret, and an `account` of
+    a user pool, have a `secret`.
     """
 
     url: str
@@ -124,20 +128,22 @@ class Issuer:
 
     @property
     def is_cognito(self) -> bool:
-        """Whether the issuer is a user pool without its own token endpoint."""
+        """Whether the issuer is a Cognito user pool, which has no token endpoint of its own here."""
         return self.account is not None or (urlsplit(self.url).hostname or "").startswith("cognito-idp.")
 
     def form(self, **fields: str | None) -> dict[str, str]:
-        """The fields of a request to the token endpoint."""
+        """Return the fields of a request to the token endpoint."""
         named = {"client_id": self.client_id, "client_secret": self.secret, **fields}
         return {name: value for name, value in named.items() if value is not None}
 
 
 class IssuedAuth(httpx.Auth):
-    """Shows the kept token, renewed where it is about to expire; with a client's secret a new one is asked for.
+    """Adds the stored token to requests. The token is renewed shortly before it expires; with a client's secret, a new
+    one is requested.
 
-    Safe to share between threads, or between the tasks of one event loop: one of them renews, the others wait for it,
-    since many issuers take a refresh token only once. Raises UnauthorizedError where there is none: log in (again).
+    Instances are safe to share between threads, or between the tasks of one event loop. One of them renews the token
+    while the others wait, because many issuers accept a refresh token only once. Raises UnauthorizedError if there is
+    no token; the user must then log in.
     """
 
     def __init__(self, issuer: Issuer, store: TokenStore, clock: Callable[[], float] = time.time) -> None:
@@ -149,7 +155,7 @@ class IssuedAuth(httpx.Auth):
         self._async_lock = asyncio.Lock()
 
     def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Renew if need be, add the header and send."""
+        """Renew the token if necessary, add the header and send the request."""
         with self._lock, suppress(StopIteration):
             steps, answer = self._authorize(request), None
             while True:
@@ -158,7 +164,7 @@ class IssuedAuth(httpx.Auth):
         yield request
 
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """The same with `await`."""
+        """Renew the token if necessary, add the header and send the request, with `await`."""
         async with self._async_lock:
             with suppress(StopIteration):
                 steps, answer = self._authorize(request), None
@@ -168,21 +174,23 @@ class IssuedAuth(httpx.Auth):
         yield request
 
     def _authorize(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response | None, None]:
-        """Add the header. Yields the issuer's requests, if any are needed, and takes their answers."""
+        """Add the header. Yields the requests to the issuer, if any are necessary, and receives their responses."""
         tokens = self._store.read()
         if tokens is None or not tokens.last(self._clock()):
             try:
                 tokens = yield from self._fresh(tokens)
                 self._store.write(tokens)
             except UnauthorizedError:
-                tokens = self._store.read()  # another process may have renewed them meanwhile
+                tokens = self._store.read()  # another process may have renewed them
                 if tokens is None or not tokens.last(self._clock()):
                     raise
         request.headers["Authorization"] = f"Bearer {tokens.access_token}"
 
     def _fresh(self, tokens: Tokens | None) -> Generator[httpx.Request, httpx.Response, Tokens]:
         issuer, secret = self._issuer, self._issuer.secret
-        refresh = tokens.refresh_token if tokens and secret is None else None  # a secret outlives what renews a token
+        refresh = (
+            tokens.refresh_token if tokens and secret is None else None
+        )  # a secret is valid for longer than a refresh token
         if secret is None and refresh is None:
             raise _logged_out("there is no login")
         if issuer.is_cognito:
@@ -204,7 +212,7 @@ class IssuedAuth(httpx.Auth):
 
 
 def cognito_request(issuer: Issuer, flow: str, parameters: Mapping[str, str]) -> httpx.Request:
-    """The request of a user pool's InitiateAuth, which needs no signature."""
+    """Return the request of InitiateAuth to a user pool, which needs no signature."""
     parts = urlsplit(issuer.url)
     body = {"ClientId": issuer.client_id, "AuthFlow": flow, "AuthParameters": dict(parameters)}
     target = "AWSCognitoIdentityProviderService.InitiateAuth"
@@ -213,13 +221,13 @@ def cognito_request(issuer: Issuer, flow: str, parameters: Mapping[str, str]) ->
 
 
 def cognito_tokens(result: Mapping[str, Any], now: float, before: Tokens | None = None) -> Tokens:
-    """What a user pool answered."""
+    """Return the tokens of a user pool's response."""
     names = {"access_token": "AccessToken", "refresh_token": "RefreshToken", "expires_in": "ExpiresIn"}
     return Tokens.of({name: result.get(theirs) for name, theirs in names.items()}, now, before)
 
 
 def _read(answer: httpx.Response, read: Callable[[], T]) -> T:
-    """What is read of a response; one that is not understood is not shown: it may hold a token."""
+    """Return the result of `read`. The error does not contain an invalid response, because it can contain a token."""
     if not answer.is_success:
         raise _logged_out(f"the issuer responded with {answer.status_code}: {' '.join(answer.text.split())[:200]}")
     try:

@@ -1,4 +1,4 @@
-"""Pages of a list: one of them with its cursor, or, iterated, all that follow."""
+"""Pages of a list: one page with its cursor. Iteration continues over the later pages."""
 
 from __future__ import annotations
 

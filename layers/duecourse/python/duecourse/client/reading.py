@@ -1,8 +1,7 @@
-"""How the API's documents become the models: by the annotations of their fields.
+"""Reads the API's documents into the models, by the annotations of their fields.
 
-A stage may run an older or a newer release than the client. So a field that is missing is None (an empty tuple or
-mapping for one of these), but for those that say what it is (NEEDED), and what the client does not know stays in
-`document`.
+A stage can run an older or a newer release than the client. A missing field is therefore None (or an empty tuple or
+mapping), except for fields that identify the document (NEEDED). Unknown fields remain in `document`.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ Read = Callable[[Any], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A document of the API. `document` is all of it; `etag` (for `if_match`) and `answered_at` (by the API's clock)
-    are those of the whole answer, None in its parts.
+    """A document of the API. `document` is the complete document. `etag` (for `if_match`) and `answered_at` (by the
+    API's clock) belong to the whole response and are None in nested documents.
     """
 
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -34,7 +33,7 @@ class Answer:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], **more: Any) -> Self:
-        """Read a document. Raises KeyError, TypeError, ValueError or AttributeError where it is none of this kind."""
+        """Read a document. Raises KeyError, TypeError, ValueError or AttributeError if it does not match the model."""
         kind: Any = cls
         read = {name: reader(document) for name, reader in _readers(kind)}
         return cls(**{"document": document, **more, **read})
@@ -59,14 +58,14 @@ class HeartbeatExtras:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long until the next heartbeat is due, by the API's clock; None if the job has no heartbeats."""
+        """The seconds until the next heartbeat is due, by the API's clock; None if the job has no heartbeats."""
         if self.heartbeat_until is None:
             return None
         return (self.heartbeat_until - (self.answered_at or datetime.now(UTC))).total_seconds()
 
 
 def instant(text: str | None) -> datetime | None:
-    """Read an instant like `2026-11-21T06:47:00Z`; an absent one stays None."""
+    """Return an instant such as `2026-11-21T06:47:00Z`, or None for None."""
     if text is None:
         return None
     found = datetime.fromisoformat(text)
@@ -75,7 +74,7 @@ def instant(text: str | None) -> datetime | None:
 
 @cache
 def _readers(cls: Any) -> tuple[tuple[str, Read], ...]:
-    """What reads each field from a document."""
+    """Return the reader of each field of a document."""
     hints = get_type_hints(cls)
     kinds = [each for each in cls.__mro__ if issubclass(each, Answer) and each is not Answer]
     own = {name for each in kinds for name in get_annotations(each)}

@@ -15,28 +15,28 @@ SIGNED_HOSTS = (".amazonaws.com", ".amazonaws.com.cn")
 
 
 def needs_signature(api: str) -> bool:
-    """Whether this address is one of API Gateway's own, which stages with the IAM authorizer have."""
+    """Return whether the address is one of API Gateway's own. Stages with the IAM authorizer have such an address."""
     host = urlsplit(api).hostname or ""
     return host.endswith(SIGNED_HOSTS) and f".{SERVICE}." in host
 
 
 def region_of(api: str) -> str | None:
-    """The region that an API Gateway host names: `abc.execute-api.eu-central-1.amazonaws.com`."""
+    """Return the region in an API Gateway host: `abc.execute-api.eu-central-1.amazonaws.com`."""
     parts = (urlsplit(api).hostname or "").split(".")
     return parts[parts.index(SERVICE) + 1] if SERVICE in parts[:-1] else None
 
 
 class Bearer(httpx.Auth):
-    """Shows the same token with each request."""
+    """Adds the same token to each request."""
 
     def __init__(self, token: str) -> None:
-        """`token` as the issuer gave it. Raises ValueError for what no header can carry."""
+        """`token` is unchanged from the issuer. Raises ValueError for a token that a header cannot contain."""
         if not token.isascii() or not token.isprintable() or not token or " " in token:
             raise ValueError("the token is not valid; use one word of letters, digits and punctuation")
         self._token = token
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Add the header and send."""
+        """Add the header and send the request."""
         request.headers["Authorization"] = f"Bearer {self._token}"
         yield request
 
@@ -52,7 +52,7 @@ class SigV4(httpx.Auth):
 
     @classmethod
     def from_environment(cls, api: str, region: str | None = None) -> SigV4:
-        """Use the usual AWS credentials; the region comes from the address where none is given. Raises ValueError."""
+        """Use the usual AWS credentials. Without `region`, the region is taken from the address. Raises ValueError."""
         from botocore.exceptions import BotoCoreError
 
         session = own_session()
@@ -70,7 +70,7 @@ class SigV4(httpx.Auth):
         return cls(credentials, found)
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Add the signature's headers and send."""
+        """Add the signature's headers and send the request."""
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
 

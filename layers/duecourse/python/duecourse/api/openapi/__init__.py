@@ -1,4 +1,5 @@
-"""The OpenAPI document: made by `python -m duecourse.api.openapi`, kept beside this file, served as it lies there.
+"""The OpenAPI document. `python -m duecourse.api.openapi` generates it and stores it in this folder, and the API serves
+this file unchanged.
 
-Only `served` is imported by the API; everything else of this package is for making the document and for tests.
+The API imports only `served`. The other modules are for the generator and for tests.
 """

@@ -1,9 +1,9 @@
 """The schemas and the components of the OpenAPI document.
 
-The schemas of the document, as pydantic makes them of the models of requests and of the types of responses.
+Pydantic generates the schemas from the models of requests and the types of responses.
 
-General information about the API, and the components that operations refer to: parameters of paths, queries and
-headers, and headers of responses.
+This module also has the general information about the API and the components that operations refer to: parameters of
+paths, queries and headers, and headers of responses.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ _MERGED = frozenset({"target", "retry", "missed"})
 """The fields of a job that a patch merges."""
 
 _OPEN = frozenset({"Problem", "StateProblem", "OpenApiDocument"})
-"""Answers that other schemas add to."""
+"""Responses that other schemas extend."""
 
 _KEYWORDS = {"ge": "minimum", "le": "maximum"}
-"""The names in pydantic of bounds after a validator of our own."""
+"""The names that pydantic gives to bounds after a custom validator."""
 
 
 class _Plain(GenerateJsonSchema):
-    """Without the titles that only repeat the names of fields."""
+    """Omits the titles that only repeat the names of fields."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Never."""
+        """Return False."""
         del schema
         return False
 
 
 def schemas(*, closed: bool = False) -> Schema:
-    """All components, by name. `closed`: answers may hold nothing that is not written down. That is for tests; clients
-    have to expect more.
+    """Return all schemas by name. `closed` forbids additional fields in responses. Only tests use it; clients must
+    accept new fields.
     """
     inputs: list[tuple[Any, JsonSchemaMode, TypeAdapter[Any]]] = [
         *((model, "validation", TypeAdapter(model)) for model in REQUESTS),
@@ -78,7 +78,7 @@ def schemas(*, closed: bool = False) -> Schema:
 
 
 def name_of(model: Any) -> str:
-    """The component of a request's model or of a response's type."""
+    """Return the component of a request's model or of a response's type."""
     arguments = getattr(model, "__args__", ())
     return f"{name_of(arguments[0])}Page" if arguments else _tidy_name(model.__name__)
 
@@ -87,7 +87,9 @@ _ROOTS = {model.__name__ for model in REQUESTS}
 
 
 def _tidy_name(name: str) -> str:
-    """`JobBody` is JobRequest; what it is made of keeps its name, and is `…Shown` in responses where they differ."""
+    """Return the name of a schema. `JobBody` becomes JobRequest. The models that a request contains keep their names,
+    or have the suffix `Shown` in responses if they differ there.
+    """
     if page := re.fullmatch(r"PageAnswer_(\w+)Answer_", name):
         return f"{page[1]}Page"
     if name in _ROOTS:
@@ -98,7 +100,7 @@ def _tidy_name(name: str) -> str:
 
 
 def _taken(tidy: Mapping[str, Schema]) -> set[str]:
-    """What requests are made of: those models reject what they do not know."""
+    """Return the schemas that requests contain. They reject unknown fields."""
     found: set[str] = set()
     pending = [name_of(model) for model in REQUESTS]
     while pending:
@@ -110,7 +112,9 @@ def _taken(tidy: Mapping[str, Schema]) -> set[str]:
 
 
 def _tidied(schema: Any, names: Mapping[str, str]) -> Any:
-    """With the names that the document uses, `type: [string, null]` where that says it all, and without titles."""
+    """Return the schema with the document's names, with `type: [string, null]` where it is sufficient, and without
+    titles.
+    """
     match schema:
         case {"anyOf": [{"type": str(kind)} as one, {"type": "null"}], **rest} if not {"enum", "const"} & one.keys():
             return _tidied(one | rest | {"type": [kind, "null"]}, names)
@@ -128,14 +132,16 @@ def _tidied(schema: Any, names: Mapping[str, str]) -> Any:
 
 
 def _value(key: str, value: Any, names: Mapping[str, str]) -> Any:
-    """Names of properties are no keywords; examples and defaults are no schemas."""
+    """Return the tidied value of a keyword. Names of properties are not keywords, and examples and defaults are not
+    schemas.
+    """
     if key == "properties":
         return {name: _tidied(each, names) for name, each in value.items()}
     return value if key in ("default", "examples", "example", "const", "enum") else _tidied(value, names)
 
 
 def _patch_of(job: Schema) -> Schema:
-    """The merge patch of a job: every field may be left out, or be null, which brings back its default."""
+    """Return the merge patch of a job: every field is optional, and null resets it to its default."""
     properties: Schema = {}
     for name, schema in job["properties"].items():
         without = {key: value for key, value in schema.items() if key != "default"}
@@ -167,7 +173,7 @@ TAGS: Mapping[str, str] = {
     "schedules": "Validation and previews of schedules.",
     "service": "The state of the service.",
 }
-"""What the operations are grouped by."""
+"""The groups of operations."""
 
 DESCRIPTION = """\
 Duecourse is a distributed job scheduler on AWS serverless services. It supports one-off, cron and rate schedules.
@@ -209,7 +215,7 @@ SECURITY: dict[str, Any] = {
 
 
 def parameter(where: str, name: str, description: str, schema: Mapping[str, Any], example: Any) -> dict[str, Any]:
-    """A component: a parameter of `path`, `query` or `header`, with a good value."""
+    """Return a component: a parameter of `path`, `query` or `header`, with a valid example."""
     required = {} if where == "header" else {"required": where == "path"}
     described = {"description": description, "schema": schema, "example": example}
     return {"name": name, "in": where, **required, **described}
@@ -262,7 +268,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "order-4711",
     ),
 }
-"""Those of paths and headers, by component name. The examples are good values. Those of queries are in their models."""
+"""The parameters of paths and headers by component name, with valid examples. Those of queries are in their models."""
 
 HEADERS: dict[str, dict[str, Any]] = {
     "ETag": {
@@ -291,13 +297,13 @@ HEADERS: dict[str, dict[str, Any]] = {
     },
     "WwwAuthenticate": {"description": "The required authentication.", "schema": {"type": "string"}},
 }
-"""Headers of responses, by component name."""
+"""The headers of responses by component name."""
 
 HEADER_NAMES = {name: "-".join(re.findall("ETag|[A-Z][a-z]+", name)).lower() for name in HEADERS} | {
     "RequestId": "x-request-id",
     "CorrelationId": "x-correlation-id",
 }
-"""What the headers of responses are called."""
+"""The names of the headers of responses by component name."""
 
 COMPONENT = {each["name"]: name for name, each in PARAMETERS.items()}
-"""The component that describes a parameter of paths and headers, by its name."""
+"""The component of each parameter of paths and headers, by the parameter's name."""

@@ -1,4 +1,4 @@
-"""The whole OpenAPI document, and its table of routes in docs/api.md."""
+"""The complete OpenAPI document, and its table of routes in docs/api.md."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from duecourse.version import VERSION
 
 Document = dict[str, Any]
 Refusal = tuple[int, tuple[str, ...], bool]
-"""Status, kinds of problem, and whether the gateway answers it, too."""
+"""A status, its kinds of problem, and whether API Gateway also returns this status."""
 
 _BODY = ("malformed-body", "body-too-large", "unsupported-content-type")
 _AUTHORISED = ("not-authenticated", "scope-missing", "bad-tenant", "too-many-requests")
 _STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted", "no-workflow-run", "run-not-ended"})
-"""Problems that name the run's state."""
+"""Problems that contain the run's state."""
 
 _IDS = ("RequestId", "CorrelationId")
-"""Headers of every response."""
+"""The headers of every response."""
 
 _MORE_HEADERS: Mapping[int, tuple[str, ...]] = {
     401: ("WwwAuthenticate",),
@@ -51,7 +51,7 @@ _MORE_HEADERS: Mapping[int, tuple[str, ...]] = {
 
 
 def assemble(*, closed: bool = False) -> Document:
-    """The document. `closed` as for `schemas.schemas`."""
+    """Return the document. See `components.schemas` for `closed`."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -74,12 +74,12 @@ def assemble(*, closed: bool = False) -> Document:
 
 
 def as_text(document: Document) -> str:
-    """As it is at the root of the repository."""
+    """Return the document as the text of openapi.json."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def problem_kinds(route: Route) -> dict[int, tuple[str, ...]]:
-    """What a route may reject, by status: what follows from what it takes and from who may ask, and its own."""
+    """Return a route's kinds of problem by status: those that follow from its parameters and scopes, and its own."""
     kinds = ["internal", "unavailable", *(_AUTHORISED if route.scopes else ()), *(_BODY if route.body else ())]
     kinds += ["bad-parameter"] if route.query is not None else []
     kinds += ["bad-header"] if route.headers else []
@@ -89,20 +89,20 @@ def problem_kinds(route: Route) -> dict[int, tuple[str, ...]]:
     if "<run_id>" in route.path:
         kinds += ["bad-token", "attempt-over", "run-ended"] if route.run_token else ["unknown-run"]
     kinds += route.problems
-    statuses: dict[int, tuple[str, ...]] = {429: ()}  # the gateway's own, at least
+    statuses: dict[int, tuple[str, ...]] = {429: ()}  # API Gateway can always return 429
     for kind in sorted(dict.fromkeys(kinds)):
         statuses[STATUS[kind]] = (*statuses.get(STATUS[kind], ()), kind)
     return statuses
 
 
 def described(route: Route) -> tuple[str, str]:
-    """Summary and description: the first and the other paragraphs of the function's docstring."""
+    """Return the summary and the description: the first and the other paragraphs of the function's docstring."""
     summary, _, description = cleandoc(route.handler.__doc__ or "").partition("\n\n")
     return summary.removesuffix("."), " ".join(description.split("\n"))
 
 
 def braces(path: str) -> str:
-    """A path as the document writes it."""
+    """Return a path in the format of the document."""
     return path.replace("<", "{").replace(">", "}")
 
 
@@ -114,14 +114,14 @@ def _paths() -> Document:
 
 
 def _query(route: Route) -> Mapping[str, tuple[Parameter, bool]]:
-    """The query parameters, those of every list at the end."""
+    """Return the query parameters. Those of every list are at the end."""
     found = {} if route.query is None else route.query.parameters()
     paged = PageQuery.model_fields
     return dict(sorted(found.items(), key=lambda each: each[0] in paged))
 
 
 def _parameters() -> Document:
-    """All parameters by component name."""
+    """Return all parameters by component name."""
     queries = {
         known.component: parameter("query", name, known.description, known.schema, known.example)
         | {"required": required}
@@ -140,7 +140,7 @@ def _operation(route: Route) -> Document:
         "description": description,
         "security": _security(route),
     }
-    # every request may bring a correlation id
+    # Every request can have a correlation id.
     components = [
         *(COMPONENT[name] for name in re.findall(r"<(\w+)>", route.path)),
         *(known.component for known, _ in _query(route).values()),
@@ -158,7 +158,7 @@ def _operation(route: Route) -> Document:
 
 
 def _id(route: Route) -> str:
-    """`list_jobs` is listJobs."""
+    """Return the operation's id: `list_jobs` is listJobs."""
     return re.sub(r"_(\w)", lambda found: found[1].upper(), route.handler.__name__)
 
 
@@ -172,7 +172,7 @@ def _responses(route: Route) -> Document:
     answers = {str(status): _reply(route, status, answer) for status, answer in route.answers.items()}
     for refusal in _refusals(route):
         status = str(refusal[0])
-        if status in answers:  # a good response that only looks like a bad one
+        if status in answers:  # a regular response with the status of an error
             content = answers[status]["content"]
             good = content["application/json"]
             good["schema"] = {"anyOf": [good["schema"], _ref("GatewayMessage")]}
@@ -183,19 +183,21 @@ def _responses(route: Route) -> Document:
 
 
 def _refusals(route: Route) -> Iterator[Refusal]:
-    """API Gateway answers some statuses by itself as well, with a message instead of a problem document."""
+    """Yield the rejections of a route. API Gateway also returns some of the statuses, with a message instead of a
+    problem document.
+    """
     gateway = {429, 500, 503} | ({401, 403} if route.scopes else set())
     for status, kinds in problem_kinds(route).items():
         yield status, kinds, status in gateway
 
 
 def _name(status: int, kinds: tuple[str, ...], by_gateway: bool) -> str:
-    """What a rejection is called among the components."""
+    """Return the component name of a rejection."""
     return "_".join([str(status), *kinds, *(["gateway"] if by_gateway else [])])
 
 
 def _shared() -> Document:
-    """The rejections of all operations."""
+    """Return the rejections of all operations."""
     every = {refusal for route in ROUTES for refusal in _refusals(route) if refusal[0] not in route.answers}
     return {_name(*refusal): _refusal(*refusal) for refusal in sorted(every)}
 
@@ -218,7 +220,7 @@ def _reply(route: Route, status: int, answer: Any) -> Document:
 
 
 def _links(answer: Any) -> Document:
-    """From a job or a run, or the first one of a page, to what can be asked of it."""
+    """Return links from a job or a run, or the first one of a page, to the operations on it."""
     where, shown, reading = "$response.body#/", answer, False
     if get_origin(answer) is PageAnswer:
         where, shown, reading = f"{where}items/0/", get_args(answer)[0], True
@@ -235,7 +237,7 @@ def _links(answer: Any) -> Document:
 
 
 def _needed(route: Route) -> set[str]:
-    """The required query parameters."""
+    """Return the required query parameters."""
     return {name for name, (_, required) in _query(route).items() if required}
 
 
@@ -264,7 +266,7 @@ BEGIN, END = "<!-- routes: written by make openapi -->", "<!-- end of routes -->
 
 
 def table() -> str:
-    """A row for each route."""
+    """Return the table of routes, with one row for each route."""
     rows = [
         f"| `{route.method} {braces(route.path)}` | {described(route)[0]} | {_opened_by(route)} |" for route in ROUTES
     ]
@@ -272,7 +274,7 @@ def table() -> str:
 
 
 def with_table(text: str) -> str:
-    """The page with the current table. Raises ValueError if the marks are missing."""
+    """Return the page with the current table. Raises ValueError if the marks are missing."""
     before, found, rest = text.partition(BEGIN)
     _, closed, after = rest.partition(END)
     if not found or not closed:

@@ -186,7 +186,7 @@ CREATED_AT = 1_795_255_200.0
 
 
 def workflow_examples(rules: Rules) -> tuple[Document, Document, Document]:
-    """What is answered to `NEW_WORKFLOW`: in a list, when it is read, when it was put."""
+    """Return the responses for `NEW_WORKFLOW`: in a list, when it is read, and when it is put."""
     draft = read_workflow(NEW_WORKFLOW, WORKFLOW_ID, "default", rules, lambda *_: None)
     job = draft.definition("5f2b7c1e9a0d4e6f8b3c2a17").new(WORKFLOW_ID, CREATED_AT)
     view = JobView(job, job.following(int(CREATED_AT)))
@@ -252,7 +252,7 @@ WORKFLOW_RUN: Mapping[str, Any] = {
         _step("alert", "WAITS", after=["report"], when="any_failure", waits_for=["report"]),
     ],
 }
-"""Half-way."""
+"""A run of a workflow that is half complete."""
 
 
 NEW_JOB: Document = {
@@ -274,10 +274,10 @@ NEW_QUEUE_JOB: Document = {
 
 
 class _NoTasks:
-    """ports.Tasks, empty."""
+    """An empty implementation of ports.Tasks."""
 
     def get(self, name: str) -> None:
-        """None is registered."""
+        """Return None: no task is registered."""
         del name
 
 
@@ -285,7 +285,7 @@ RULES = Rules(False, AllowedTargets(), Precision.SECOND, _NoTasks())
 
 
 def _job() -> Document:
-    """What is answered to `NEW_JOB`."""
+    """Return the response to `NEW_JOB`."""
     job = read_job(NEW_JOB, "default", RULES, lambda *_: None).new(JOB_ID, 1_795_255_200.0)
     document: Document = json.loads(write_json(job_document(JobView(job, job.following(1_795_255_200)))))
     return document
@@ -407,7 +407,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     RerunBody: {"from a job": {"from": ["load-eu"]}},
     PreviewBody: {"nightly": {"schedule": "0 3 * * *", "timezone": "Europe/Berlin", "count": 1}},
 }
-"""By model and name."""
+"""The examples by model and name."""
 
 _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     JobAnswer: JOB,
@@ -444,7 +444,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
 
 
 def answer_example(answer: Any) -> Mapping[str, Any] | None:
-    """An example of a response's type, or of a page of them; None where there is none."""
+    """Return an example of a response's type or of a page of them, or None if there is none."""
     if get_origin(answer) is PageAnswer:
         return {"items": [_ANSWERS[get_args(answer)[0]]], "next_cursor": None}
     return _ANSWERS.get(answer)

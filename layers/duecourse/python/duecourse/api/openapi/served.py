@@ -1,4 +1,4 @@
-"""GET /v1/openapi.json: the document as it was made, read once."""
+"""GET /v1/openapi.json: the generated document, read once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from duecourse.api.api import Answer, Api, route
 from duecourse.api.request import Request
 
 FILE = Path(__file__).with_name("openapi.json")
-"""The document. The functions serve it; the client, the console and the documentation are generated from it."""
+"""The generated document. The functions serve it; the client, the console and the documentation are generated from it.
+"""
 
 
 @lru_cache(maxsize=1)
 def document() -> dict[str, Any]:
-    """The document that is served. Not to be changed by who gets it."""
+    """Return the served document. Callers must not change it."""
     read: dict[str, Any] = json.loads(FILE.read_bytes())
     return read
 
