@@ -1,1 +1,1 @@
-"""`duecourse doctor`: the first look at a stage. Gatherers read facts, pure verdicts say what they mean."""
+"""`duecourse doctor`: the first diagnosis of a stage. Gatherers read facts from AWS, and pure functions judge them."""

@@ -1,4 +1,4 @@
-"""One look at everything, each thing by itself: what cannot be looked at hides nothing else."""
+"""Runs all examinations independently: one that fails does not affect the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from duecourse.cli.doctor.tables import audit, repair
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """How one thing is looked at: `gather` asks AWS, `judge` is pure."""
+    """One examination: `gather` reads the facts from AWS, `judge` is a pure function."""
 
     name: str
     gather: Callable[[Stage], Any]
@@ -39,7 +39,7 @@ class Examined:
 
 
 def examinations(stage: Stage) -> Iterator[Examination]:
-    """The examinations in the order of a run's path: clock, index, lanes, end, surroundings."""
+    """Yield the examinations in the order of a run's path: clock, index, lanes, end, surroundings."""
     yield Examination("clock", lambda stage: stage.skew, verdicts.clock)
     yield Examination("tick", tables.tick, verdicts.tick)
     yield Examination("rules", queues.rules, verdicts.rules)
@@ -69,7 +69,7 @@ def examinations(stage: Stage) -> Iterator[Examination]:
 
 
 def examine(stage: Stage) -> Iterator[Examined]:
-    """Look at everything, in order."""
+    """Run all examinations in order."""
     for look in examinations(stage):
         try:
             facts = look.gather(stage)
@@ -80,19 +80,19 @@ def examine(stage: Stage) -> Iterator[Examined]:
         except BotoCoreError as error:
             yield Examined(unknown(look.name, str(error)))
         except KeyError as missing:
-            # An output or an attribute that this version of the command knows and that stage does not have.
+            # An output or an attribute that this version of the command expects is missing in an older or newer stage.
             yield Examined(unknown(look.name, f"{missing.args[0]} is missing"))
         else:
             yield Examined(look.judge(facts), facts)
 
 
 def _rounds(stage: Stage) -> tuple[Queue, int | None]:
-    """The shard queue, and how many shards are ticked."""
+    """Return the shard queue and the number of shards that are ticked."""
     return queues.queue(stage, "shards", "ShardQueueUrl"), tables.highest(stage)
 
 
 def _plain(facts: Any) -> Any:
-    """As JSON has it."""
+    """Return the facts as a JSON value."""
     if isinstance(facts, list | tuple):
         return [_plain(each) for each in facts]
     return asdict(facts) if is_dataclass(facts) and not isinstance(facts, type) else facts

@@ -1,4 +1,4 @@
-"""What the gatherers find, as it was found: no judgement. Times in seconds, ages counted by AWS's clock."""
+"""The facts that the gatherers read, without judgement. Times are in seconds, and ages use AWS's clock."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """How far this machine's clock is ahead of AWS's (negative: behind), to about a second."""
+    """The seconds by which this machine's clock is ahead of AWS's (negative: behind), to about a second."""
 
     ahead: float
 
 
 @dataclass(frozen=True, slots=True)
 class LastTick:
-    """`age` is None where no tick has ever come, `rule` the state of the rule that starts it, None without a rule."""
+    """The last tick. `age` is None if there was no tick yet. `rule` is the state of the rule that starts it, None
+    without a rule.
+    """
 
     age: float | None
     rule: str | None
@@ -24,15 +26,15 @@ class LastTick:
 
 @dataclass(frozen=True, slots=True)
 class ClockRules:
-    """By function (but for the tick), the state of the rule that starts it; None without a rule."""
+    """The state of the rule that starts each function, by function; None without a rule. The tick is in LastTick."""
 
     states: Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The event source by which a function reads a queue or a stream (`name`): its `state` (None: there is none), and
-    what became of its last batch, as Lambda says it.
+    """The event source through which a function reads the queue or stream `name`. `state` is None without an event
+    source. `result` is the result of its last batch, in Lambda's words.
     """
 
     name: str
@@ -42,7 +44,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Entries of a slot that are due already: how many (`more`: at least so many) and how late the oldest is."""
+    """The overdue entries of a slot: their number (a lower bound if `more` is set) and the lateness of the oldest."""
 
     slot: str
     entries: int
@@ -52,7 +54,9 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """`overdue` by slot, worst first; `soon`: entries due within the lookahead; `left_out`: shards not read."""
+    """The due index. `overdue` has slots, worst first. `soon` is the number of entries due within the lookahead.
+    `left_out` is the number of shards that were not read.
+    """
 
     overdue: Sequence[Slot]
     soon: int
@@ -62,7 +66,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedCursor:
-    """A cursor that was quarantined: of which job (`tenant/job`), and why."""
+    """A quarantined cursor: its job (`tenant/job`) and the error."""
 
     job: str
     error: str
@@ -70,7 +74,7 @@ class QuarantinedCursor:
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """Cursors quarantined among the `looked_at` items of the jobs table; `complete`: that was all of it."""
+    """The quarantined cursors among the `looked_at` items of the jobs table. `complete`: these are all items."""
 
     aside: Sequence[QuarantinedCursor]
     looked_at: int
@@ -79,7 +83,7 @@ class Cursors:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function in the last hour."""
+    """The invocations, errors and throttles of a function in the last hour."""
 
     name: str
     invocations: float
@@ -89,7 +93,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Requests of the last hour that a table or one of its indexes has throttled."""
+    """The throttled requests of a table and its indexes in the last hour."""
 
     name: str
     throttled: float
@@ -106,7 +110,9 @@ class Quotas:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A row of a job's occurrences (`tenant/job`) that an audit has found `lost` or `doubled`, so many seconds ago."""
+    """A number of consecutive occurrences of a job (`tenant/job`) that an audit found to be `lost` or `doubled`, and
+    the age of this finding.
+    """
 
     kind: str
     job: str
@@ -117,8 +123,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class AuditState:
-    """How long ago an audit last got on (None: never), and what the audits of the last thirty days found, newest first
-    (`more`: not all of it was read).
+    """The state of the audit. `last` is the age of its last progress (None: never). `found` has the findings of the
+    last thirty days, newest first; `more` means that some were not read.
     """
 
     last: float | None
@@ -129,7 +135,7 @@ class AuditState:
 
 @dataclass(frozen=True, slots=True)
 class RepairState:
-    """How long ago the last pass of index repair began (None: none has), whether it has ended, and what it counted."""
+    """The last pass of index repair: the age of its start (None: none yet), whether it has ended, and its counts."""
 
     begun: float | None
     ended: bool

@@ -1,4 +1,4 @@
-"""Facts from CloudWatch: alarms, ages, errors, throttles."""
+"""Facts from CloudWatch: alarms, ages of messages, errors, throttles."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Key = TypeVar("Key")
 HOUR = 3600
 
 TABLES = {"Jobs": ("JobsTable", ("due", "tenant")), "Runs": ("RunsTable", ("dead",))}
-"""By name: the output with the table's own, and its indexes."""
+"""The output with each table's name, and the table's indexes."""
 
 
 def alarms(stage: Stage) -> Alarms:
-    """Those in the stage's folder of names: `Duecourse/prod/ticks-missing`."""
+    """Return the alarms of the stage. Their names have a prefix such as `Duecourse/prod/`."""
     prefix = f"{METRICS_NAMESPACE.format(stage=stage.name)}/"
     pages = stage.clients("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)
     found = [each for page in pages for each in page.get("MetricAlarms", ())]
@@ -30,7 +30,7 @@ def alarms(stage: Stage) -> Alarms:
 
 
 def functions(stage: Stage) -> list[Function]:
-    """Every function's last hour."""
+    """Return the figures of every function in the last hour."""
     names = ("Invocations", "Errors", "Throttles")
     asked = {
         (function, metric): Asked("AWS/Lambda", metric, {"FunctionName": resource})
@@ -42,7 +42,7 @@ def functions(stage: Stage) -> list[Function]:
 
 
 def tables(stage: Stage) -> list[Table]:
-    """Throttled requests of the last hour; those of an index have a dimension of their own."""
+    """Return the throttled requests of the last hour. Those of an index are separate metrics."""
     asked = {}
     for table, (output, indexes) in TABLES.items():
         for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
@@ -56,17 +56,17 @@ def tables(stage: Stage) -> list[Table]:
 
 
 def oldest(stage: Stage, queues: Sequence[str]) -> dict[str, float | None]:
-    """The age (s) of the oldest message of each queue, named by its address; None without a recent figure."""
+    """Return the age (s) of the oldest message of each queue by the queue's URL, or None without a recent figure."""
     return _values(stage, {url: age_of_oldest(url) for url in queues}, RECENT_SECONDS)
 
 
 def most_executions(stage: Stage) -> float | None:
-    """Concurrent executions of the whole account, at most, in the last hour."""
+    """Return the maximum number of concurrent executions of the whole account in the last hour."""
     return _values(stage, {0: Asked("AWS/Lambda", "ConcurrentExecutions", {}, "Maximum")}, HOUR)[0]
 
 
 def _values(stage: Stage, asked: Mapping[Key, Asked], seconds: int) -> dict[Key, float | None]:
-    """One value for the last so many seconds of each metric, or None where it had none."""
+    """Return one value of each metric for the last `seconds`, or None if it has no data."""
     until = datetime.fromtimestamp(stage.now, UTC)
     pages = (
         stage.clients("cloudwatch")

@@ -1,4 +1,4 @@
-"""Facts from SQS, Lambda and EventBridge: queues, the event sources that read them, the rules that start functions."""
+"""Facts from SQS, Lambda and EventBridge: queues, their event sources, and the rules that start functions."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ LANES = ("high", "normal", "low", "long")
 COUNTS = tuple(f"ApproximateNumberOfMessages{which}" for which in ("", "Delayed", "NotVisible"))
 
 MAINTENANCE = ("Reconcile", "Repair", "Audit")
-"""Functions that a rule starts, beside the tick."""
+"""The functions that a rule starts, other than the tick."""
 
 
 def lanes(stage: Stage) -> dict[str, str]:
-    """The output that names each lane's queue, and its bulk queue, which stages of before there were seats lack."""
+    """Return the outputs with the queue and bulk queue of each lane. Stages of older releases have no bulk queues."""
     queues = {name: f"Lane{name.capitalize()}Url" for name in LANES}
     bulk = {f"{name} bulk": f"Lane{name.capitalize()}BulkUrl" for name in LANES}
     return queues | {name: output for name, output in bulk.items() if output in stage.outputs}
 
 
 def queue(stage: Stage, name: str, output: str) -> Queue:
-    """What is in the queue that an output names. The reconciler hides some of the dead letters for seconds."""
+    """Return the number of messages in the queue of an output. The reconciler hides some dead letters for seconds."""
     url = stage.outputs[output]
     told = stage.clients("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=list(COUNTS))["Attributes"]
     visible, delayed, in_flight = (int(told[each]) for each in COUNTS)
@@ -32,20 +32,20 @@ def queue(stage: Stage, name: str, output: str) -> Queue:
 
 
 def quotas(stage: Stage) -> Quotas:
-    """What the account may execute at once in this region."""
+    """Return the account's limits for concurrent executions in this region."""
     limit = stage.clients("lambda").get_account_settings()["AccountLimit"]
     most = metrics.most_executions(stage)
     return Quotas(limit["ConcurrentExecutions"], limit["UnreservedConcurrentExecutions"], most)
 
 
 def rules(stage: Stage) -> ClockRules:
-    """The rule of each maintenance function that the stage has."""
+    """Return the rule of each maintenance function of the stage."""
     functions = stage.functions
     return ClockRules({name: rule_of(stage, functions[name]) for name in MAINTENANCE if name in functions})
 
 
 def rule_of(stage: Stage, function: str) -> str | None:
-    """The state of the rule whose target a function is: ENABLED if one of several is; None without a rule."""
+    """Return the state of the rule that starts a function: ENABLED if one of several is, None without a rule."""
     configuration = stage.clients("lambda").get_function_configuration(FunctionName=function)
     events = stage.clients("events")
     names = events.list_rule_names_by_target(TargetArn=configuration["FunctionArn"])["RuleNames"]
@@ -54,12 +54,14 @@ def rule_of(stage: Stage, function: str) -> str | None:
 
 
 def sources(stage: Stage) -> list[Source]:
-    """The event source of each queue that a function reads, and of the stream that the runs table has now."""
+    """Return the event source of each queue that a function reads, and of the current stream of the runs table."""
     return [_source(stage, name, arn) for name, arn in _read(stage)]
 
 
 def _read(stage: Stage) -> Iterator[tuple[str, str | None]]:
-    """What is read, by name: its ARN. A table that was restored under its name has another stream than before."""
+    """Yield the name and the ARN of each queue and stream. A table that was restored under the same name has a new
+    stream.
+    """
     for name, output in {
         "shards": "ShardQueueUrl",
         **{f"lane {name}": at for name, at in lanes(stage).items()},
@@ -72,7 +74,7 @@ def _read(stage: Stage) -> Iterator[tuple[str, str | None]]:
 
 
 def _source(stage: Stage, name: str, arn: str | None) -> Source:
-    """The event source that reads it; of several the one that is enabled."""
+    """Return the event source that reads the queue or stream. If there are several, an enabled one has precedence."""
     if arn is None:
         return Source(name, None)
     found = stage.clients("lambda").list_event_source_mappings(EventSourceArn=arn)["EventSourceMappings"]

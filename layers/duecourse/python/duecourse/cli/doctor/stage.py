@@ -1,4 +1,4 @@
-"""The stage that is looked at: its outputs, its age, the clients, and the time by AWS's clock."""
+"""The examined stage: its outputs, its age, the clients, and the time by AWS's clock."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from duecourse.client.aws_session import own_session
 CONNECT_SECONDS, READ_SECONDS = 5, 20
 
 Clients = Callable[[str], Any]
-"""A boto3 client by the name of its service."""
+"""Returns a boto3 client by the name of its service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A deployed stage; `now` is the time (UTC seconds) by AWS's clock when the look began."""
+    """A deployed stage. `now` is the time (UTC seconds) by AWS's clock at the start of the examination."""
 
     name: str
     outputs: Mapping[str, str]
@@ -37,23 +37,23 @@ class Stage:
 
     @property
     def stack(self) -> str:
-        """The name of its stack, with which the names of its alarms begin."""
+        """The name of its stack."""
         return f"Duecourse-{self.name}"
 
     @property
     def is_local(self) -> bool:
-        """Whether it is deployed to the emulator, which keeps no metrics of its own and has no quotas."""
+        """Whether the stage is in the emulator, which has no metrics and no quotas of its own."""
         return self.name == LOCAL
 
     @property
     def functions(self) -> dict[str, str]:
-        """Each function of the outputs by the first part of its output's name: `Tick`, `ExecuteHigh`."""
+        """The functions in the outputs by the first part of the output's name: `Tick`, `ExecuteHigh`."""
         ours = {name: value for name, value in self.outputs.items() if name.endswith("Function")}
         return {name.removesuffix("Function"): value for name, value in ours.items()}
 
 
 def find_stage(name: str, clients: Clients) -> Stage:
-    """The stage of that name. Raises UsageError (exit status 2) where there is none, or it cannot be asked."""
+    """Return the stage of this name. Raises UsageError (exit status 2) if it does not exist or cannot be read."""
     stack = f"Duecourse-{name}"
     try:
         asked = time.time()
@@ -73,9 +73,9 @@ def find_stage(name: str, clients: Clients) -> Stage:
 
 
 def clients_for(name: str) -> Clients:
-    """Clients with the caller's credentials and region; for the local stage such as reach this machine alone.
+    """Return clients with the caller's credentials and region. Those for the local stage can only reach this machine.
 
-    Raises UsageError where no local stack runs.
+    Raises UsageError if no local stack is running.
     """
     if name == LOCAL:
         from duecourse.cli.local.local import running_endpoint
@@ -97,7 +97,9 @@ def _of_the_caller(service: str) -> Any:
 
 
 def _skew(date: str, asked: float, answered: float) -> Skew:
-    """The header says whole seconds, cut off. Without one the clocks are taken to agree."""
+    """Return the difference of the clocks. The header has whole seconds, rounded down; without it, the difference is
+    zero.
+    """
     try:
         theirs = parsedate_to_datetime(date).timestamp() + 0.5
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the facts about queues, functions, tables, quotas, audit and index repair mean. Pure."""
+"""Judges the facts about queues, functions, tables, quotas, audit and index repair. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ ROUND_SECONDS = 150.0
 
 CONCURRENCY_SHARE = 0.8
 MIN_CONCURRENCY = 100
-"""New accounts have less than the usual 1,000 (AWS Lambda Developer Guide, "Lambda quotas"); AWS keeps 100 unreserved
-("Configuring reserved concurrency for a function"), so with fewer nothing can be reserved for the clock."""
+"""New accounts have a lower quota than the usual 1,000 (AWS Lambda Developer Guide, "Lambda quotas"). AWS keeps 100
+executions unreserved ("Configuring reserved concurrency for a function"), so with a lower quota the functions of the
+tick cannot have reserved concurrency.
+"""
 
 ERROR_SHARE = 0.05
 CLOCKWORK = ("Tick", "Dispatch")
 
 DAY = 86_400.0
 AUDIT_SECONDS = 3 * 3_600.0
-"""It has a turn every hour."""
+"""An audit runs every hour."""
 
 REPAIR_FINDS: Mapping[str, str] = {
     "EntriesBelowWatermark": "entries below their watermark (corrected)",
@@ -29,11 +31,11 @@ REPAIR_FINDS: Mapping[str, str] = {
     "CursorsFoundQuarantined": "cursors quarantined",
     "CursorsReleased": "cursors that were quarantined without an error (restored)",
 }
-"""What index repair counts, worst first; each has an alarm of its name."""
+"""The counts of index repair, worst first. Each has an alarm of the same name."""
 
 
 def shard_queue(found: Queue, shards: int | None) -> Check:
-    """Whether rounds begin soon after their tick."""
+    """Return whether rounds start soon after their tick."""
     said = f"{found.visible} rounds are waiting, {found.in_flight} are in progress"
     old = found.oldest is not None and found.oldest > ROUND_SECONDS
     if not old and (shards is None or found.visible <= 2 * shards):
@@ -50,7 +52,7 @@ def shard_queue(found: Queue, shards: int | None) -> Check:
 
 
 def dead_letters(found: Queue) -> Check:
-    """Whether there are dead runs that were not handled."""
+    """Return whether there are dead runs that were not handled."""
     if not (count := found.visible + found.in_flight):
         return fine("dead letters", "no dead letters")
     return bad(
@@ -62,7 +64,7 @@ def dead_letters(found: Queue) -> Check:
 
 
 def archive_letters(found: Queue) -> Check:
-    """Whether expired runs must be archived manually."""
+    """Return whether expired runs must be archived manually."""
     if not (count := found.visible + found.in_flight):
         return fine("archive", "all expired runs are archived")
     return bad(
@@ -74,7 +76,9 @@ def archive_letters(found: Queue) -> Check:
 
 
 def functions(found: Sequence[Function]) -> Check:
-    """Errors and throttles of the last hour. The tick's and the dispatcher's are bad, a worker's from 5 % on."""
+    """Return the errors and throttles of the last hour. Throttles of the tick and the dispatcher are bad; for other
+    functions, errors and throttles above 5 % are bad.
+    """
     failing = [each for each in found if each.errors or each.throttles]
     if not failing:
         return fine("functions", f"no error and no throttle of {len(found)} functions in the last hour")
@@ -99,7 +103,7 @@ def functions(found: Sequence[Function]) -> Check:
 
 
 def tables(found: Sequence[Table]) -> Check:
-    """Requests that DynamoDB rejected in the last hour; most were repeated and succeeded."""
+    """Return the requests that DynamoDB throttled in the last hour. Most of them were retried and succeeded."""
     throttled = [each for each in found if each.throttled]
     if not throttled:
         return fine("tables", "no request was throttled in the last hour")
@@ -113,7 +117,7 @@ def tables(found: Sequence[Table]) -> Check:
 
 
 def quotas(found: Quotas) -> Check:
-    """Whether the account leaves the stage its executions."""
+    """Return whether the account's quota is sufficient for the stage."""
     where = "docs/operations.md#quotas-to-raise"
     most = "" if found.most is None else f", at most {found.most:.0f} at once in the last hour"
     said = f"{found.concurrency} concurrent executions, {found.unreserved} of them unreserved{most}"
@@ -136,7 +140,7 @@ def quotas(found: Quotas) -> Check:
 
 
 def audit(found: AuditState) -> Check:
-    """Whether the completeness audit makes progress, and its findings of the last day."""
+    """Return whether the completeness audit makes progress, and its findings of the last day."""
     if found.last is None or found.last > AUDIT_SECONDS:
         if found.last is None and found.stack_age < AUDIT_SECONDS:
             return fine("audit", "the stack is new; its first audit has not run yet")
@@ -162,7 +166,7 @@ def audit(found: AuditState) -> Check:
 
 
 def repair(found: RepairState) -> Check:
-    """Whether the daily index repair runs, and what the last one found."""
+    """Return whether the daily index repair runs, and the findings of the last one."""
     if found.begun is None or found.begun > 2 * DAY:
         if found.begun is None and found.stack_age < 2 * DAY:
             return fine("repair", "the stack is new; its first index repair has not run yet")

@@ -1,6 +1,6 @@
-"""Facts from the jobs table and its index `due`, and from what audit and index repair leave in it.
+"""Facts from the jobs table and its index `due`, and from the items that audit and index repair write to it.
 
-Items are read by their attributes, which docs/operations.md lists under "Where the data lies".
+docs/operations.md lists the attributes of these items under "Where the data lies".
 """
 
 from __future__ import annotations
@@ -27,39 +27,41 @@ from duecourse.cli.doctor.stage import Stage
 
 HOUR = 3600
 LAG_SECONDS = 2 * HOUR
-"""How far a watermark stays behind now, at least."""
+"""The minimum lag of a watermark behind the current time."""
 
 LOOKAHEAD_SECONDS = 300
 BATCH = 100
-"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
+"""The maximum number of keys of a BatchGetItem (Amazon DynamoDB API Reference)."""
 
 MAX_ENTRIES = 100
-"""Entries of a slot that are read; more of them are shown as "at least"."""
+"""The maximum number of entries of a slot that are read. A larger number is shown as "at least"."""
 
 MAX_SHARDS, MAX_OLD_BUCKETS, SIDE_BY_SIDE = 256, 6, 8
 MAX_PAGES = 8
-"""Pages of 1 MB of the jobs table searched for quarantined cursors: 1,000 read units, a hundredth of a cent."""
+"""The maximum number of pages of 1 MB of the jobs table that are searched for quarantined cursors. They cost 1,000 read
+units, which is a hundredth of a cent.
+"""
 
 
 def bucket_of(instant: float) -> str:
-    """The hour of an instant: `2026-11-21T06`."""
+    """Return the hour of an instant: `2026-11-21T06`."""
     return datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%dT%H")
 
 
 def bucket_start(bucket: str) -> int:
-    """Its first second (UTC)."""
+    """Return the first second (UTC) of an hour."""
     return int(datetime.strptime(f"{bucket}+0000", "%Y-%m-%dT%H%z").timestamp())
 
 
 def tick(stage: Stage) -> LastTick:
-    """The item TICK/LAST, and the rule whose target the tick is."""
+    """Return the item TICK/LAST and the rule that starts the tick."""
     item = item_of(stage, "TICK", "LAST")
     age = None if item is None else stage.now - float(item["at"]["N"])
     return LastTick(age, rule_of(stage, stage.outputs["TickFunction"]), stage.age)
 
 
 def shards(stage: Stage) -> Shards:
-    """The item SHARDS/HIGHEST, and what the functions that write slots have been given."""
+    """Return the item SHARDS/HIGHEST and the configured shard counts of the functions that write slots."""
     configured = {}
     for name, function in stage.functions.items():
         found = stage.clients("lambda").get_function_configuration(FunctionName=function)
@@ -70,13 +72,13 @@ def shards(stage: Stage) -> Shards:
 
 
 def highest(stage: Stage) -> int | None:
-    """The largest shard count ever used; None where none is recorded."""
+    """Return the largest shard count ever used, or None if none is recorded."""
     item = item_of(stage, "SHARDS", "HIGHEST")
     return None if item is None else int(item["shards"]["N"])
 
 
 def watermarks(stage: Stage) -> Watermarks:
-    """The items SHARD#<n>/WATERMARK of every shard ever used."""
+    """Return the items SHARD#<n>/WATERMARK of every shard ever used."""
     could = bucket_start(bucket_of(stage.now - LAG_SECONDS))
     found = _watermarks(stage)
     behind = {n: None if bucket is None else max(could - bucket_start(bucket), 0) for n, bucket in found.items()}
@@ -84,7 +86,9 @@ def watermarks(stage: Stage) -> Watermarks:
 
 
 def due(stage: Stage) -> Due:
-    """What is due and still in the index, from each shard's watermark on; and what will be within the lookahead."""
+    """Return the overdue entries of the index from each shard's watermark, and the number of entries due within the
+    lookahead.
+    """
     marks = _watermarks(stage)
     looked_at = sorted(marks)[:MAX_SHARDS]
     slots = [f"{bucket}/{shard:04d}" for shard in looked_at for bucket in _buckets(marks[shard], stage.now)]
@@ -104,8 +108,8 @@ def due(stage: Stage) -> Due:
 
 
 def cursors(stage: Stage) -> Cursors:
-    """Cursors (and timers) with an `error` and no `slot`, in the first pages of the table. A job that is not ACTIVE
-    keeps its error until it is resumed, and does not fire for another reason: it is left out.
+    """Return the cursors and timers with an `error` and no `slot` in the first pages of the table. Cursors of jobs that
+    are not ACTIVE are excluded: these jobs do not fire anyway, and keep the error until they are resumed.
     """
     database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
     found: list[dict[str, Any]] = []
@@ -137,7 +141,9 @@ def _job(item: Mapping[str, Any]) -> str:
 
 
 def _entries(database: Any, table: str, slot: str, since: int, until: int) -> tuple[list[int], bool]:
-    """When (UTC seconds) the first entries of a slot between two instants are due; whether there are more."""
+    """Return the due times (UTC seconds) of the first entries of a slot between two instants, and whether there are
+    more.
+    """
     answer = database.query(
         TableName=table,
         IndexName="due",
@@ -151,7 +157,7 @@ def _entries(database: Any, table: str, slot: str, since: int, until: int) -> tu
 
 
 def _buckets(watermark: str | None, now: float) -> Iterator[str]:
-    """The oldest hours from the watermark on, and those around now."""
+    """Yield the oldest hours from the watermark, and the hours around the current time."""
     recent = {bucket_of(now - HOUR), bucket_of(now), bucket_of(now + LOOKAHEAD_SECONDS)}
     first = bucket_start(watermark or bucket_of(now - LAG_SECONDS))
     old = {bucket_of(first + hour * HOUR) for hour in range(MAX_OLD_BUCKETS)}
@@ -165,7 +171,7 @@ def _watermarks(stage: Stage) -> dict[int, str | None]:
 
 
 def _items(stage: Stage, partitions: Iterable[str], sort: str) -> dict[str, dict[str, Any]]:
-    """One item of each of these partitions of the jobs table, where there is one, by its partition."""
+    """Return the item with this sort key of each partition of the jobs table, by partition, without missing items."""
     database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
     keys = [{"PK": {"S": name}, "SK": {"S": sort}} for name in partitions]
     found: dict[str, dict[str, Any]] = {}
@@ -173,14 +179,14 @@ def _items(stage: Stage, partitions: Iterable[str], sort: str) -> dict[str, dict
         answer = database.batch_get_item(RequestItems={table: {"Keys": keys[begin : begin + BATCH]}})
         found |= {each["PK"]["S"]: each for each in answer["Responses"].get(table, ())}
         for put_off in (answer.get("UnprocessedKeys") or {}).get(table, {}).get("Keys", ()):
-            # One by one: botocore repeats single reads, later each time, and gives up after some.
+            # Read them one by one: botocore retries single reads with backoff and a maximum number of attempts.
             if (item := item_of(stage, put_off["PK"]["S"], sort)) is not None:
                 found[put_off["PK"]["S"]] = item
     return found
 
 
 def item_of(stage: Stage, partition: str, sort: str) -> dict[str, Any] | None:
-    """One item of the jobs table, read strongly; None where there is none."""
+    """Return one item of the jobs table from a consistent read, or None if it does not exist."""
     item: dict[str, Any] | None = (
         stage.clients("dynamodb")
         .get_item(
@@ -192,7 +198,7 @@ def item_of(stage: Stage, partition: str, sort: str) -> dict[str, Any] | None:
 
 
 def audit(stage: Stage) -> AuditState:
-    """The items AUDIT#TURNS and AUDIT#FINDINGS, a page of each."""
+    """Return the items AUDIT#TURNS and AUDIT#FINDINGS, one page of each."""
     turns, _ = _partition(stage, "AUDIT#TURNS")
     last = max((float(turn["saved_at"]["N"]) for turn in turns), default=None)
     items, more = _partition(stage, "AUDIT#FINDINGS")
@@ -201,7 +207,7 @@ def audit(stage: Stage) -> AuditState:
 
 
 def repair(stage: Stage) -> RepairState:
-    """The item REPAIR/LAST."""
+    """Return the item REPAIR/LAST."""
     item = item_of(stage, "REPAIR", "LAST")
     if item is None:
         return RepairState(None, False, {}, stage.age)
@@ -210,7 +216,7 @@ def repair(stage: Stage) -> RepairState:
 
 
 def _partition(stage: Stage, name: str) -> tuple[list[dict[str, Any]], bool]:
-    """The items of a partition, the last ones first, as far as one request gives them."""
+    """Return the items of a partition in one request, last ones first, and whether there are more."""
     answer = stage.clients("dynamodb").query(
         TableName=stage.outputs["JobsTable"],
         KeyConditionExpression="PK = :partition",

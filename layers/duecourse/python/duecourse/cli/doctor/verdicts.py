@@ -1,4 +1,4 @@
-"""What the facts about clock, rules, event sources and the due index mean. Pure."""
+"""Judges the facts about clock, rules, event sources and the due index. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ SKEW_WARNING, SKEW_BAD = 5.0, 240.0
 """AWS rejects a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
 
 OVERDUE_OK, OVERDUE_BAD = 120.0, 300.0
-"""The API sends what is due at once and leaves the claim to the next round, a minute later."""
+"""The API enqueues an immediately due run itself. The next round, a minute later, claims its entry."""
 
 SHOWN = 5
 
 PROBLEM, OF_THE_FUNCTION = "PROBLEM", "PROBLEM: Function call failed"
-"""How Lambda says of an event source that it could not hand over its last batch (AWS Lambda API Reference,
-"EventSourceMappingConfiguration": LastProcessingResult). A function's own failures have alarms of their own."""
+"""The prefix of an event source's result if Lambda could not deliver its last batch (AWS Lambda API Reference,
+"EventSourceMappingConfiguration": LastProcessingResult). A function's own failures have separate alarms.
+"""
 
 PASSING = ("Creating", "Enabling", "Updating")
 
 
 def clock(found: Skew) -> Check:
-    """This machine against AWS: signed requests fail when it is far off; it does not touch the stage."""
+    """Compare this machine's clock with AWS's. Signed requests fail if the difference is too large; the stage is not
+    affected.
+    """
     ahead = f"{span(abs(found.ahead))} {'ahead of' if found.ahead > 0 else 'behind'} AWS's"
     if abs(found.ahead) < SKEW_WARNING:
         return fine("clock", "the clock of this machine agrees with AWS")
@@ -40,7 +43,7 @@ def clock(found: Skew) -> Check:
 
 
 def tick(found: LastTick) -> Check:
-    """Whether the stage's own clock goes."""
+    """Return whether the stage's tick runs."""
     if found.rule != "ENABLED":
         state = "is missing" if found.rule is None else f"is {found.rule}"
         return bad(
@@ -54,7 +57,7 @@ def tick(found: LastTick) -> Check:
 
 
 def rules(found: ClockRules) -> Check:
-    """Whether those are started who look for what went wrong; the tick's rule is looked at with the tick."""
+    """Return whether the rules of the maintenance functions are enabled. `tick` checks the tick's rule."""
     off = {name: state for name, state in found.states.items() if state != "ENABLED"}
     if not off:
         return fine("rules", f"those of {', '.join(found.states) or 'no function'} are enabled")
@@ -68,7 +71,9 @@ def rules(found: ClockRules) -> Check:
 
 
 def event_sources(found: Sequence[Source]) -> Check:
-    """Whether every queue and the stream are read: one that is off is silent, and what it holds waits or is gone."""
+    """Return whether every queue and the stream are read. A disabled event source raises no error, and its messages
+    wait or expire.
+    """
     off = [each for each in found if each.state not in ("Enabled", *PASSING)]
     ill = [each for each in found if each not in off and (each.result or "").startswith(PROBLEM)]
     passing = [each for each in found if each.state in PASSING]
@@ -91,7 +96,7 @@ def event_sources(found: Sequence[Source]) -> Check:
 
 
 def due(found: Due) -> Check:
-    """Whether what is due has been enqueued."""
+    """Return whether all due entries have been claimed."""
     soon = f"{found.soon}{'+' if found.soon_more else ''} entries are due within the lookahead"
     if found.left_out:
         soon += f"; {found.left_out} shards were not checked"
@@ -111,7 +116,7 @@ def due(found: Due) -> Check:
 
 
 def cursors(found: Cursors) -> Check:
-    """Whether a job was taken out of the index."""
+    """Return whether there are quarantined cursors."""
     part = "" if found.complete else f" (of the first {found.looked_at} items; index repair reads all)"
     if not found.aside:
         return fine("cursors", f"none is quarantined{part}")
