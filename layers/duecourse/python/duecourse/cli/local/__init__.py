@@ -1,1 +1,1 @@
-"""The whole system on one machine: MiniStack, the CDK app with stage `local`, and a receiver for its calls."""
+"""The whole system on one machine: MiniStack, the CDK app with stage `local`, and a receiver of the targets' calls."""

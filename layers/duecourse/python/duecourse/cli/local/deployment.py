@@ -1,8 +1,7 @@
-"""The project's CDK app, deployed to MiniStack by the CDK CLI just as it is deployed to AWS.
+"""Deploys the project's CDK app to MiniStack with the CDK CLI, in the same way as to AWS.
 
-What has not changed is not made again: synthesis is left out where the app is made from what it was made from before,
-the deployment where the stack has that very template. Assets are named by their content, so the template identifies
-them.
+Unchanged parts are skipped: synthesis if the sources of the app have not changed, and the deployment if the stack has
+the same template. The names of assets depend on their content, so the template identifies them.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ class Outputs:
     alarms_topic_arn: str
     tick_function: str
     has_console: bool = False
-    """None is served where people log in by an issuer that does not know it."""
+    """There is no console if people log in with an issuer that does not support it."""
 
     @classmethod
     def from_mapping(cls, found: Mapping[str, str]) -> Outputs:
-        """Read them by the names they have in every stage."""
+        """Return the outputs, read by the names that they have in every stage."""
         try:
             return cls(
                 api_url=found["ApiUrl"],
@@ -63,12 +62,12 @@ class Outputs:
             raise CliError(f"the stack {STACK_NAME} has no output {missing.args[0]}") from missing
 
     def local_api(self, endpoint: str) -> str:
-        """The API's address on this machine; MiniStack serves the default stage without naming it."""
+        """Return the API's address on this machine. MiniStack serves the default stage without its name in the path."""
         return f"{endpoint}{LOCAL_API_PATH}{api_id(self.api_url)}"
 
 
 def api_id(url: str) -> str:
-    """The id in `https://<id>.execute-api...` or `http://127.0.0.1:<port>/_aws/execute-api/<id>/...`."""
+    """Return the id in `https://<id>.execute-api...` or `http://127.0.0.1:<port>/_aws/execute-api/<id>/...`."""
     parts = urlsplit(url)
     if LOCAL_API_PATH in parts.path:
         return parts.path.split(LOCAL_API_PATH, 1)[1].split("/", 1)[0]
@@ -76,7 +75,7 @@ def api_id(url: str) -> str:
 
 
 class CdkProgress:
-    """Takes the lines one by one and says the few that a person wants to see."""
+    """Reads the output of the CDK CLI line by line and reports only its important events."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -84,7 +83,7 @@ class CdkProgress:
         self._quarters = 0
 
     def line(self, text: str) -> None:
-        """One line of the CDK CLI."""
+        """Read one line of the CDK CLI's output."""
         if found := _SYNTHESISED.search(text):
             self._say(f"synthesised in {float(found.group(1)):.0f} s")
         elif _PUBLISHED.search(text):
@@ -100,14 +99,14 @@ class CdkProgress:
             self._say("nothing has changed")
 
     def _resource(self, done: int, total: int, kind: str) -> None:
-        quarter = min(4 * done // total, 4)  # an update counts resources that it leaves alone, too
+        quarter = min(4 * done // total, 4)  # an update also counts the resources that do not change
         if quarter > self._quarters:
             self._quarters = quarter
             self._say(f"{done} of {total} resources, now {kind}")
 
 
 class Deployment:
-    """One deployment of stage `local`; `work` keeps what was synthesised, and the digest of what that was made from."""
+    """One deployment of stage `local`. `work` stores the synthesised app and the digest of its sources."""
 
     def __init__(
         self,
@@ -127,7 +126,7 @@ class Deployment:
         self._environment = environment.cdk(inherited, endpoint=endpoint, temporary=temporary)
 
     def deploy(self, step: Step) -> Outputs:
-        """Deploy the stack, unless it is deployed already without a difference; its outputs."""
+        """Deploy the stack unless the same template is deployed already. Return its outputs."""
         sources = digest(self._project.root)
         known = self._made_from.exists() and self._template.exists()
         unchanged = known and self._made_from.read_text() == sources
@@ -136,7 +135,7 @@ class Deployment:
         else:
             self._bootstrap(lambda text: step("cdk bootstrap", text))
             if not unchanged:
-                self._made_from.unlink(missing_ok=True)  # what is half synthesised is made from nothing
+                self._made_from.unlink(missing_ok=True)  # an incomplete synthesis must not match any sources
             self._deploy(unchanged, lambda text: step("cdk deploy", text))
             self._made_from.write_text(sources)
         stack = aws.stack(self._endpoint, STACK_NAME)
@@ -145,18 +144,19 @@ class Deployment:
         return Outputs.from_mapping({each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]})
 
     def _stands(self) -> bool:
-        """Whether the stack has the template that was synthesised last."""
+        """Return whether the deployed stack has the last synthesised template."""
         if aws.stack(self._endpoint, STACK_NAME) is None:
             return False
         deployed = aws.template(self._endpoint, STACK_NAME)
         return bool(deployed == json.loads(self._template.read_text()))
 
     def _bootstrap(self, say: Say) -> None:
-        """Make the bucket and the roles that deployments need, unless they are there already."""
+        """Create the bucket and the roles that deployments need, unless they exist already."""
         if aws.stack(self._endpoint, TOOLKIT) is not None:
             return
         say("creating the deployment bucket and roles")
-        # In a folder without an app: inside the project the CLI would synthesise it first, for nothing.
+        # Run in a folder without an app. Inside the project, the CLI would synthesise the app first, which is not
+        # needed.
         self._run(["bootstrap", f"aws://{ACCOUNT}/{REGION}"], self._work, say, "cdk bootstrap failed")
 
     def _deploy(self, unchanged: bool, say: Say) -> None:

@@ -1,4 +1,4 @@
-"""The local stack that stays: its data are kept from one start to the next."""
+"""The persistent local stack: its data is kept between starts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEW_JOBS = timedelta(seconds=10)
 
 
 def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterator[str]:
-    """The console, the variables by which programs find the stack, a first job, and its logs."""
+    """Yield the console's address, the variables that programs need, a first job, and the command for its logs."""
     job = {
         "id": "hello",
         "schedule": "rate(10 seconds)",
@@ -52,13 +52,13 @@ def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterat
 
 
 def running_endpoint() -> str | None:
-    """Where the kept stack of this checkout answers; None where it does not run."""
+    """Return the endpoint of the kept stack of this checkout, or None if it does not run."""
     settings = Settings.read(find_root(Path.cwd()) / FOLDER)
     return None if settings is None or not is_taken(settings.port) else f"http://{LOOPBACK}:{settings.port}"
 
 
 def place_of(project: Project) -> DataFolder:
-    """Where the kept stack of this checkout lives."""
+    """Return the data folder of the kept stack of this checkout."""
     folder = project.root / FOLDER
     return DataFolder(folder=folder, log=folder / "ministack.log", kept=True)
 
@@ -80,7 +80,7 @@ def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool
 
 
 def clear(place: DataFolder) -> None:
-    """Forget everything that was kept."""
+    """Delete all kept data."""
     for each in place.folder.iterdir():
         if each.is_dir():
             shutil.rmtree(each)
@@ -109,7 +109,8 @@ def _run(
         observer = observe(stack, client, log, screen, NEW_JOBS)
         observer.follow(job.id for job in client.list_jobs())
         observer.prime()
-        # The rule's own tick is a minute away, and what was off for longer than three calls itself late until one came.
+        # The first tick of the rule is a minute away, and after a break of more than three minutes the stack would be
+        # unhealthy until then.
         aws.invoke(stack.endpoint, stack.outputs.tick_function)
         client.get_health()
         Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
@@ -122,7 +123,7 @@ def _run(
 
 @dataclass(slots=True)
 class Arrivals:
-    """Prints the calls that the receiver got, each once."""
+    """Prints each call that the receiver got once."""
 
     log: CallLog
     screen: Screen
@@ -137,7 +138,7 @@ class Arrivals:
 
 
 def _stay(stack: Stack, client: Client, observer: Observer, arrivals: Arrivals) -> None:
-    """Only the emulator's end ends this: whatever else fails may be well again at the next look."""
+    """Observe the stack until the emulator ends. Other errors can be temporary, so they do not end this loop."""
     listed_at = datetime.now(UTC)
     while True:
         stack.ministack.require_running()

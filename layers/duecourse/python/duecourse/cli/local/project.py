@@ -1,5 +1,5 @@
-"""The checkout that the command belongs to, the tools that it needs there, and what the CDK app is made from, as one
-digest: the same digest, the same template and assets.
+"""The checkout of the command, its required tools, and a digest of the sources of the CDK app. The same digest means
+the same template and assets.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from duecourse.cli.terminal import CliError
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_NODE = (20, 19)
-"""What Vite asks for, which builds the console."""
+"""The minimum version for Vite, which builds the console."""
 
 SOURCES = (
     *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "console", "settings"),
     *("package-lock.json", "requirements/dev.txt"),  # the CDK itself
 )
-"""Files and folders of a checkout; those that are not there count as such."""
+"""Files and folders of a checkout. Missing ones are allowed."""
 
 _NOT_READ = {"__pycache__", "dist", "node_modules", "schema.ts"}
-"""Files and folders that are made, not read; so is whatever begins with a dot."""
+"""Generated files and folders, which are not read. Names that start with a dot are not read either."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A checkout whose tools are there."""
+    """A checkout with its tools."""
 
     root: Path
     cdk: Path
@@ -40,7 +40,7 @@ class Project:
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder at or above `start` with the CDK app; otherwise the checkout this command was built from."""
+    """Return the nearest folder at or above `start` with the CDK app, or else the checkout of this command."""
     for folder in (start, *start.parents, *Path(__file__).resolve().parents):
         if (folder / "cdk.json").is_file() and (folder / "app.py").is_file():
             return folder
@@ -50,20 +50,20 @@ def find_root(start: Path) -> Path:
 
 
 def check_python(version: tuple[int, int] = (sys.version_info.major, sys.version_info.minor)) -> None:
-    """One clear line when the interpreter is too old."""
+    """Raise CliError if the interpreter is too old."""
     if version < OLDEST_PYTHON:
         found, needed = (".".join(map(str, each)) for each in (version, OLDEST_PYTHON))
         raise CliError(f"Python {found} is too old; install Python {needed} or newer and run `make setup`")
 
 
 def node_version(text: str) -> tuple[int, int]:
-    """(20, 19) from `v20.19.2`."""
+    """Return (20, 19) for `v20.19.2`."""
     found = re.match(r"v?(\d+)\.(\d+)\.", text.strip())
     return (int(found.group(1)), int(found.group(2))) if found else (0, 0)
 
 
 def find_node(path: str | None = None) -> Path:
-    """Node, new enough for the CDK CLI and for the console's build."""
+    """Return the path of Node. Raises CliError if it is too old for the CDK CLI and for the console's build."""
     needed = "Node {}.{} or newer".format(*OLDEST_NODE)
     found = shutil.which("node", path=path)
     if found is None:
@@ -78,7 +78,7 @@ def find_node(path: str | None = None) -> Path:
 
 
 def find_cdk(root: Path) -> Path:
-    """The CDK CLI that `make setup` installs into the project."""
+    """Return the path of the CDK CLI that `make setup` installs into the project."""
     cdk = root / "node_modules" / ".bin" / "cdk"
     if not cdk.exists():
         raise CliError("the CDK CLI is missing (node_modules/.bin/cdk); run `make setup`")
@@ -86,14 +86,14 @@ def find_cdk(root: Path) -> Path:
 
 
 def find_project(start: Path, path: str | None = None) -> Project:
-    """The checkout with all its tools, or one line that says what is missing."""
+    """Return the checkout with all its tools. Raises CliError if one is missing."""
     check_python()
     root = find_root(start)
     return Project(root=root, node=find_node(path), cdk=find_cdk(root))
 
 
 def digest(root: Path) -> str:
-    """Of every file that synthesis reads, and of the interpreter that it builds the layers for."""
+    """Return the digest of every file that synthesis reads, and of the interpreter for which it builds the layers."""
     whole = hashlib.sha256(f"{sys.version} {sys.platform} {platform.machine()}".encode())
     for file in _files(root):
         whole.update(f"\n{file.relative_to(root)} ".encode())

@@ -1,4 +1,4 @@
-"""Remedies for failures of the machine, found in the messages of the system and of the local stack's processes."""
+"""Remedies for failures of the machine, found by the messages of the system and of the local stack's processes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ REMEDIES: Sequence[tuple[tuple[str, ...], str]] = (
 
 
 def remedied(problem: str, said: str) -> str:
-    """The problem, followed by the remedy if one is known for what was said."""
+    """Return the problem, with the remedy if there is one for the message `said`."""
     found = next((remedy for parts, remedy in REMEDIES if any(part in said for part in parts)), None)
     return f"{problem}: {found}" if found else problem

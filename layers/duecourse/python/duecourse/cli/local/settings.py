@@ -1,4 +1,4 @@
-"""What a kept local stack must find again: its ports, since queue addresses and jobs contain them."""
+"""The settings of a kept local stack: its ports, which must not change, since queue addresses and jobs contain them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Settings:
 
     @classmethod
     def read(cls, folder: Path) -> Settings | None:
-        """The settings of an earlier start; None before the first."""
+        """Return the settings of an earlier start, or None before the first."""
         file = folder / FILE
         if not file.exists():
             return None
@@ -38,12 +38,12 @@ class Settings:
             ) from error
 
     def write(self, folder: Path) -> None:
-        """Keep them for the next start."""
+        """Save the settings for the next start."""
         (folder / FILE).write_text(json.dumps(asdict(self)) + "\n")
 
 
 def choose(kept: Settings | None, wanted_port: int | None) -> Settings:
-    """The ports of this start: those of the earlier one, the one that was asked for, or free ones."""
+    """Return the ports of this start: those of the earlier one, the requested one, or free ones."""
     if kept is None:
         if wanted_port is not None:
             require_free(wanted_port, "choose another with --port, or remove --port")
@@ -61,8 +61,8 @@ def choose(kept: Settings | None, wanted_port: int | None) -> Settings:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[Callable[[str], None]]:
-    """Hold the folder, so that two local stacks do not share their data. What is yielded takes the API's address, once
-    it is known, for a second command.
+    """Lock the folder, so that two local stacks do not share their data. Yields a function that publishes the API's
+    address to other commands.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a+") as lock:
@@ -83,7 +83,7 @@ def locked(folder: Path) -> Iterator[Callable[[str], None]]:
 
 
 def running(folder: Path) -> str | None:
-    """The API's address of the stack that keeps its data in this folder; None if no stack runs or responds yet."""
+    """Return the API's address of the stack with its data in this folder, or None if no stack runs or responds yet."""
     try:
         with (folder / LOCK).open() as lock:
             try:

@@ -1,4 +1,4 @@
-"""MiniStack with the project's stack in it, for as long as a context lasts."""
+"""MiniStack with the project's stack, for the duration of a context."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from duecourse.cli.local.project import Project
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
-    """Where a stack keeps what it writes: its state, what was synthesised, temporary files, its log.
+    """The folder for the files of a stack: its state, the synthesised app, temporary files and its log.
 
-    What a stack that is `kept` knows is saved when it stops, for the next start.
+    If the stack is `kept`, its state is saved when it stops, for the next start.
     """
 
     folder: Path
@@ -30,7 +30,7 @@ class DataFolder:
 
     @property
     def work(self) -> Path:
-        """What the CDK CLI writes."""
+        """The output of the CDK CLI."""
         return self.folder / "cdk"
 
     @property
@@ -39,14 +39,14 @@ class DataFolder:
         return self.folder / "tmp"
 
     def make(self) -> None:
-        """Make the folders."""
+        """Create the folders."""
         for folder in (self.state, self.work, self.temporary, self.log.parent):
             folder.mkdir(parents=True, exist_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A stack that is up."""
+    """A running stack."""
 
     ministack: MiniStack
     outputs: Outputs
@@ -63,13 +63,13 @@ class Stack:
 
     @property
     def console(self) -> str | None:
-        """The address of the console; None where there is none."""
+        """The address of the console, or None if there is none."""
         return f"{self.api}/console" if self.outputs.has_console else None
 
 
 @contextmanager
 def local_stack(project: Project, place: DataFolder, port: int, step: Step) -> Iterator[Stack]:
-    """Start MiniStack, deploy the stack into it, and stop it whatever happens."""
+    """Start MiniStack and deploy the stack into it. MiniStack always stops at the end of the context."""
     place.make()
     step("MiniStack", f"starting on 127.0.0.1:{port}")
     with MiniStack(

@@ -1,1 +1,1 @@
-"""`duecourse demo`: four jobs, each run shown and checked."""
+"""`duecourse demo`: four jobs, whose runs are shown and checked."""

@@ -1,4 +1,4 @@
-"""What the demo and the local stack print: short lines, in colour on a terminal."""
+"""The output of the demo and the local stack: short lines, in colour on a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUIET_STATES = frozenset({"QUEUED", "RUNNING"})
 
 
 def run_line(run: Run) -> str:
-    """One run in one line: job, occurrence, lateness, state."""
+    """Return one line for a run: job, occurrence, lateness, state."""
     late = lateness(run.lateness_seconds)
     return f"{run.job_id:<{JOB_WIDTH}}  {run.occurrence:%H:%M:%S}  {late:>10}  {_state(run)}"
 
@@ -40,7 +40,7 @@ def _state(run: Run) -> str:
 
 
 class Screen:
-    """Prints; knows how long the command has been going on."""
+    """Prints lines, some with the time since the command started."""
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console or Console(highlight=False, soft_wrap=True)
@@ -48,23 +48,23 @@ class Screen:
         self._started = clock()
 
     def step(self, subject: str, text: str) -> None:
-        """A step of starting or stopping, with the seconds since the start."""
+        """Print a step of the start or stop, with the seconds since the start of the command."""
         self._print((f"{self._clock() - self._started:6.1f} s", "dim"), "  ", (f"{subject:<14}", "bold"), f" {text}")
 
     def run(self, run: Run) -> None:
-        """A run that has got somewhere."""
+        """Print a run whose state has changed."""
         self._print("  ", (run_line(run), STATE_COLOURS.get(run.state, "default")))
 
     def event(self, text: str) -> None:
-        """Something that happened beside the runs."""
+        """Print an event other than a change of a run."""
         self._print("  ", (text, "magenta"))
 
     def line(self, text: str = "") -> None:
-        """A plain line."""
+        """Print a plain line."""
         self._print(text)
 
     def verdict(self, verdict: DemoResult) -> None:
-        """All checks, then the figures."""
+        """Print all checks, then the figures."""
         self.line()
         for check in verdict.checks:
             mark = ("ok  ", "green") if check.passed else ("FAIL", "red")
@@ -74,7 +74,7 @@ class Screen:
             self.line(f"  lateness by {source:<17} {found or 'no starts'}")
 
     def _print(self, *parts: str | tuple[str, str]) -> None:
-        """No markup: what others say may have brackets and colons in it; and one line, whatever they say."""
+        """Print one line without markup, because external texts can contain brackets, colons and line breaks."""
         told = (plain(part) if isinstance(part, str) else (plain(part[0]), part[1]) for part in parts)
         self._console.print(Text.assemble(*told))
         self._console.file.flush()

@@ -1,4 +1,4 @@
-"""The dead-letter queue and the topics of the local stack, watched without taking anything away."""
+"""Observes the dead-letter queue and the topics of the local stack. No message is removed."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ NOBODYS = "no job"
 
 
 class LocalDeadLetters:
-    """Looks into the dead-letter queue; what it reads stays visible to everybody else."""
+    """Reads the dead-letter queue. The messages remain visible to other readers."""
 
     def __init__(self, endpoint: str, queue_url: str) -> None:
         self._sqs = aws.client(endpoint, "sqs")
         self._queue_url = queue_url
 
     def depth(self) -> int:
-        """How many messages wait there."""
+        """Return the number of messages in the queue."""
         answer = self._sqs.get_queue_attributes(
             QueueUrl=self._queue_url, AttributeNames=["ApproximateNumberOfMessages"]
         )
         return int(answer["Attributes"]["ApproximateNumberOfMessages"])
 
     def waiting_jobs(self) -> frozenset[str]:
-        """The jobs of the messages that wait there (of ten at most); the messages are left where they are."""
+        """Return the jobs of at most ten messages in the queue. The messages remain in the queue."""
         answer = self._sqs.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=10, VisibilityTimeout=0)
         return frozenset(job_of(message["Body"]) for message in answer.get("Messages", ()))
 
 
 def job_of(body: str) -> str:
-    """The job of a message in the dead-letter queue; it may have any sender."""
+    """Return the job of a message in the dead-letter queue. The message can be from any sender."""
     try:
         return str(json.loads(body)["job_id"])
     except (ValueError, KeyError, TypeError):
@@ -43,9 +43,9 @@ def job_of(body: str) -> str:
 
 
 class QueueDepthMetric:
-    """Copies the depth of the dead-letter queue into CloudWatch, which AWS does by itself and MiniStack does not.
+    """Copies the depth of the dead-letter queue to CloudWatch. AWS does this itself, but MiniStack does not.
 
-    Only so can the alarm on the queue fire here.
+    The alarm on the queue needs this metric.
     """
 
     def __init__(self, endpoint: str, queue_url: str) -> None:
@@ -53,7 +53,7 @@ class QueueDepthMetric:
         self._queue = queue_url.rsplit("/", 1)[-1]
 
     def put(self, depth: int) -> None:
-        """Report the depth under the name that AWS gives it."""
+        """Report the depth as the metric of AWS."""
         self._cloudwatch.put_metric_data(
             Namespace="AWS/SQS",
             MetricData=[
@@ -76,11 +76,11 @@ class Topics:
 
     @classmethod
     def of(cls, outputs: Outputs) -> Topics:
-        """Those of a deployed stack."""
+        """Return the topics of a deployed stack."""
         return cls(outputs.deaths_topic_arn, outputs.alarms_topic_arn)
 
     def deliver_to(self, endpoint: str, url: str) -> None:
-        """Have both delivered to the receiver, and to no receiver of an earlier start."""
+        """Subscribe the receiver to both topics, and remove the receivers of earlier starts."""
         sns = aws.client(endpoint, "sns")
         for topic in (self.deaths, self.alarms):
             for found in sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]:
@@ -90,7 +90,7 @@ class Topics:
 
 
 def dead_run_ids(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str, ...]:
-    """The runs in the notices of this topic."""
+    """Return the runs in the notices of this topic."""
     found = []
     for notice in notices:
         if notice.get("TopicArn") == topic:
@@ -100,7 +100,7 @@ def dead_run_ids(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str,
 
 
 def alarm_names(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str, ...]:
-    """The alarms in the notices of this topic."""
+    """Return the alarms in the notices of this topic."""
     return tuple(
         str(json.loads(notice["Message"]).get("AlarmName", "")) for notice in notices if notice.get("TopicArn") == topic
     )

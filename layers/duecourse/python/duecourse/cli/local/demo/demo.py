@@ -1,4 +1,4 @@
-"""The demo: everything on this machine for two minutes, and a verdict on what was seen."""
+"""The demo: everything runs on this machine for two minutes, and a verdict judges the observations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EVERY_JOB = timedelta(seconds=3)
 
 @contextmanager
 def passing_place(project: Project, port: int, name: str = "demo") -> Iterator[DataFolder]:
-    """A folder for one demo (or whatever else it is named after); the log stays where that has failed."""
+    """Create a temporary folder for one demo, or for the command in `name`. The log is kept if the demo fails."""
     folder = Path(tempfile.mkdtemp(prefix=f"duecourse-{name}-"))
     log = project.root / DATA / "logs" / f"{name}-{port}.log"
     try:
@@ -44,7 +44,7 @@ def passing_place(project: Project, port: int, name: str = "demo") -> Iterator[D
 
 
 def run_demo(project: Project, screen: Screen, seconds: int) -> bool:
-    """Start everything, post the four jobs, watch for so many seconds; True if all was seen."""
+    """Start everything, post the four jobs and observe them for `seconds`. Return whether all checks have passed."""
     port = free_port()
     with passing_place(project, port) as place:
         log = CallLog()
@@ -93,7 +93,7 @@ def _post(client: Client, job: DemoJob, screen: Screen) -> datetime:
 
 
 def expectations(jobs: Sequence[DemoJob], first: dict[str, datetime], until: datetime) -> tuple[ExpectedRun, ...]:
-    """What has to be seen of each job until the end of the window."""
+    """Return the expected runs of each job until the end of the window."""
     return tuple(
         ExpectedRun(
             job.id,

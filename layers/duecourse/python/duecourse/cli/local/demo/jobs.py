@@ -19,7 +19,7 @@ DEAD_AFTER = timedelta(seconds=6)
 
 @dataclass(frozen=True, slots=True)
 class DemoJob:
-    """A job to post; `every` is the distance of its occurrences, None for a one-off."""
+    """A job to post. `every` is the interval of its occurrences, None for a one-off."""
 
     document: JobRequest
     every: timedelta | None = None
@@ -35,7 +35,7 @@ def _at(instant: datetime) -> str:
 
 
 def demo_jobs(receiver_url: str, now: datetime) -> tuple[DemoJob, ...]:
-    """Every ten seconds; once in twenty seconds; every minute; one whose target always fails."""
+    """Return four jobs: every ten seconds, once in twenty seconds, every minute, and one whose target always fails."""
     works: HttpTarget = {"type": "http", "url": receiver_url + OK_PATH, "method": "POST"}
     fails: HttpTarget = {"type": "http", "url": receiver_url + FAIL_PATH, "method": "POST"}
     retry: Retry = {"max_attempts": DEAD_ATTEMPTS, "backoff": "fixed", "min_seconds": 1, "max_seconds": 2}

@@ -1,4 +1,4 @@
-"""Looks at everything that moves in a local stack, prints it, and remembers what was seen."""
+"""Observes the changes in a local stack, prints them and records them for the verdict."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(slots=True, kw_only=True)
 class Observer:
-    """Polls runs and dead letters, takes in notices; `look` is called about once a second.
+    """Polls runs and dead letters and receives notices. Call `look` about once a second.
 
-    Jobs with a run that is due are read each time, all jobs once in `every_job`. A failed request is reported
-    and asked again: one slow response ends nothing.
+    Each call reads the jobs with a due run. All jobs are read once in `every_job`. A failed request is reported and
+    retried at the next call.
     """
 
     runs: RunSource
@@ -51,17 +51,17 @@ class Observer:
         self._watcher = RunWatcher(self.runs, self._trouble)
 
     def prime(self) -> None:
-        """Take in what is there already, without printing it."""
+        """Read the current state without printing it."""
         self._watcher.poll()
         self._depth = self._reported = self.letters.depth()
         self._dead_letter_jobs.update(self.letters.waiting_jobs())
 
     def follow(self, job_ids: Iterable[str]) -> None:
-        """Follow these jobs as well."""
+        """Also follow these jobs."""
         self._watcher.follow(job_ids)
 
     def follow_new(self, listed: Callable[[], Iterable[str]]) -> None:
-        """Follow what is listed now as well."""
+        """Also follow the jobs that are listed now."""
         try:
             self.follow(listed())
         except (ApiError, ApiUnreachableError) as error:
@@ -70,7 +70,7 @@ class Observer:
             self._troubles.pop("jobs", None)
 
     def look(self, now: datetime, *, everything: bool = False) -> None:
-        """Ask for what may have changed, and print what has."""
+        """Poll for changes and print them."""
         self._look_at_runs(now, everything)
         self._look_at_notices()
         if everything or now - self._letters_at >= DEAD_LETTERS:
@@ -83,7 +83,7 @@ class Observer:
                 self._troubles.pop("dead-letter queue", None)
 
     def seen(self, until: datetime) -> ObservedRun:
-        """Everything so far, for the verdict."""
+        """Return all observations for the verdict."""
         return ObservedRun(
             until=until,
             runs=self._watcher.runs,
@@ -97,7 +97,7 @@ class Observer:
         self.screen.event(f"{subject}: {error}")
 
     def _trouble_once(self, subject: str, error: Exception) -> None:
-        """Report an error of a subject once until the error changes."""
+        """Report an error of a subject once, and again if the error changes."""
         if self._troubles.get(subject) != str(error):
             self._troubles[subject] = str(error)
             self._trouble(subject, error)
@@ -132,7 +132,7 @@ class Observer:
 
 
 def observe(stack: Stack, runs: RunSource, log: CallLog, screen: Screen, every_job: timedelta) -> Observer:
-    """An observer of a stack that is up."""
+    """Return an observer of a running stack."""
     queue_url = stack.outputs.dead_letter_queue_url
     return Observer(
         runs=runs,

@@ -1,6 +1,7 @@
-"""A small HTTP server on loopback that plays the jobs' target and the topics' subscriber, and what it has seen.
+"""A small HTTP server on loopback that is the jobs' target and the topics' subscriber. It records the requests that it
+receives.
 
-`/ok` answers well and `/fail` does not; both think for a while first when they are asked to (`/ok?seconds=20`).
+`/ok` responds with 200 and `/fail` with 500. A query delays the response: `/ok?seconds=20`.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ NOTICE_PATH = "/notices"
 CONFIRM_SECONDS = 5.0
 MAX_SECONDS = 900.0
 BODY_BYTES = 500
-"""The part of a body that is kept."""
+"""The maximum number of bytes of a body that are kept."""
 Visit = Callable[[str], None]
 Pause = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedCall:
-    """One call of a target, at the moment it arrived."""
+    """One call of a target, at the time of its arrival."""
 
     run_id: str
     job_id: str
@@ -48,7 +49,7 @@ class ReceivedCall:
     def from_headers(
         cls, headers: Mapping[str, str], arrived_at: datetime, status: int, body: bytes = b""
     ) -> ReceivedCall:
-        """Read what Duecourse says in the headers of each call."""
+        """Return the call, read from the headers that Duecourse sends with each call."""
         attempt = headers.get("X-Duecourse-Attempt", "")
         return cls(
             run_id=headers.get("X-Duecourse-Run-Id", ""),
@@ -62,17 +63,17 @@ class ReceivedCall:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the target answered well."""
+        """Whether the response was a success."""
         return self.status < 400
 
     @property
     def lateness_seconds(self) -> float | None:
-        """How long after its instant the call arrived; negative if it came early."""
+        """The seconds between the scheduled instant and the arrival of the call; negative if it was early."""
         return None if self.scheduled_at is None else (self.arrived_at - self.scheduled_at).total_seconds()
 
 
 class CallLog:
-    """Calls and notices, written by the receiver's threads and read by the demo's."""
+    """Calls and notices. The receiver's threads write them, and the demo's thread reads them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -80,40 +81,40 @@ class CallLog:
         self._notices: list[Mapping[str, Any]] = []
 
     def add_call(self, call: ReceivedCall) -> None:
-        """A target was called."""
+        """Add a call of a target."""
         with self._lock:
             self._calls.append(call)
 
     def add_notice(self, notice: Mapping[str, Any]) -> None:
-        """A topic delivered this."""
+        """Add a notice of a topic."""
         with self._lock:
             self._notices.append(notice)
 
     @property
     def calls(self) -> tuple[ReceivedCall, ...]:
-        """All calls so far."""
+        """All recorded calls."""
         with self._lock:
             return tuple(self._calls)
 
     @property
     def notices(self) -> tuple[Mapping[str, Any], ...]:
-        """All notices so far."""
+        """All recorded notices."""
         with self._lock:
             return tuple(self._notices)
 
     def of_run(self, run_id: str) -> tuple[ReceivedCall, ...]:
-        """The calls of one run."""
+        """Return the calls of one run."""
         return tuple(call for call in self.calls if call.run_id == run_id)
 
 
 def visit_directly(url: str) -> None:
-    """Fetch an address without any proxy; how a subscription is confirmed."""
+    """Fetch a URL without a proxy. This confirms a subscription."""
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     direct.open(url, timeout=CONFIRM_SECONDS).close()
 
 
 def thinking_seconds(query: str) -> float:
-    """The delay of the response that a call requests; none if it is not a number."""
+    """Return the delay of the response that a call requests, or zero if it is not a number."""
     try:
         wished = float(parse_qs(query).get("seconds", ["0"])[0])
     except ValueError:
@@ -132,15 +133,15 @@ class _Server(ThreadingHTTPServer):
         super().__init__((LOOPBACK, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A caller that went away is its own affair."""
+        """Ignore callers that close the connection."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
-        """The demo prints runs, not requests."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class defines the name
+        """Print nothing: the demo prints runs, not requests."""
 
     def do_POST(self) -> None:
         arrived_at = datetime.now(UTC)
@@ -179,7 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Receiver:
-    """The server in threads of its own. Used as a context."""
+    """The server in separate threads. Use it as a context manager."""
 
     def __init__(self, log: CallLog, port: int = 0, visit: Visit = visit_directly, pause: Pause = time.sleep) -> None:
         self._server = _Server(port, log, visit, pause)

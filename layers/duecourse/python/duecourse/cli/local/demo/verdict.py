@@ -1,4 +1,6 @@
-"""Decides from what was seen whether the demo has passed, with figures of lateness. Pure: no clock, no calls."""
+"""Judges from the observations whether the demo has passed, with figures of lateness. Pure functions: no clock, no
+calls.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ from duecourse.client.models import Run
 WANTED_SHARE = 0.9
 
 BUSY = 1.0
-"""Load of each core above which lateness is not judged: programs wait for a core, and so do workers."""
+"""The load of each core above which lateness is not judged, because workers then wait for a core."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatenessFigures:
-    """Lateness of a number of starts, in seconds."""
+    """The lateness of a number of starts, in seconds."""
 
     count: int
     early: int
@@ -43,12 +45,12 @@ class LatenessFigures:
 
 
 def rank(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of the values does not exceed."""
+    """Return the smallest value that at least this share of the values does not exceed."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def figures(latenesses: Iterable[float]) -> LatenessFigures | None:
-    """The figures of these values; None where there are none."""
+    """Return the figures of these values, or None if there are none."""
     ordered = sorted(latenesses)
     if not ordered:
         return None
@@ -65,7 +67,7 @@ def figures(latenesses: Iterable[float]) -> LatenessFigures | None:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRun:
-    """What a job must have done: these occurrences, each ending in this state."""
+    """The expected runs of a job: its occurrences, and the state in which each must end."""
 
     job_id: str
     occurrences: tuple[datetime, ...]
@@ -75,7 +77,7 @@ class ExpectedRun:
 
 @dataclass(frozen=True, slots=True)
 class ObservedRun:
-    """What was observed until a moment; nothing that was due later counts. `load` is the machine's load in the last
+    """The observations until a moment; runs that were due later are ignored. `load` is the machine's load in the last
     minute, divided by its cores.
     """
 
@@ -87,17 +89,17 @@ class ObservedRun:
     load: float = 0.0
 
     def runs_of(self, job_id: str) -> Mapping[datetime, Run]:
-        """The runs of one job by their occurrence."""
+        """Return the runs of one job by their occurrence."""
         return {run.occurrence: run for run in self.runs if run.job_id == job_id}
 
     @property
     def started(self) -> tuple[Run, ...]:
-        """The runs that were due in time and have started."""
+        """The started runs that were due before the end."""
         return tuple(run for run in self.runs if run.due <= self.until and run.lateness_seconds is not None)
 
     @property
     def first_calls(self) -> tuple[ReceivedCall, ...]:
-        """The calls of first attempts that were due in time."""
+        """The calls of first attempts that were due before the end."""
         return tuple(
             call
             for call in self.calls
@@ -107,7 +109,7 @@ class ObservedRun:
 
 @dataclass(frozen=True, slots=True)
 class DemoCheck:
-    """One thing that had to be seen."""
+    """One check of the demo."""
 
     name: str
     passed: bool
@@ -116,7 +118,7 @@ class DemoCheck:
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """All checks and the figures: from the run records, and from the receiver's clock."""
+    """All checks, and the figures from the run records and from the receiver's clock."""
 
     checks: tuple[DemoCheck, ...]
     recorded: LatenessFigures | None
@@ -124,24 +126,24 @@ class DemoResult:
 
     @property
     def passed(self) -> bool:
-        """Whether everything was seen."""
+        """Whether all checks have passed."""
         return all(check.passed for check in self.checks)
 
 
 def occurrences(first: datetime, every: timedelta | None, until: datetime) -> tuple[datetime, ...]:
-    """The occurrences from the first one on, until a moment; a one-off has only the first."""
+    """Return the occurrences from the first one until a moment. A one-off has only the first."""
     if every is None:
         return (first,)
     return tuple(first + step * every for step in range(max(0, (until - first) // every + 1)))
 
 
 def is_complete(expected: Sequence[ExpectedRun], seen: ObservedRun) -> bool:
-    """Whether the demo is complete: every expected run is final, every death is announced and has arrived."""
+    """Return whether the demo is complete: every expected run is final, and every notice of a death has arrived."""
     return all(check.passed for one in expected for check in _happened(one, seen))
 
 
 def judge(expected: Sequence[ExpectedRun], seen: ObservedRun) -> DemoResult:
-    """The verdict over everything."""
+    """Return the verdict on all checks."""
     recorded = figures(run.lateness_seconds for run in seen.started if run.lateness_seconds is not None)
     arrived = figures(call.lateness_seconds for call in seen.first_calls if call.lateness_seconds is not None)
     return DemoResult(

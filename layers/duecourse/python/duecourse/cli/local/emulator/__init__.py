@@ -1,1 +1,1 @@
-"""The emulator's process and its surroundings."""
+"""The emulator's process and its environment."""

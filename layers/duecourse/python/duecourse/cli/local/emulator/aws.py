@@ -1,4 +1,4 @@
-"""AWS calls to the local endpoint, for what only the demo and the local stack need."""
+"""AWS calls to the local endpoint that only the demo and the local stack need."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from duecourse.cli.local.emulator.environment import REGION, STACK_NAME
 from duecourse.cli.terminal import CliError
 
 ERROR_BYTES = 2_000
-"""How much of a failing function's response is shown."""
+"""The maximum length of a failed function's response in the error."""
 
 READ_SECONDS = 120
-"""The emulator answers within milliseconds, but a stack is created within one request, be the machine ever so busy."""
+"""The emulator responds within milliseconds, but creates a stack in one request, which can take long on a busy machine.
+"""
 NOTHING_OF_THE_USERS = {
     "profile": (None, None, None, None),
     "config_file": (None, None, "/dev/null", None),
@@ -24,7 +25,7 @@ PREFIX = f"{STACK_NAME}-"
 
 
 def client(endpoint: str, service: str) -> Any:
-    """A boto3 client that can only reach the local endpoint."""
+    """Return a boto3 client that can only reach the local endpoint."""
     import botocore.session
     from botocore.config import Config
 
@@ -36,7 +37,7 @@ def client(endpoint: str, service: str) -> Any:
 
 
 def stack(endpoint: str, name: str) -> Mapping[str, Any] | None:
-    """What CloudFormation says of a stack that is complete; None where there is no such one."""
+    """Return CloudFormation's description of a complete stack, or None if there is none."""
     from botocore.exceptions import ClientError
 
     try:
@@ -48,20 +49,20 @@ def stack(endpoint: str, name: str) -> Mapping[str, Any] | None:
 
 
 def template(endpoint: str, name: str) -> Any:
-    """The template of a stack that exists."""
+    """Return the template of an existing stack."""
     return client(endpoint, "cloudformation").get_template(StackName=name)["TemplateBody"]
 
 
 def invoke(endpoint: str, function: str, payload: bytes = b"{}") -> None:
-    """Invoke a function and wait for its end. Raises CliError where it fails."""
+    """Invoke a function and wait for its end. Raises CliError if it fails."""
     answer = client(endpoint, "lambda").invoke(FunctionName=function, Payload=payload)
-    told = answer["Payload"].read()  # to its end: only then is the connection given back
+    told = answer["Payload"].read()  # read to the end to release the connection
     if "FunctionError" in answer:
         raise CliError(f"the function {function} failed: {told[:ERROR_BYTES].decode(errors='replace')}")
 
 
 def logged(endpoint: str, function: str, limit: int) -> Iterator[str]:
-    """The last lines of every function whose name contains the word, oldest first."""
+    """Yield the last lines of every function whose name contains the text, oldest first."""
     logs = client(endpoint, "logs")
     found: list[tuple[int, str, str]] = []
     for name, group in _log_groups(client(endpoint, "lambda")):
@@ -73,7 +74,7 @@ def logged(endpoint: str, function: str, limit: int) -> Iterator[str]:
 
 
 def _log_groups(functions: Any) -> Iterator[tuple[str, str]]:
-    """Each function of the stack by its short name, with the group that it logs to."""
+    """Yield the short name and the log group of each function of the stack."""
     for page in functions.get_paginator("list_functions").paginate():
         for function in page["Functions"]:
             name = function["FunctionName"]

@@ -1,12 +1,13 @@
-"""MiniStack as the local stack starts it (`python -m duecourse.cli.local.emulator.emulator`): it answers no web page
-but the console that it serves itself.
+"""Starts MiniStack for the local stack (`python -m duecourse.cli.local.emulator.emulator`). It rejects requests of web
+pages, except for the console that it serves itself.
 
-By itself it responds to every caller of its port, with `Access-Control-Allow-Origin: *`, and has no setting against it;
-to answer is to run code, since it invokes functions. So each request is looked at before it gets there.
+MiniStack itself responds to every caller of its port, with `Access-Control-Allow-Origin: *`, and has no setting to
+change this. Any caller could run code, since MiniStack invokes functions. This module therefore checks each request
+first.
 
-A browser on this machine lets any page send requests to loopback. It gives the page away by `Origin`, by
-`Sec-Fetch-Site`, or, where the page has had its own name pointed at loopback (DNS rebinding), by `Host`. Programs send
-none of the first two; the console's page has the origin of the stack.
+A browser on this machine lets any page send requests to loopback. The page is recognised by `Origin`, by
+`Sec-Fetch-Site`, or by `Host` if the page's own name resolves to loopback (DNS rebinding). Programs send neither of the
+first two. The console's page has the origin of the stack.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from typing import Any
 from duecourse.cli.local.emulator.environment import LOOPBACK
 
 _DIRECT = ("none", "same-origin")
-"""`Sec-Fetch-Site` of an address that a person typed, and of what that page loads from its own server."""
+"""The values of `Sec-Fetch-Site` for an address that a person has typed, and for requests of that page to its own
+server.
+"""
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -33,9 +36,9 @@ _CONSOLE = re.compile(r"/_aws/execute-api/[a-z0-9]+(/\$default)?/console")
 
 
 def refusal(headers: Iterable[tuple[str, str]], port: int, *, opens_console: bool = False) -> str | None:
-    """Why a server on this port rejects a request with these headers, in one sentence; None: it does not.
+    """Return the reason why a server on this port rejects a request with these headers, or None if it accepts it.
 
-    `opens_console`: it asks for the console's page, which changes nothing, so that a link to it may be anywhere.
+    `opens_console`: the request opens the console's page. It changes nothing, so links to it are allowed on any page.
     """
     found: dict[str, list[str]] = {}
     for name, value in headers:
@@ -58,13 +61,15 @@ def refusal(headers: Iterable[tuple[str, str]], port: int, *, opens_console: boo
 
 
 def _is_ours(host: str, port: int) -> bool:
-    """Names below `localhost` are loopback by definition (RFC 6761); S3's buckets and APIs have such."""
+    """Return whether the host is this server. Names below `localhost` are loopback by definition (RFC 6761); S3's
+    buckets and the APIs have such names.
+    """
     name, _, its_port = host.rpartition(":")
     return its_port == str(port) and (name in (LOOPBACK, "localhost") or name.endswith(".localhost"))
 
 
 def guarded(app: App, port: int) -> App:
-    """The same ASGI application, but for requests that `refusal` rejects."""
+    """Return the ASGI application without the requests that `refusal` rejects."""
 
     async def answer(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):
@@ -80,7 +85,7 @@ def guarded(app: App, port: int) -> App:
 
 async def _refuse(kind: str, why: str, send: Send) -> None:
     if kind == "websocket":
-        await send({"type": "websocket.close"})  # before it was accepted: the server returns 403
+        await send({"type": "websocket.close"})  # closed before it is accepted: the server returns 403
         return
     body = json.dumps({"title": "Forbidden", "status": FORBIDDEN, "detail": why}).encode()
     headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
@@ -89,10 +94,10 @@ async def _refuse(kind: str, why: str, send: Send) -> None:
 
 
 def main() -> None:
-    """Serve until a signal; everything is set by MiniStack's own variables."""
+    """Serve until a signal. MiniStack's own variables contain all settings."""
     from ministack import app as emulator
 
-    emulator.app = guarded(emulator.app, int(os.environ["GATEWAY_PORT"]))  # what its `main` serves
+    emulator.app = guarded(emulator.app, int(os.environ["GATEWAY_PORT"]))  # MiniStack's `main` serves `app`
     emulator.main()
 
 

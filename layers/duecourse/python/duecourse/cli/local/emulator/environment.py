@@ -1,4 +1,4 @@
-"""Ports of the loopback interface, and environments of processes that reach the local stack and nothing else of AWS."""
+"""Ports of the loopback interface, and environments of processes that can reach the local stack but not AWS."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from duecourse.cli.terminal import UsageError
 
 LOOPBACK = "127.0.0.1"
 FOR_SERVERS = range(10_240, 32_768)
-"""Systems take the ports of outgoing connections from above these (Linux from 32768, others from 49152): one of those
-that is free now may be taken by any connection before a server listens on it, or at its next start.
+"""Systems use higher ports for outgoing connections (Linux from 32768, others from 49152). A connection could take such
+a port before a server listens on it, or before the server's next start.
 """
 
 ACCOUNT = "000000000000"
@@ -25,12 +25,12 @@ DIRECT = f"{LOOPBACK},localhost"
 
 
 def free_port() -> int:
-    """A port that is not in use now, and that no outgoing connection will use."""
+    """Return a port that is not in use, and that no outgoing connection will use."""
     return next(port for port in random.sample(FOR_SERVERS, len(FOR_SERVERS)) if not is_taken(port))
 
 
 def is_taken(port: int) -> bool:
-    """Whether a server could not listen on this port now (one that was closed a moment ago is free)."""
+    """Return whether a server cannot listen on this port now. A port that was closed a moment ago is free."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -41,14 +41,14 @@ def is_taken(port: int) -> bool:
 
 
 def require_free(port: int, remedy: str) -> int:
-    """The same port, or one clear line when it is taken."""
+    """Return the port. Raises UsageError if it is in use."""
     if is_taken(port):
         raise UsageError(f"port {port} is taken: {remedy}")
     return port
 
 
 def credentials() -> dict[str, str]:
-    """The well-known test credentials; no profile or file of the user's is read."""
+    """Return the well-known test credentials. The user's profiles and files are not read."""
     return {
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
@@ -61,13 +61,13 @@ def credentials() -> dict[str, str]:
 
 
 def without_proxy(inherited: Mapping[str, str]) -> dict[str, str]:
-    """The variables with which loopback is reached without the user's proxy."""
+    """Return the variables that exclude loopback from the user's proxy."""
     no_proxy = ",".join(part for part in (inherited.get("NO_PROXY") or inherited.get("no_proxy"), DIRECT) if part)
     return {"NO_PROXY": no_proxy, "no_proxy": no_proxy}
 
 
 def base(inherited: Mapping[str, str], temporary: Path) -> dict[str, str]:
-    """What the user's environment says, without anything that could lead to a real account."""
+    """Return the user's environment without the variables that could give access to a real account."""
     kept = {name: value for name, value in inherited.items() if not name.startswith(DROPPED)}
     path = f"{Path(sys.executable).parent}:{kept.get('PATH', '')}"
     return {
@@ -77,12 +77,14 @@ def base(inherited: Mapping[str, str], temporary: Path) -> dict[str, str]:
         "PATH": path,
         "TMPDIR": str(temporary),
         "PYTHONUNBUFFERED": "1",
-        "BOTO_DISABLE_CRT": "true",  # Lambda has no awscrt: the functions' requests are signed here as they are there
+        "BOTO_DISABLE_CRT": "true",  # Lambda has no awscrt either; both must sign requests in the same way
     }
 
 
 def ministack(inherited: Mapping[str, str], *, port: int, state: Path, temporary: Path, kept: bool) -> dict[str, str]:
-    """MiniStack on loopback only, with its files in `state`; what it knows is saved there when it is `kept`."""
+    """Return the environment of MiniStack, which listens on loopback only and stores its files in `state`. If it is
+    `kept`, it also saves its state there.
+    """
     return {
         **base(inherited, temporary),
         "BIND_HOST": LOOPBACK,
@@ -95,19 +97,19 @@ def ministack(inherited: Mapping[str, str], *, port: int, state: Path, temporary
         "STATE_DIR": str(state),
         "S3_PERSIST": "1",
         "S3_DATA_DIR": str(state / "s3"),
-        "DOCKER_HOST": f"unix://{temporary / 'no-docker'}",  # its clean-up of containers is not needed
+        "DOCKER_HOST": f"unix://{temporary / 'no-docker'}",  # MiniStack's removal of containers is not needed
     }
 
 
 def cdk(inherited: Mapping[str, str], *, endpoint: str, temporary: Path) -> dict[str, str]:
-    """The CDK CLI, sent to the local stack."""
+    """Return the environment of the CDK CLI, which calls the local stack."""
     return {
         **base(inherited, temporary),
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ENDPOINT_URL_S3": endpoint,
-        "CDK_HOME": str(temporary / "cdk-home"),  # otherwise ~/.cdk of the system's user, whatever HOME is
+        "CDK_HOME": str(temporary / "cdk-home"),  # otherwise the CLI uses ~/.cdk of the system's user and ignores HOME
         "CDK_DISABLE_CLI_TELEMETRY": "true",
-        "CDK_VALIDATION": "false",  # CloudFormation's rules take ten seconds to load; this stage is not for AWS
+        "CDK_VALIDATION": "false",  # CloudFormation's rules take ten seconds to load, and this stage is not for AWS
         "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
         "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION": "20",
         "NODE_NO_WARNINGS": "1",

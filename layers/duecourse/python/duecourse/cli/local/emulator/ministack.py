@@ -1,4 +1,4 @@
-"""MiniStack, the emulator of AWS for the local stack, as a child process."""
+"""MiniStack, the AWS emulator of the local stack, as a child process."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from duecourse.cli.local.remedies import remedied
 from duecourse.cli.terminal import CliError
 
 READY_SECONDS = 180.0
-"""How long starting may take on a busy machine; otherwise it takes one second."""
+"""The maximum duration of the start on a busy machine. It usually takes one second."""
 SAVE_SECONDS = 30.0
-"""How long saving its state may take; a Lambda that still calls it while it stops can use up all of that."""
+"""The maximum duration of saving the state. A Lambda function that calls MiniStack while it stops can use all of it."""
 STOP_SECONDS = 1.0
 POLL_SECONDS = 0.1
 HEALTH = "/_ministack/health"
@@ -29,7 +29,7 @@ COLD_START = "cold start"
 
 
 class MiniStack:
-    """One MiniStack on a loopback port, used as a context. One that is `kept` saves its state when it is stopped."""
+    """One MiniStack on a loopback port, used as a context manager. If `kept`, it saves its state when it stops."""
 
     command: Sequence[str] = (sys.executable, "-m", "duecourse.cli.local.emulator.emulator")
 
@@ -65,13 +65,13 @@ class MiniStack:
         self.stop()
 
     def start(self) -> None:
-        """Start the process; its output goes to the log."""
+        """Start the process. Its output is written to the log."""
         self._state.mkdir(parents=True, exist_ok=True)
         with self.log.open("wb") as log:
             self._process = process.start(self.command, environment=self._environment, folder=self._state, output=log)
 
     def wait_until_ready(self, patience: float = READY_SECONDS) -> None:
-        """Wait until the health endpoint answers."""
+        """Wait until the health endpoint responds."""
         deadline = time.monotonic() + patience
         with httpx.Client(trust_env=False, timeout=2.0) as http:
             while time.monotonic() < deadline:
@@ -87,21 +87,21 @@ class MiniStack:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process is gone."""
+        """Whether the process has ended."""
         return self._process is None or self._process.poll() is not None
 
     def require_running(self) -> None:
-        """One clear line when it died in the meantime."""
+        """Raise CliError if the process has ended unexpectedly."""
         if self.has_ended:
             raise self._failure("MiniStack has ended unexpectedly")
 
     def stop(self) -> bool:
-        """End it; one that is kept saves its state first. False if it had to be killed."""
+        """Stop the process; if it is `kept`, it saves its state first. Return False if it had to be killed."""
         running, self._process = self._process, None
         return process.stop(running, self._patience) if running else True
 
     def cold_starts(self) -> int:
-        """How many Lambda processes it has started so far."""
+        """Return the number of Lambda processes that it has started."""
         return self.log.read_text(errors="replace").count(COLD_START) if self.log.exists() else 0
 
     def _failure(self, what: str) -> CliError:
@@ -110,7 +110,7 @@ class MiniStack:
 
 
 def last_line(log: Path) -> str:
-    """The last line of a log that says something."""
+    """Return the last line of a log that is not empty."""
     text = log.read_text(errors="replace") if log.exists() else ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else "it printed no output"

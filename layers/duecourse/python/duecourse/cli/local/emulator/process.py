@@ -1,5 +1,5 @@
-"""A child process that is certain to end, with everything that it started; and the signals that end a command: Ctrl-C,
-SIGTERM and a closed terminal, all the same way, once.
+"""A child process that always ends together with its own children, and the signals that end a command. Ctrl-C, SIGTERM
+and a closed terminal have the same effect, once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _die_with_parent() -> Callable[[], None] | None:
-    """On Linux the kernel ends the child when this process is killed in a way that leaves it no time to clean up."""
+    """Return a function for the child that makes the kernel end it when this process is killed without a clean-up
+    (Linux only).
+    """
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -40,7 +42,7 @@ def _die_with_parent() -> Callable[[], None] | None:
 def start(
     command: Sequence[str], *, environment: Mapping[str, str], folder: Path, output: IO[bytes] | int
 ) -> subprocess.Popen[bytes]:
-    """Start a command as the leader of its own process group, so that Ctrl-C reaches it only through us."""
+    """Start a command as the leader of its own process group, so that Ctrl-C reaches only this process."""
     return subprocess.Popen(
         command,
         env=dict(environment),
@@ -49,12 +51,14 @@ def start(
         stdout=output,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        preexec_fn=_die_with_parent(),  # noqa: PLW1509 - one system call, no Python objects shared
+        preexec_fn=_die_with_parent(),  # noqa: PLW1509 - one system call, without shared Python objects
     )
 
 
 def stop(process: subprocess.Popen[bytes], patience: float) -> bool:
-    """Ask the process to end, wait, then kill whatever is left of its group. True if it ended by itself."""
+    """Terminate the process, wait, then kill the rest of its group. Return True if the process ended before it was
+    killed.
+    """
     graceful = True
     if process.poll() is None:
         process.terminate()
@@ -80,13 +84,13 @@ class Stopped(BaseException):
 
     @property
     def exit_code(self) -> int:
-        """What a shell expects of a command that a signal ended."""
+        """The exit status of a command that a signal has ended."""
         return 128 + self.number
 
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Raise Stopped at the first of these signals; later ones are ignored, so that stopping is not interrupted."""
+    """Raise Stopped at the first of these signals. Later ones are ignored, so that they do not interrupt the stop."""
     before = {each: signal.getsignal(each) for each in ENDING}
     asked = False
 
