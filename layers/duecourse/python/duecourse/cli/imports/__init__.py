@@ -1,1 +1,3 @@
-"""Jobs from other schedulers' files: what becomes of each entry, and what cannot be carried over. No I/O here."""
+"""Converts other schedulers' files to jobs: the result of each entry, and the parts that cannot be imported. No I/O
+here.
+"""

@@ -1,4 +1,4 @@
-"""Celery's beat_schedule: a Python file with the literal (it is read, never run), or JSON."""
+"""Imports Celery's beat_schedule from JSON, or from a Python file with a literal, which is parsed but never run."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _QUEUE = "is a queue of Celery; the called target must send the task to it"
 
 
 class _Computed(Exception):
-    """A part that is known only when the file runs."""
+    """A value that is known only when the file runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """`crontab(minute=0)`."""
+    """A call in the file: `crontab(minute=0)`."""
 
     name: str
     positional: tuple[Any, ...]
@@ -37,7 +37,7 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """An entry of the schedule: its value, or why it is not known."""
+    """An entry of the schedule: its value, or a _Computed."""
 
     name: str
     place: str
@@ -47,7 +47,7 @@ class _Task:
 def read_beat(
     text: str, *, file: str, runner: Runner, names: Names, zone: str | None, app: str | None, now: float
 ) -> list[Entry]:
-    """What becomes of each entry. `app`: what `celery -A` names. Raises NotReadableError."""
+    """Return the result for each entry. `app` is the value of `celery -A`. Raises NotReadableError."""
     found_zone, tasks = _of_json(text, file) if text.lstrip().startswith("{") else _of_python(text, file)
     used = zone or found_zone or "UTC"
     return [_entry(task, runner, names, used, app, now) for task in tasks]
@@ -83,7 +83,9 @@ def _of_python(text: str, file: str) -> tuple[str | None, list[_Task]]:
 
 
 def _assigned(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Names and attributes that are set anywhere, by their last part, and `conf.update(timezone=…)`."""
+    """Yield all assigned names and attributes by their last part, and the arguments of calls such as
+    `conf.update(timezone=…)`.
+    """
     for node in ast.walk(module):
         if isinstance(node, ast.Assign):
             for target in node.targets:
@@ -95,7 +97,7 @@ def _assigned(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _literal_entry(node: ast.expr) -> Any:
-    """The entry; each field that is computed says so."""
+    """Return the entry. Each computed field has a _Computed as its value."""
     if not isinstance(node, ast.Dict):
         return _Computed()
     found: dict[str, Any] = {}
@@ -169,7 +171,7 @@ def _payload(called: str, entry: Mapping[str, Any], runner: Runner, app: str | N
 
 
 def _schedule(value: Any) -> str:
-    """The expression. Raises NotReadableError that says why there is none."""
+    """Return the expression. Raises NotReadableError with the reason if there is none."""
     match value:
         case bool() | None:
             raise NotReadableError("has no schedule")

@@ -1,4 +1,4 @@
-"""A crontab: `crontab -l`, /etc/crontab, /etc/cron.d/*, as cron of Debian and cronie read them."""
+"""Imports a crontab: `crontab -l`, /etc/crontab or /etc/cron.d/*, with the syntax of Debian's cron and cronie."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duecourse.cli.imports.entry import Document, Entry, Names, Runner, either_d
 
 _ASSIGNMENT = re.compile(r"""^(["']?)([A-Za-z_]\w*)\1\s*=\s*(.*)$""", re.ASCII)
 _BLANKS = " \t"
-"""What separates fields. Other white space is a part of the field or the command, as under cron."""
+"""The characters that separate fields. As in cron, other white space is part of the field or the command."""
 _NOT_EXPORTED = ("MAILTO", "MAILFROM", "CRON_TZ", "SHELL", "LOGNAME", "USER", "RANDOM_DELAY")
 _WRAPPERS = frozenset(
     [
@@ -52,7 +52,7 @@ _MAIL = (
 
 @dataclass(slots=True)
 class _State:
-    """What the lines so far have set."""
+    """The settings of the lines so far."""
 
     zone: str
     environment: dict[str, str] = field(default_factory=dict)
@@ -62,8 +62,8 @@ class _State:
 def read_crontab(
     text: str, *, file: str, runner: Runner, names: Names, zone: str, system: bool, now: float
 ) -> list[Entry]:
-    """What becomes of each line but comments. Only a newline ends a line. `system`: a user precedes the command.
-    `zone`: the machine's.
+    """Return the result for each line except comments. Only a newline ends a line. `system`: each line has a user
+    before the command. `zone` is the machine's timezone.
     """
     state, entries = _State(zone), []
     for number, line in enumerate(text.split("\n"), 1):
@@ -80,7 +80,7 @@ def read_crontab(
 
 
 def _assigned(state: _State, name: str, value: str) -> tuple[str, ...]:
-    """Note an assignment; what cannot be carried over of it."""
+    """Record an assignment. Return notes on the parts that cannot be imported."""
     if name == "CRON_TZ":
         state.zone = value
     elif name == "SHELL":
@@ -99,7 +99,7 @@ def _entry(line: str, place: str, state: _State, runner: Runner, names: Names, *
     told = one_line(line)
     if "\r" in line:
         return Entry(place, told, None, (_RETURN,))
-    line = line.removeprefix("-")  # cronie: not logged
+    line = line.removeprefix("-")  # cronie: the run is not logged
     wanted = 1 if line.startswith("@") else 5
     parts = re.split(f"[{_BLANKS}]+", line, maxsplit=wanted + system)
     if len(parts) != wanted + system + 1 or not parts[-1]:
@@ -136,8 +136,8 @@ def _entry(line: str, place: str, state: _State, runner: Runner, names: Names, *
 
 
 def _command(text: str, environment: Mapping[str, str], shell: str) -> tuple[str, bool]:
-    """What a shell is given, and whether it has input: from the first % on, a % being the end of a line there. The
-    last line of the input is ended, too, if it is not empty.
+    """Return the shell's command, and whether it has input. The input starts at the first %, and each % is a line
+    break. A line break ends the last line of the input unless it is empty.
     """
     command, *lines = (part.replace("\\%", "%") for part in re.split(r"(?<!\\)%", text))
     has_input = bool(lines)
@@ -159,7 +159,7 @@ def _unquoted(value: str) -> str:
 
 
 def _name(command: str) -> str:
-    """A word of the command that says what it does: the name of its program, without what only starts that."""
+    """Return a descriptive word of the command: the name of its program, without wrappers such as sudo."""
     words = iter(re.split(r"[\s;&|()<>]+", command))
     for word in words:
         if word == "cd":

@@ -1,4 +1,4 @@
-"""What all imports have in common: an entry and what becomes of it, ids, checks of schedules, what runs commands."""
+"""The common parts of all imports: entries and their results, ids, checks of schedules, and runners of commands."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from duecourse.domain.schedules.parsed_input import read_instant
 
 MAX_ID = 64
 HEARTBEAT_SECONDS = 3_600
-"""For how long a command may wait for a worker, before its run counts as lost. Whose worker has died, another one takes
-over within a minute.
+"""The maximum time that a command waits for a worker before its run is lost. If a worker dies, another one takes over
+its run within a minute.
 """
 
 Document = dict[str, Any]
@@ -21,8 +21,8 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a file: its place, its text, the job that it becomes (None: none), and what differs. `setting`: it
-    only sets something for other entries.
+    """One entry of a file: its place, its text, its job (None if it cannot be imported), and notes on the differences.
+    `setting`: the entry only changes other entries.
     """
 
     place: str
@@ -33,20 +33,22 @@ class Entry:
 
 
 class NotReadableError(ValueError):
-    """The file is none of the kind."""
+    """The file does not have the expected format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """What runs commands: a queue that `duecourse work --shell` takes them from, or an address that is called (`{id}`
-    in it is the job's id).
+    """The runner of commands: a queue that `duecourse work --shell` polls, or a URL to call (`{id}` in it is the job's
+    id).
     """
 
     queue: str | None = None
     url: str | None = None
 
     def document(self, job_id: str, payload: Document) -> Document:
-        """The target of a job with this payload, and what goes with it. A command ends when its worker says so."""
+        """Return the target of a job with this payload, and its related fields. A command completes by its worker's
+        callback.
+        """
         if self.queue is None:
             target = {"type": "http", "url": (self.url or "").replace("{id}", job_id)}
             return {"target": target, "payload": escaped(payload)}
@@ -56,19 +58,19 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Gives ids that no two entries share."""
+    """Allocates unique ids."""
 
     prefix: str = ""
     taken: dict[str, int] = field(default_factory=dict)
 
     def take(self, wish: str) -> str:
-        """An id like the wish."""
+        """Return an unused id similar to the requested one."""
         slug = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{self.prefix}{wish}").strip("-")[: MAX_ID - 4] or "job"
         number = self.taken[slug] = self.taken.get(slug, 0) + 1
         return slug if number == 1 else self.take_numbered(slug, number)
 
     def take_numbered(self, slug: str, number: int) -> str:
-        """The slug with the first number from this one that is free."""
+        """Return the slug with the first unused number from this one."""
         while f"{slug}-{number}" in self.taken:
             number += 1
         self.taken[f"{slug}-{number}"] = 1
@@ -76,7 +78,7 @@ class Names:
 
 
 def escaped(value: Any) -> Any:
-    r"""The same where strings are templates: `{{` is written `\{{`."""
+    r"""Return the value with escaped templates in its strings: `{{` is written `\{{`."""
     match value:
         case str():
             return value.replace("{{", "\\{{").replace("}}", "\\}}")
@@ -88,14 +90,14 @@ def escaped(value: Any) -> Any:
 
 
 def commands_of(entries: Iterable[Entry]) -> list[str]:
-    """The commands of the jobs, as a worker gets them."""
+    """Return the commands of the jobs in the form that a worker receives."""
     payloads = [entry.job.get("payload") for entry in entries if entry.job is not None]
     found = [payload["command"] for payload in payloads if isinstance(payload, dict) and "command" in payload]
     return [each.replace("\\{{", "{{").replace("\\}}", "}}") for each in found]
 
 
 def schedule_fault(times: Mapping[str, Any], now: float) -> str | None:
-    """Why the times of such a job cannot be carried over; None where they can."""
+    """Return the reason why the times of such a job cannot be imported, or None if they can."""
     gap, fold = times.get("dst_gap", "next"), times.get("dst_fold", "first")
     try:
         anchor, start, end = (
@@ -113,7 +115,7 @@ def schedule_fault(times: Mapping[str, Any], now: float) -> str | None:
 
 
 def either_day(schedule: str) -> tuple[str, ...]:
-    """A note where day of month and day of week are both restricted, which people read in two ways."""
+    """Return a note if day of month and day of week are both restricted, which has two common interpretations."""
     fields = schedule.split()
     if len(fields) != 5 or any(each in ("*", "?") for each in (fields[2], fields[4])):
         return ()
@@ -123,12 +125,12 @@ def either_day(schedule: str) -> tuple[str, ...]:
 
 
 def one_line(text: str, most: int = 100) -> str:
-    """A text as the report shows it."""
+    """Return a text as one line for the report."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def counted(entries: Iterable[Entry]) -> tuple[int, int]:
-    """How many became jobs, and how many did not."""
+    """Return the number of entries that became jobs, and of those that did not."""
     made = [entry.job is not None for entry in entries if not entry.setting]
     return sum(made), len(made) - sum(made)

@@ -1,4 +1,4 @@
-"""Schedules of EventBridge Scheduler, as `get-schedule` answers them."""
+"""Imports schedules of EventBridge Scheduler from the responses of `get-schedule`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.kinds import TARGETS, Permission
 
 RETRIES, AGE_SECONDS = 185, 86_400
-"""What EventBridge Scheduler does where a schedule does not say."""
+"""The defaults of EventBridge Scheduler."""
 MAX_ATTEMPTS = 100
-"""What a job may say at most."""
+"""The maximum number of attempts of a job."""
 
 _ATTRIBUTES = {
     "<aws.scheduler.scheduled-time>": "{{due_at}}",
@@ -43,12 +43,12 @@ _Target = tuple[Document, tuple[str, ...]]
 
 
 class _NotCarriedError(ValueError):
-    """Why a target cannot be called."""
+    """The reason why a target cannot be called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Account and region, of the stage and thus of all that its jobs call. Empty: not known."""
+    """The account and region of the stage, and thus of all resources that its jobs call. An empty value is unknown."""
 
     account: str = ""
     region: str = ""
@@ -59,7 +59,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class _Arn:
-    """An ARN in its parts."""
+    """The parts of an ARN."""
 
     text: str
     service: str
@@ -73,8 +73,8 @@ class _Arn:
         return cls(text, service, Place(account, region), resource)
 
     def name(self, shape: str, of: str) -> str:
-        """The name in a resource of this shape (`stateMachine:{name}`), if a job can give it: the list `of` has the
-        form of such names. Raises _NotCarriedError.
+        """Return the name in a resource of this shape (`stateMachine:{name}`) if a job can contain it: names must match
+        the form of the list `of`. Raises _NotCarriedError.
         """
         before = shape.removesuffix("{name}")
         name = self.resource.removeprefix(before)
@@ -85,7 +85,7 @@ class _Arn:
         return name
 
     def within(self, stage: Place) -> _Arn:
-        """The same. Raises _NotCarriedError for one that a stage there cannot call."""
+        """Return the ARN. Raises _NotCarriedError if a stage at this place cannot call it."""
         if self.place != stage:
             raise _NotCarriedError(f"{self.text or 'a missing ARN'} is not where the stage is ({stage}); {_REMEDY}")
         return self
@@ -94,7 +94,7 @@ class _Arn:
 def read_schedules(
     text: str, *, file: str, runner: Runner, names: Names, now: float, stage: Place = Place()
 ) -> list[Entry]:
-    """What becomes of each schedule of a file: one answer of `get-schedule`, a list of them, or one a line.
+    """Return the result for each schedule of a file: one response of `get-schedule`, a list of them, or one per line.
 
     Raises NotReadableError.
     """
@@ -108,7 +108,7 @@ def read_schedules(
 def of_schedules(
     schedules: Iterable[Any], *, file: str, runner: Runner, names: Names, now: float, stage: Place = Place()
 ) -> list[Entry]:
-    """What becomes of each schedule. What is not known of the stage's place is the place of the first schedule."""
+    """Return the result for each schedule. Unknown parts of the stage's place are taken from the first schedule."""
     entries = []
     for number, schedule in enumerate(schedules, 1):
         place = f"{file} {number}"
@@ -170,7 +170,7 @@ def _entry(schedule: Mapping[str, Any], place: str, runner: Runner, names: Names
 
 
 def _times(schedule: Mapping[str, Any], expression: str, zone: str) -> Document:
-    """The fields of a job about its times. EventBridge Scheduler ignores the window of a one-time schedule."""
+    """Return the fields of a job for its times. EventBridge Scheduler ignores the window of a one-time schedule."""
     found: Document = {"schedule": expression, "timezone": zone}
     if not expression.startswith("rate("):
         found |= {"dst_gap": "skip", "dst_fold": "first"} if zone != "UTC" else {}
@@ -208,7 +208,7 @@ def _retry(policy: Mapping[str, Any]) -> Document:
 def _target(
     target: Mapping[str, Any], schedule: Mapping[str, Any], job_id: str, runner: Runner, stage: Place
 ) -> _Target:
-    """The fields that say what is called. Raises _NotCarriedError."""
+    """Return the fields of the job's target. Raises _NotCarriedError."""
     payload = _payload(target.get("Input"), str(schedule.get("Arn") or ""))
     try:
         return _called(target, _Arn.of(schedule.get("Arn")), payload, stage)
@@ -220,7 +220,7 @@ def _target(
 
 
 def _called(target: Mapping[str, Any], schedule: _Arn, payload: Any, stage: Place) -> _Target:
-    """What the stage calls itself. Raises _NotCarriedError."""
+    """Return the fields of a target that the stage itself calls. Raises _NotCarriedError."""
     arn = _Arn.of(target.get("Arn"))
     is_sdk = arn.service == "scheduler" and "aws-sdk:" in arn.text
     make = _TARGETS.get(arn.service)
@@ -235,8 +235,8 @@ def _called(target: Mapping[str, Any], schedule: _Arn, payload: Any, stage: Plac
 
 
 def _payload(given: object, arn: str) -> Any:
-    """Input as a payload: JSON, or text; braces are no templates, and the context attributes become ours. `arn`: the
-    schedule's.
+    """Return Input as a payload: JSON or text. Braces are escaped, and context attributes become templates. `arn` is
+    the schedule's ARN.
     """
     if given is None:
         return None
@@ -261,7 +261,7 @@ def _attributes(value: Any, known: Mapping[str, str]) -> Any:
 
 
 def _sdk(arn: str, target: Mapping[str, Any], parameters: Any, schedule: _Arn, stage: Place) -> _Target:
-    """A call that the schedule makes in its own region, by a role."""
+    """Return an AWS call, which the schedule makes in its region with a role."""
     service, _, action = arn.partition("aws-sdk:")[2].partition(":")
     role = _Arn.of(target.get("RoleArn"))
     schedule.within(replace(stage, account=schedule.place.account))
@@ -310,7 +310,7 @@ def _fargate(arn: _Arn, target: Mapping[str, Any], stage: Place) -> Document:
 
 
 def _container(given: object) -> str | None:
-    """The container that Input names, if it says no more than that."""
+    """Return the container in Input if it is the only field."""
     try:
         match read_json(str(given)):
             case {"containerOverrides": [{"name": str(name), **others}], **more} if not (others or more):
@@ -321,7 +321,7 @@ def _container(given: object) -> str | None:
 
 
 def _named(word: str, field: str, permission: Permission) -> Callable[[_Arn, Mapping[str, Any], Place], Document]:
-    """A target that is the name of a resource and nothing more."""
+    """Return the conversion of a target that has only the name of a resource."""
     shape = permission.arn.partition(":")[2]
     return lambda arn, _target, _stage: {"type": word, field: arn.name(shape, permission.of)}
 
@@ -333,11 +333,11 @@ _TARGETS: Mapping[str, Callable[[_Arn, Mapping[str, Any], Place], Document]] = {
     for field, each in kind.fields.items()
     if permission.of == each.allowed and kind.required == {field}
 } | {"lambda": _function, "sqs": _queue, "events": _bus, "ecs": _fargate}
-"""What a target becomes, by the service in its ARN."""
+"""The conversion of each target, by the service in its ARN."""
 
 
 def _instant(value: object) -> str:
-    """ISO-8601 in UTC, of what botocore (a datetime) or the command line (text) says."""
+    """Return ISO-8601 in UTC for a value from botocore (a datetime) or the AWS CLI (text)."""
     found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     return f"{found.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

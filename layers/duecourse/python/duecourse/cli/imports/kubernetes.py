@@ -1,4 +1,4 @@
-"""CronJobs of Kubernetes, as `kubectl get cronjobs -A -o yaml` or a manifest has them."""
+"""Imports CronJobs of Kubernetes from `kubectl get cronjobs -A -o yaml` or from a manifest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from duecourse.cli.manifests.yaml_text import NotYamlError, Parsed, parse
 _OVERLAP = {"Allow": "allow", "Forbid": "skip", "Replace": "replace"}
 DAY_SECONDS = 86_400
 WAIT_SECONDS = 3_600
-"""How long a Kubernetes job is waited for that names no deadline."""
+"""The maximum time to wait for a Kubernetes job without a deadline."""
 
 _REPLACED = (
     "concurrencyPolicy Replace: Duecourse replaces the run but not its pods; the command is ended, "
@@ -32,7 +32,9 @@ _TEMPLATE = "its jobTemplate stays in the cluster; suspend the CronJob there, so
 
 
 def read_cronjobs(text: str, *, file: str, runner: Runner, names: Names, zone: str, now: float) -> list[Entry]:
-    """What becomes of each CronJob. `zone`: the one of the cluster's controller manager. Raises NotReadableError."""
+    """Return the result for each CronJob. `zone` is the timezone of the cluster's controller manager. Raises
+    NotReadableError.
+    """
     try:
         documents = list(parse(text))
     except NotYamlError as error:
@@ -88,7 +90,7 @@ def _entry(value: Mapping[str, Any], place: str, runner: Runner, names: Names, z
 
 
 def _schedule(schedule: str, zone: str) -> tuple[str, str]:
-    """The expression and its zone, which older clusters take in front of it."""
+    """Return the expression and its timezone. In older clusters, the expression can start with the timezone."""
     if found := re.match(r"(?:CRON_)?TZ=(\S+)\s+(.*)", schedule):
         return found[2], found[1]
     if found := re.fullmatch(r"@every (\d+)([smh])", schedule):
@@ -109,7 +111,7 @@ def _fault(schedule: str, zone: str, now: float) -> str | None:
 
 
 def _command(name: str, namespace: object, deadline: object) -> str:
-    """Make the job as the CronJob would, and wait for its end."""
+    """Return the command that creates the job of a CronJob and waits for its end."""
     space = f" -n {shlex.quote(str(namespace))}" if namespace else ""
     seconds = deadline if isinstance(deadline, int) else WAIT_SECONDS
     return (

@@ -1,1 +1,1 @@
-"""Jobs and workflows as files: read, compared with the stored ones, applied, and written."""
+"""Jobs and workflows as files: reads them, compares them with the stored ones, applies them and writes them."""

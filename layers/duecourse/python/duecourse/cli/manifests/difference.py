@@ -1,4 +1,4 @@
-"""How two documents of a job differ, field by field."""
+"""The differences between two documents of a job, field by field."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from duecourse.client.bodies import JobRequest, WorkflowRequest
 
 JOB_FIELDS = tuple(name for name in JobRequest.__annotations__ if name not in ("id", "task"))
 WORKFLOW_FIELDS = tuple(WorkflowRequest.__annotations__)
-"""What can be written of a response's fields. (`task` is short for a target.)"""
+"""The fields of a response that a document can contain. (`task` is an abbreviation for a target.)"""
 
 OF_THE_WORKFLOW = (
     *("schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"),
     *("exclude", "jitter_seconds", "max_runs", "missed"),
 )
-"""The fields that a job of a workflow has not: its workflow says when it runs."""
+"""The fields that a step does not have, because its workflow decides when it runs."""
 
 SHOWN_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field that is to be another: `retry.max_attempts`."""
+    """One field that would change: `retry.max_attempts`."""
 
     field: str
     before: Any
@@ -35,7 +35,7 @@ class Difference:
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "") -> Iterator[Difference]:
-    """The fields that differ, those of objects one by one."""
+    """Yield the fields that differ. Objects are compared field by field."""
     for name in dict.fromkeys((*after, *before)):
         one, other = before.get(name), after.get(name)
         path = f"{prefix}{name}"
@@ -46,16 +46,16 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether they are the same JSON: true is not 1 there."""
+    """Return whether two values are the same JSON: true is not 1."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def only(document: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
-    """These fields of a document."""
+    """Return these fields of a document."""
     return {name: document[name] for name in fields if name in document}
 
 
 def shown(value: Any) -> str:
-    """A value in a line, of a long one the beginning."""
+    """Return a value in one line, cut if it is long."""
     text = value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}… ({len(text)} characters)"

@@ -1,7 +1,7 @@
-"""The files that say which jobs and workflows there are to be.
+"""The files that declare jobs and workflows.
 
-A document is what `POST /v1/jobs` takes, with its `id`; or, with `workflow: NAME` in place of it, what
-`PUT /v1/workflows/NAME` takes.
+A document is the body of `POST /v1/jobs` with its `id`. With `workflow: NAME` in place of the `id`, it is the body of
+`PUT /v1/workflows/NAME`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from duecourse.cli.manifests.yaml_text import NotYamlError, Parsed, parse
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MANAGED_BY = "managed-by="
-"""What the tag of an owner begins with."""
+"""The prefix of an owner's tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A job (or a workflow) as a file wants it: the body of its PUT, and its place."""
+    """A job or a workflow in a file: the body of its PUT, and its place."""
 
     id: str
     body: Mapping[str, Any]
@@ -32,16 +32,16 @@ class Manifest:
 
     @property
     def kind(self) -> str:
-        """What it is, in a word."""
+        """The kind of the manifest as a word."""
         return "workflow" if self.is_workflow else "job"
 
     def place(self, pointer: str = "") -> str:
-        """`jobs/nightly.yaml:7`."""
+        """Return the file and the line: `jobs/nightly.yaml:7`."""
         return self.file if self.parsed is None else f"{self.file}:{self.parsed.line(pointer)}"
 
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
-        """The jobs that it writes, each with the pointer to it."""
+        """The jobs that the manifest writes, each with its pointer."""
         own = ("id" if not self.is_workflow else "workflow", self.id)
         return (own, *((f"jobs/{name}", name) for name in self.inline))
 
@@ -55,7 +55,7 @@ class Manifest:
         }
 
     def owned(self, owner: str) -> Manifest:
-        """The same with the tag of its owner, on each job that it writes."""
+        """Return the manifest with the tag of its owner on each job that it writes."""
         body = _tagged(self.body, owner)
         if self.is_workflow and self.inline:
             jobs = {
@@ -67,7 +67,7 @@ class Manifest:
 
 
 class FaultsError(Exception):
-    """Everything that is wrong with the files, a line each."""
+    """All faults of the files, one per line."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
@@ -75,7 +75,7 @@ class FaultsError(Exception):
 
 
 def read_files(paths: Iterable[str]) -> list[Manifest]:
-    """What these files and folders say (`-`: standard input). Raises FaultsError."""
+    """Return the manifests of these files and folders (`-`: standard input). Raises FaultsError."""
     found: list[Manifest] = []
     faults: list[str] = []
     for file in dict.fromkeys(_files(paths, faults)):
@@ -94,7 +94,7 @@ def read_files(paths: Iterable[str]) -> list[Manifest]:
 
 
 def manifests(text: str, file: str) -> list[Manifest]:
-    """What one file says. Raises FaultsError."""
+    """Return the manifests of one file. Raises FaultsError."""
     try:
         read = list(_json(text) if file.endswith(".json") else parse(text))
     except NotYamlError as error:
@@ -108,7 +108,7 @@ def manifests(text: str, file: str) -> list[Manifest]:
 
 
 def owner_tag(owner: str) -> str:
-    """The tag by which an owner's jobs are known."""
+    """Return the tag that marks an owner's jobs."""
     return f"{MANAGED_BY}{owner}"
 
 
@@ -125,7 +125,9 @@ def _files(paths: Iterable[str], faults: list[str]) -> Iterator[str]:
 
 
 def _json(text: str) -> Iterator[Parsed]:
-    """One document, or a list of them. YAML knows their places; JSON is a part of it, but for some characters."""
+    """Return one document, or a list of them. They are also parsed as YAML for the places of their parts. Some
+    characters are valid only in JSON; the places are then unknown.
+    """
     value = read_json(text)
     values = value if isinstance(value, list) else [value]
     try:
@@ -136,7 +138,7 @@ def _json(text: str) -> Iterator[Parsed]:
 
 
 def _manifest(parsed: Parsed, file: str) -> Manifest | str:
-    """The manifest, or what is wrong."""
+    """Return the manifest, or its fault."""
     value = parsed.value
     place = f"{file}:{parsed.line()}"
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The stored jobs, as documents that `apply` reads, without derived fields and defaults."""
+"""Exports the stored jobs as documents that `apply` reads, without derived fields and defaults."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from duecourse.client.bodies import JobRequest
 from duecourse.client.models import Job, Workflow
 
 FIRST = ("name", "schedule", "timezone", "target", "payload")
-"""What a document begins with."""
+"""The first fields of a document."""
 
 KEPT = ("schedule", "target")
-"""What has no default."""
+"""The fields without a default."""
 
 Document = dict[str, Any]
 
 
 def exported(client: Client, jobs: Iterable[Job]) -> list[Document]:
-    """A document for each, but for jobs of a workflow that is among them: they are in its document."""
+    """Return a document for each job. The document of an exported workflow contains its jobs."""
     found = {job.id: job for job in jobs}
     defaults = _defaults(client, found.values())
     workflows = {
@@ -39,12 +39,12 @@ def exported(client: Client, jobs: Iterable[Job]) -> list[Document]:
 
 
 def one(client: Client, job: Job) -> Document:
-    """The document of a job, or of a workflow with its jobs."""
+    """Return the document of a job, or of a workflow with its jobs."""
     return exported(client, [job])[0]
 
 
 def job_document(shown: Mapping[str, Any], defaults: Mapping[str, Any]) -> Document:
-    """The document of a job as the API shows it."""
+    """Return the document of a job from the API's response."""
     return {"id": shown["id"], **_trimmed(only(shown, JOB_FIELDS), defaults)}
 
 
@@ -64,12 +64,16 @@ def _step(job: Job, defaults: Mapping[str, Any]) -> Document:
 
 
 def _fits(job: Job, workflow: Workflow) -> bool:
-    """A job that is written with its workflow gets that one's zone; one with another zone has a document of its own."""
+    """Return whether the workflow's document can contain the job. Jobs in it get its timezone; others have separate
+    documents.
+    """
     return job.timezone == workflow.timezone
 
 
 def _trimmed(document: Mapping[str, Any], defaults: Mapping[str, Any]) -> Document:
-    """Without what is the default: a task has defaults of its own, which are not known outside."""
+    """Return the document without default values. A task has other defaults, which only the stage knows, so its
+    document is complete.
+    """
     order = dict.fromkeys((*(name for name in FIRST if name in document), *document))
     target = document.get("target") or {}
     if target.get("type") == "task":
@@ -90,7 +94,9 @@ def _is_default(name: str, document: Mapping[str, Any], defaults: Mapping[str, A
 
 
 def _defaults(client: Client, jobs: Iterable[Job]) -> Mapping[str, Any]:
-    """What the API makes of a job that says nothing; empty if it is unknown, so that everything is written."""
+    """Return the API's defaults for a minimal job, or an empty mapping if they are unknown; then all fields are
+    written.
+    """
     for job in jobs:
         if _kind(job) not in ("workflow", "task"):
             body = {"schedule": None, "target": job.target}

@@ -1,4 +1,4 @@
-"""JSON that people write, read as strictly as the API does, so that nothing is lost on the way to it."""
+"""Parses JSON written by people as strictly as the API, so that no part of it is silently lost."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, NoReturn
 
 
 def read_job(text: str) -> dict[str, Any]:
-    """The one object of a text. Raises ValueError with what is wrong, in one line."""
+    """Return the single object of a text. Raises ValueError with the fault in one line."""
     job = read_json(text)
     if not isinstance(job, dict):
-        raise ValueError("a job is a JSON object")  # noqa: TRY004  (not the caller's mistake but the text's)
+        raise ValueError("a job is a JSON object")  # noqa: TRY004  (the text is wrong, not the type of an argument)
     return job
 
 
 def read_json(text: str) -> Any:
-    """The value of a text. Raises ValueError with what is wrong, in one line."""
+    """Return the value of a text. Raises ValueError with the fault in one line."""
     try:
         value = json.loads(
             text, parse_constant=_no_constant, parse_float=_number, parse_int=_whole, object_pairs_hook=_members

@@ -1,5 +1,5 @@
-"""What has to be done so that the jobs are as the files want them. The API is asked what it would make of each
-document (`dry_run`), so that only the API needs its defaults; nothing is written.
+"""Plans the changes that make the stored jobs match the files. The API validates each document with `dry_run` and
+returns it with its defaults, so this module does not need to know the defaults. Planning changes nothing.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from duecourse.client.bodies import JobRequest, WorkflowRequest
 from duecourse.client.models import Job, Workflow
 
 SIDE_BY_SIDE = 8
-"""Requests at a time."""
+"""The maximum number of concurrent requests."""
 PATIENCE_TRIES = 20
-"""How often a request waits for the tenant's next tokens."""
+"""The maximum number of tries of a request while the tenant's rate limit is reached."""
 
 _CONDITIONS = {"after": [], "when": "all_success", "may_fail": False, "not_before": None, "only": None}
-"""A step that says nothing, as the API shows it."""
+"""A step without conditions in the API's format."""
 
 T = TypeVar("T")
 
 Gives = Callable[[str, str], bool]
-"""Whether this workflow gives up this job by the plan."""
+"""Returns whether the plan releases this job from this workflow."""
 
 
 class Action(StrEnum):
-    """What is done with a job, as the plan marks it."""
+    """The change of a job, with the mark in the plan."""
 
     CREATE = "+"
     CHANGE = "~"
@@ -51,8 +51,8 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is done with one job or workflow, which has this ETag (None: it does not exist). `takes_from`: the workflows
-    that have to give up jobs first.
+    """The change of one job or workflow with this ETag (None: it does not exist). `takes_from` has the workflows that
+    must release jobs first.
     """
 
     action: Action
@@ -65,13 +65,13 @@ class Step:
 
     @property
     def kind(self) -> str:
-        """What it is, in a word."""
+        """The kind of the resource as a word."""
         return "workflow" if self.is_workflow else "job"
 
 
 def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None, *, prune: bool = False) -> list[Step]:
-    """The steps, in the order of the files, then with `prune` what is to be removed: what carries the tag of the owner
-    and is in no file. Raises FaultsError with all that is wrong, such as jobs of another owner.
+    """Return the steps in the order of the files. With `prune`, the removals follow: jobs that have the owner's tag and
+    are in no file. Raises FaultsError with all faults, for example for jobs of another owner.
     """
     jobs = {each.id: each for each in manifests if not each.is_workflow}
     new: dict[str, Manifest] = {}
@@ -111,8 +111,8 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
 
 
 def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
-    """The steps in groups, each of which has to be done before the next: a workflow's jobs are there before it, and
-    until it is removed, and no two workflows have the same job. Raises CycleError.
+    """Return the steps in groups that must be applied one after the other: jobs exist before their workflow is put and
+    until it is removed, and two workflows never contain the same job. Raises CycleError.
     """
     giving = frozenset[str]().union(*(step.takes_from for step in steps))
     turns: dict[tuple[bool, bool], list[Step]] = {}
@@ -130,7 +130,7 @@ def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def told(manifest: Manifest, error: ApiError) -> list[str]:
-    """What the API says against a document, each with its file and line."""
+    """Return the API's errors on a document, each with its file and line."""
     if isinstance(error, PreconditionError):
         return [f"{manifest.place()}: another caller changed {manifest.id} at the same time; run the command again"]
     faults = error.faults if error.status < 500 else ()
@@ -139,7 +139,7 @@ def told(manifest: Manifest, error: ApiError) -> list[str]:
 
 
 def patient(ask: Callable[[], T], wait: Callable[[float], object] = time.sleep) -> T:
-    """The response of the API, after waits for its rate limit. Raises ApiError."""
+    """Return the response of the API, after waits for its rate limit. Raises ApiError."""
     for _ in range(PATIENCE_TRIES):
         try:
             return ask()
@@ -149,7 +149,7 @@ def patient(ask: Callable[[], T], wait: Callable[[float], object] = time.sleep) 
 
 
 def every_job(client: Client, tag: str | None = None) -> Iterator[Job]:
-    """All jobs, or those with a tag, page by page."""
+    """Yield all jobs, or those with a tag, page by page."""
     cursor = None
     while True:
         page = patient(partial(client.list_jobs, tag=tag, limit=100, cursor=cursor))
@@ -159,7 +159,7 @@ def every_job(client: Client, tag: str | None = None) -> Iterator[Job]:
 
 
 def standing(ask: Callable[[], T]) -> T | None:
-    """What is there; None where it is not."""
+    """Return the resource, or None if it does not exist."""
     try:
         return patient(ask)
     except NotFoundError:
@@ -171,7 +171,9 @@ def _faults(found: Step | list[str]) -> list[str]:
 
 
 def _of_others(place: str, name: str, tags: Iterable[str], owner: str | None) -> list[str]:
-    """What is wrong with a job with these tags that the files of this owner (None: of no owner) would change."""
+    """Return the fault if the files of this owner would change a job with these tags that belongs to another owner. An
+    owner of None has no faults.
+    """
     others = [tag for tag in tags if tag.startswith(MANAGED_BY)]
     if owner is None or not others or owner_tag(owner) in others:
         return []
@@ -194,7 +196,7 @@ def _of_job(client: Client, manifest: Manifest, owner: str | None) -> Step:
 def _of_workflow(
     client: Client, manifest: Manifest, new: Mapping[str, Manifest], owner: str | None, gives: Gives
 ) -> Step:
-    """`new`: jobs that will be there when it is written."""
+    """Return the step for a workflow. `new` has the jobs that the plan creates before it."""
     before, moved = standing(partial(client.get_workflow, manifest.id)), dict[str, str]()
     etag, whole, after = None if before is None else before.etag, _with(manifest, new), None
     try:
@@ -223,8 +225,8 @@ def _of_workflow(
 
 
 def _moved(client: Client, manifest: Manifest, error: ConflictError, gives: Gives) -> dict[str, str]:
-    """The workflows of jobs that are in the way of this one and will be given up. Raises FaultsError for others, and
-    the error if it is another one.
+    """Return the workflows that contain jobs of this one and will release them. Raises FaultsError if a job will not be
+    released, and `error` itself if it is another kind of conflict.
     """
     if error.type != "workflow-conflict" or not error.faults:
         raise error
@@ -242,8 +244,8 @@ def _moved(client: Client, manifest: Manifest, error: ConflictError, gives: Give
 
 
 def _besides(client: Client, manifest: Manifest, before: Workflow) -> list[Difference]:
-    """How a workflow differs that cannot be tried before another one gives up jobs: its fields with its present graph,
-    and its graph as it is written.
+    """Return the differences of a workflow that cannot be validated before another one releases jobs: its fields with
+    its current graph, and its graph as it is in the file.
     """
     present = replace(manifest, body={**manifest.body, "jobs": before.document["jobs"]})
     try:
@@ -259,7 +261,7 @@ def _besides(client: Client, manifest: Manifest, before: Workflow) -> list[Diffe
 
 
 def _with(manifest: Manifest, new: Mapping[str, Manifest]) -> Manifest:
-    """The workflow as if it defined those of its jobs that are not there yet: the API cannot know them."""
+    """Return the workflow with the definitions of its jobs that do not exist yet: the API does not know them."""
     jobs = manifest.body.get("jobs")
     if not isinstance(jobs, Mapping) or not any(name in new for name in jobs):
         return manifest
@@ -273,7 +275,9 @@ def _defined(step: Any, job: Manifest) -> Any:
 
 
 def _of_step(client: Client, name: str, job: Mapping[str, Any], zone: str) -> list[Difference]:
-    """How a job of a workflow differs. The difference is known; what the API does not return separately is left out."""
+    """Return the differences of a step. The caller knows that it differs; differences that the API does not return
+    separately are omitted.
+    """
     body = {"overlap": "allow", **job, "schedule": None, "timezone": zone}
     try:
         if (before := standing(partial(client.get_job, name))) is None:
@@ -291,20 +295,20 @@ def _step(manifest: Manifest, etag: str | None, found: tuple[Difference, ...]) -
 
 
 def _removals(client: Client, manifests: Iterable[Manifest], owner: str) -> list[Step]:
-    """Workflows first: a job is not removed from under one."""
+    """Return the removals. Workflows come first, because a job cannot be removed while it is a step."""
     wanted = {name for manifest in manifests for _, name in manifest.names}
     steps = []
     for job in [each for each in every_job(client, owner_tag(owner)) if each.id not in wanted]:
         now = standing(partial(client.get_job, job.id))
         if now is not None and owner_tag(owner) in now.tags:
             is_workflow = now.target.get("type") == "workflow"
-            etag = now.etag if now.workflow is None else None  # its workflow, which lets it go before, changes it
+            etag = now.etag if now.workflow is None else None  # its workflow, which releases it first, changes its ETag
             steps.append(Step(Action.REMOVE, job.id, is_workflow, etag=etag))
     return sorted(steps, key=lambda step: not step.is_workflow)
 
 
 def carry_out(client: Client, step: Step) -> None:
-    """Do what the step says, if the job is as it was. Raises ApiError."""
+    """Apply the step if the job has not changed. Raises ApiError."""
     if step.action is Action.REMOVE:
         standing(partial(client.delete_job, step.id, if_match=step.etag))
     elif step.manifest is not None and step.is_workflow:

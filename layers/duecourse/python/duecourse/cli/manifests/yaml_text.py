@@ -1,5 +1,6 @@
-"""YAML that people write, read as JSON is: names are text, and so is all but what looks like JSON's null, true, false
-and numbers. (YAML 1.1 reads `on:` as true, 12:30 as 750 and 2026-12-01 as a date.) What is written is quoted for both.
+"""Parses YAML with the types of JSON: names are text, and so are all values except JSON's null, true, false and
+numbers. (YAML 1.1 reads `on:` as true, 12:30 as 750 and 2026-12-01 as a date.) The written YAML is quoted for both
+versions.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from duecourse.cli.terminal import escaped
 _TAG = "tag:yaml.org,2002:"
 
 MAX_REPEATED = 1_000_000
-"""Characters and values of a document in which aliases repeat parts. Nested aliases multiply: ten lines can mean
-more than fits into memory.
+"""The maximum number of characters and values of a document in which aliases repeat parts. Nested aliases multiply: ten
+lines can expand to more than the available memory.
 """
 
 
@@ -43,7 +44,7 @@ class Parsed:
     node: Any = None
 
     def line(self, pointer: str = "") -> int:
-        """The line (from 1) of the part that a pointer (`target/url`) names, or of the nearest one around it."""
+        """Return the line (from 1) of the part at a pointer (`target/url`), or of the nearest enclosing part."""
         if self.node is None:
             return 1
         node, line = self.node, self.node.start_mark.line
@@ -56,7 +57,7 @@ class Parsed:
 
 
 class NotYamlError(ValueError):
-    """What is wrong, and in which line (from 1)."""
+    """A fault of a text and its line (from 1)."""
 
     def __init__(self, detail: str, line: int) -> None:
         super().__init__(detail)
@@ -64,7 +65,7 @@ class NotYamlError(ValueError):
 
 
 def parse(text: str) -> Iterator[Parsed]:
-    """Each document of a text; empty ones are left out. Raises NotYamlError."""
+    """Yield each document of a text except empty ones. Raises NotYamlError."""
     loader = None
     try:
         loader = _Loader(text)
@@ -87,7 +88,7 @@ def parse(text: str) -> Iterator[Parsed]:
 
 
 def to_yaml(documents: Iterable[Mapping[str, Any]]) -> str:
-    """The documents as a text that `parse` reads, and that does nothing to a terminal."""
+    """Return the documents as a text that `parse` reads, without control characters for a terminal."""
     dumped = _dumped(documents, readable=True)
     return dumped if escaped(dumped) == dumped else _dumped(documents, readable=False)
 
@@ -99,14 +100,14 @@ def _dumped(documents: Iterable[Mapping[str, Any]], *, readable: bool) -> str:
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # pyyaml has no types
     def ignore_aliases(self, data: object) -> bool:
-        """Always: what is the same twice is written twice."""
+        """Return True: repeated values are written in full."""
         del data
         return True
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> Any:
     style = "|" if "\n" in text and not re.search(r"[ \t]\n|^\s|[^\n -~\u00a0-\ud7ff]|[\u2028\u2029]", text) else None
-    breaks = '"' if re.search("[\x85\u2028\u2029]", text) else None  # which YAML would fold
+    breaks = '"' if re.search("[\x85\u2028\u2029]", text) else None  # YAML would fold these
     return dumper.represent_scalar(f"{_TAG}str", text, style=style or breaks)
 
 
@@ -114,7 +115,7 @@ _Dumper.add_representer(str, _text)
 
 
 def _check_aliases(node: Any) -> None:
-    """Raises NotYamlError if aliases make a document too large. Each node is looked at once."""
+    """Raise NotYamlError if aliases make a document too large. Each node is visited once."""
     own: dict[int, int] = {}
     sizes: dict[int, int] = {}
 
@@ -169,7 +170,7 @@ def _scalar(node: Any) -> Any:
 
 
 def _inside(node: Any, part: str) -> tuple[int, Any] | None:
-    """The place of a field of an object, or of an entry of a list."""
+    """Return the line and the node of a field of an object, or of an item of a list."""
     if isinstance(node, yaml.MappingNode):
         pairs: Sequence[tuple[Any, Any]] = node.value
         return next(((key.start_mark.line, each) for key, each in pairs if key.value == part), None)
