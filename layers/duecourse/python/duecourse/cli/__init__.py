@@ -10,7 +10,7 @@ EXTRA = frozenset({"click", "orjson", "rich", "yaml"})
 
 
 def start() -> None:
-    """Run the command. Without the extra `cli` it names the extra and exits with 1."""
+    """Run the command. If the packages of the extra `cli` are missing, print its name and exit with 1."""
     try:
         main = importlib.import_module("duecourse.cli.main").main
     except ModuleNotFoundError as error:

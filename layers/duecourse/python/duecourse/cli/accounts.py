@@ -1,7 +1,7 @@
-"""Service accounts of a stage's own user pool: users that are programs, each with a tenant and its scopes.
+"""Service accounts of a stage's Cognito user pool: users for programs, each with a tenant and scopes.
 
-An account is a user whose address is made from its name (it cannot receive mail) and whose password is its
-secret. docs/decisions/018-service-accounts.md says why it is no client of its own.
+An account is a user with an address from its name (which cannot receive mail). Its password is the account's secret.
+docs/decisions/018-service-accounts.md explains why an account is not a separate client.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from duecourse.cli.doctor.stage import Stage
 from duecourse.cli.terminal import CliError, UsageError
 
 ENDING = "@service-accounts.duecourse.invalid"
-"""What their addresses end in (RFC 2606: no such domain can exist). `functions/token_claims` knows it, too."""
+"""The domain of the accounts' addresses (RFC 2606: this domain cannot exist). `functions/token_claims` also contains
+it.
+"""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 TENANT = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -28,12 +30,12 @@ SCOPE = re.compile(r"jobs:read|jobs:write|ops|jobs:(read|write):tag=[A-Za-z0-9_.
 ATTRIBUTE = "custom:tenant"
 SECRET_BYTES = 32
 ALL_KINDS = "-aA1"
-"""What a password must hold by the pool's policy: a symbol, a small letter, a capital and a digit."""
+"""The pool's policy requires a symbol, a lower-case letter, an upper-case letter and a digit in a password."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A service account as the pool has it; `id` is its user name there."""
+    """A service account in the pool. `id` is its user name there."""
 
     name: str
     id: str
@@ -42,13 +44,13 @@ class Account:
     created_at: datetime
 
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the JSON document of the account."""
         created = self.created_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         return {"name": self.name, "tenant": self.tenant, "scopes": list(self.scopes), "created_at": created}
 
 
 def check(name: str, tenant: str, scopes: Sequence[str]) -> None:
-    """Raises UsageError that names what is wrong."""
+    """Raise UsageError for an invalid name, tenant or scope."""
     if NAME.fullmatch(name) is None:
         raise UsageError(f"NAME must have 1 to 40 lowercase letters, digits or -: {name}")
     if TENANT.fullmatch(tenant) is None:
@@ -63,20 +65,22 @@ def check(name: str, tenant: str, scopes: Sequence[str]) -> None:
 
 
 def new_secret() -> str:
-    """A password of 256 random bits."""
+    """Return a password of 256 random bits."""
     return secrets.token_urlsafe(SECRET_BYTES) + ALL_KINDS
 
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """Makes, lists and deletes them with the operator's credentials."""
+    """Creates, lists and deletes accounts with the operator's credentials."""
 
     stage: Stage
     pool: str
 
     @classmethod
     def of(cls, stage: Stage) -> Accounts:
-        """Raises UsageError for a stage without a user pool: it says what to do at the issuer."""
+        """Return the accounts of a stage. Raises UsageError for a stage without a user pool, with the steps for an
+        external issuer.
+        """
         pool = stage.outputs.get("UserPoolId")
         if pool is None:
             raise UsageError(
@@ -92,11 +96,10 @@ class Accounts:
         return self.stage.clients("cognito-idp")
 
     def create(self, name: str, tenant: str, scopes: Sequence[str], secret: str) -> dict[str, str]:
-        """A new account; the environment of a program that uses it. The secret is kept nowhere.
+        """Create an account. Return the environment of a program that uses it. The secret is not stored.
 
-        The secret counts from the last step on: an account whose creation was interrupted opens nothing, and is deleted
-        like any other.
-        Raises CliError where there is one of that name.
+        The last step makes the secret valid. An account whose creation was interrupted cannot log in, and can be
+        deleted like any other. Raises CliError if the name exists.
         """
         cognito, pool = self._cognito, {"UserPoolId": self.pool}
         address = name + ENDING
@@ -124,16 +127,18 @@ class Accounts:
         }
 
     def _join(self, user: dict[str, str], scope: str) -> None:
-        """Put the user into the group of a scope; the stack has none for tag-scoped permissions."""
+        """Add the user to the group of a scope. The stack has no groups for tag-scoped permissions, so this creates
+        them.
+        """
         try:
             self._cognito.admin_add_user_to_group(**user, GroupName=scope)
         except self._cognito.exceptions.ResourceNotFoundException:
-            with suppress(self._cognito.exceptions.GroupExistsException):  # it was created at the same moment
+            with suppress(self._cognito.exceptions.GroupExistsException):  # another call created it at the same time
                 self._cognito.create_group(UserPoolId=self.pool, GroupName=scope)
             self._cognito.admin_add_user_to_group(**user, GroupName=scope)
 
     def all(self) -> Iterator[Account]:
-        """Every account of the stage."""
+        """Yield every account of the stage."""
         for page in self._cognito.get_paginator("list_users").paginate(UserPoolId=self.pool):
             for user in page["Users"]:
                 said = {each["Name"]: each["Value"] for each in user["Attributes"]}
@@ -147,7 +152,7 @@ class Accounts:
         return (group["GroupName"] for page in pages for group in page["Groups"])
 
     def delete(self, name: str) -> None:
-        """No further token is issued. Raises CliError where there is no such account."""
+        """Delete an account, so that it gets no more tokens. Raises CliError if it does not exist."""
         found = self._cognito.list_users(UserPoolId=self.pool, Filter=f'email = "{name}{ENDING}"')["Users"]
         if not found:
             raise CliError(
@@ -158,6 +163,6 @@ class Accounts:
 
 
 def refused(error: ClientError) -> CliError:
-    """What AWS rejected, in a line."""
+    """Return AWS's error as one line."""
     said = error.response["Error"]
     return CliError(f"{error.operation_name}: {said.get('Message') or said.get('Code')}")

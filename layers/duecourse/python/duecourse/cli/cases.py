@@ -1,7 +1,7 @@
-"""`duecourse next --jsonl`: a stream of questions about schedules, one line of JSON each, answered line by line.
+"""`duecourse next --jsonl`: a stream of requests about schedules, with one line of JSON for each request and response.
 
-Every line is answered by one line, in order; a line that cannot be answered, a blank one included, by an error.
-So a caller can pair them by number, and one bad line does not affect the other answers.
+Each line has one response, in order. The response to an invalid or blank line is an error. Callers can therefore match
+them by number, and one invalid line does not affect the other responses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_COUNT = 1_000
 MAX_LINE_BYTES = 64 * 1024
 FIELDS = ("expr", "tz", "after", "count", "anchor", "start", "end", "dst_gap", "dst_fold")
 NAMES = {"schedule": "expr", "timezone": "tz"}
-"""What the engine calls a field -> what a case calls it."""
+"""The names of the cases' fields by the names in the schedule engine."""
 
 _EXAMPLES = {
     "expr": "text such as 0 9 * * 1",
@@ -34,7 +34,7 @@ _INSTANT = "an instant in UTC such as 2026-03-08T07:00:00Z"
 
 
 def answer_cases(cases: BinaryIO, answers: BinaryIO) -> None:
-    """Answer each line as soon as it is there; a caller may wait for an answer before it asks on."""
+    """Respond to each line immediately, because a caller can wait for a response before the next request."""
     while line := cases.readline(MAX_LINE_BYTES + 1):
         whole = len(line) <= MAX_LINE_BYTES
         while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
@@ -44,7 +44,7 @@ def answer_cases(cases: BinaryIO, answers: BinaryIO) -> None:
 
 
 def answer(line: bytes) -> bytes:
-    """The answer to one case, a line of JSON; never an exception, whatever the line."""
+    """Return the response to one case, a line of JSON. Never raises."""
     try:
         case = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -55,7 +55,7 @@ def answer(line: bytes) -> bytes:
         return orjson.dumps({"next": _next(case)}, option=orjson.OPT_APPEND_NEWLINE)
     except ScheduleError as error:
         return _error(f"{NAMES.get(error.field, error.field)}: {error.detail}")
-    except Exception as error:  # noqa: BLE001  (a fault of ours in one case must not end the stream for the others)
+    except Exception as error:  # noqa: BLE001  (an internal error in one case must not end the stream for the others)
         return _error(f"internal: {type(error).__name__}: {error}")
 
 
@@ -83,7 +83,7 @@ def _next(case: dict[str, Any]) -> list[str]:
 
 
 def _text(case: dict[str, Any], name: str) -> str | None:
-    """The text of a field; null says as much as leaving it out."""
+    """Return the text of a field. Null is the same as a missing field."""
     value = case.get(name)
     if value is not None and not isinstance(value, str):
         raise ScheduleError(name, f"must be {_EXAMPLES.get(name, _INSTANT)}")

@@ -1,4 +1,4 @@
-"""The runs of a job that are due, found behind those that only wait for their second."""
+"""Finds the due runs of a job behind those that are already queued for a future time."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from duecourse.client import Page
 from duecourse.client.models import Run
 
 MAX_PER_PAGE = 100
-"""The API's bound of a page."""
+"""The API's maximum size of a page."""
 
 ReadPage = Callable[[int, str | None], Page[Run]]
-"""So many runs of a job, newest first, from a cursor on."""
+"""Reads a page with this number of runs of a job, newest first, from a cursor."""
 
 
 @dataclass(frozen=True, slots=True)
 class DueRuns:
-    """Runs that are due, newest first; those `ahead` of them in the list; where the next page begins."""
+    """The due runs, newest first; the future ones `ahead` of them in the list; and the cursor of the next page."""
 
     due: tuple[Run, ...]
     ahead: tuple[Run, ...]
@@ -26,9 +26,9 @@ class DueRuns:
 
 
 def due_runs(read: ReadPage, *, limit: int, cursor: str | None, now: datetime) -> DueRuns:
-    """The newest `limit` runs that are due (1 to 100). Raises what `read` raises.
+    """Return the newest `limit` due runs (1 to 100). Raises the errors of `read`.
 
-    A job that fires every second has 840 runs in its queue at any time, and the newest are listed first.
+    A job that fires every second always has 840 queued runs in the future, and the list has the newest runs first.
     """
     due: list[Run] = []
     ahead: list[Run] = []
@@ -38,7 +38,7 @@ def due_runs(read: ReadPage, *, limit: int, cursor: str | None, now: datetime) -
         places = [place for place, run in enumerate(page.items) if not _is_ahead(run, now)]
         room = limit - len(due)
         if len(places) > room:
-            size = places[room - 1] + 1  # once more, up to the last for which there is room: its cursor is not known
+            size = places[room - 1] + 1  # read again up to the last run that fits, to get its cursor
             continue
         due += [page.items[place] for place in places]
         ahead += [run for run in page.items if _is_ahead(run, now)]

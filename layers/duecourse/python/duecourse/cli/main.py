@@ -1,4 +1,4 @@
-"""The `duecourse` command. Subcommands are imported when they are called, so that each starts fast."""
+"""The `duecourse` command. Subcommands are imported when they are called, so that each starts quickly."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
 
 
 class LazyGroup(Group):
-    """A group that knows its commands by name and imports only the one that is called."""
+    """A group that imports only the called command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands, without importing any."""
+        """Return the names of all commands without importing them."""
         del ctx
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of that name."""
+        """Import and return the command of this name."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
@@ -65,7 +65,7 @@ class LazyGroup(Group):
         return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands in the help, again without importing any."""
+        """Write the list of commands in the help without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
 

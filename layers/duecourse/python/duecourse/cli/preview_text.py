@@ -1,4 +1,4 @@
-"""What comes next, as people read it."""
+"""Formats previews of schedules for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from duecourse.domain.schedules.preview import COUNTED, PreviewEntry, SchedulePr
 
 
 def preview_text(preview: SchedulePreview, zone: str, after: int) -> str:
-    """What the schedule was understood as, then a table: UTC, wall clock, what a DST rule did."""
+    """Return the interpretation of the schedule, and a table: UTC, wall clock, effect of a DST rule."""
     head = f"understood as  {preview.words}\ncanonical      {preview.canonical}\n"
     if not any(entry.instant is not None for entry in preview.entries):
         head += f"\nno occurrence after {iso(after)}Z\n"
@@ -25,7 +25,9 @@ def _row(entry: PreviewEntry) -> tuple[str, str, str]:
 
 
 def _mark(entry: PreviewEntry) -> str:
-    """``moved from 02:30``; with the date where the clock jumped over midnight, and how many more of that gap."""
+    """Return the mark of an entry, such as ``moved from 02:30``. It has the date if the gap includes midnight, and the
+    number of other occurrences in the gap.
+    """
     mark: str = entry.mark or ""
     if entry.named is not None:
         day, _, time = entry.named.partition("T")

@@ -1,4 +1,4 @@
-"""Commands of runs: which of them are allowed, and how one is run."""
+"""Runs the commands of runs, and checks which are allowed."""
 
 from __future__ import annotations
 
@@ -17,28 +17,31 @@ from typing import IO, cast
 from duecourse.worker import DoNotRetry, Failed, WorkerRun
 
 TAIL_CHARACTERS = 1_900
-"""The part of the output's end in a failure; an error has 2,000 characters."""
+"""The maximum length of the output's end in a failure. An error has at most 2,000 characters."""
 TAIL_BYTES = 4 * TAIL_CHARACTERS
 LOOK_SECONDS = 0.2
-"""How often a command is looked at that may have to be ended."""
+"""The interval at which a running command is checked for cancellation and timeout."""
 TERM_SECONDS = 10.0
-"""How long a command that is to end has after SIGTERM, before SIGKILL."""
+"""The time between SIGTERM and SIGKILL for a command that must end."""
 OUTPUT_SECONDS = 5.0
-"""How long the end of the output is waited for after the command's own: what it left behind may hold it open."""
+"""The maximum wait for the end of the output after the command has ended, because its child processes can keep the
+output open.
+"""
 
 OWN_PREFIX, SHARED = "DUECOURSE_", frozenset({"DUECOURSE_API"})
-"""Commands get no variable of the worker with this prefix, since tokens, secrets and accounts have it; only the address
-of the API is shared.
+"""Commands do not receive the worker's variables with this prefix, which can be tokens, secrets and accounts. Only the
+address of the API is shared.
 """
 
 
 _QUOTED = re.compile(r'^["#]|^\s*$|[\n\r]')
-"""Commands that a line cannot hold as they are."""
+"""Commands that must be quoted in a line."""
 
 
 def read_allowed(text: str) -> frozenset[str]:
-    """The commands of a file: one per line, unchanged; a line that begins with a double quote is a JSON string. Only a
-    newline ends a line, with or without a carriage return before it. Raises ValueError that names the line.
+    """Return the commands of a file. Each line is an unchanged command, or a JSON string if it starts with a double
+    quote. Only a newline, with an optional carriage return before it, ends a line. Raises ValueError with the number of
+    the line.
     """
     found = set()
     for number, line in enumerate(re.split("\r?\n", text), 1):
@@ -55,14 +58,16 @@ def read_allowed(text: str) -> frozenset[str]:
 
 
 def written_allowed(commands: Collection[str]) -> str:
-    """Commands as a file that `read_allowed` reads."""
+    """Return the commands in the format that `read_allowed` reads."""
     lines = [json.dumps(each) if _QUOTED.search(each) else each for each in dict.fromkeys(commands)]
     return "".join(f"{line}\n" for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Runs the commands of runs. `allowed`: None allows any. `timeout`: seconds; None: as long as a run may take."""
+    """Runs the commands of runs. `allowed`: None allows every command. `timeout` is in seconds; None means no timeout
+    but the run's.
+    """
 
     allowed: frozenset[str] | None
     timeout: float | None = None
@@ -72,7 +77,9 @@ class Shell:
     _running: set[int] = field(default_factory=set, repr=False)
 
     def work(self, run: WorkerRun) -> object:
-        """The end of the output of the run's command. Raises Failed for its failure, DoNotRetry for what is not run."""
+        """Run the command of a run and return the end of its output. Raises Failed if it fails, DoNotRetry if it cannot
+        be run.
+        """
         command = _command(run)
         if self.allowed is not None and command not in self.allowed:
             raise DoNotRetry(
@@ -91,13 +98,13 @@ class Shell:
         return {"exit_code": 0, "output": output}
 
     def end_all(self) -> None:
-        """End running commands: they would not be reported."""
+        """Kill all running commands, because their results would not be reported."""
         for group in tuple(self._running):
             _signal(group, signal.SIGKILL)
 
     @contextmanager
     def _started(self, command: str, run: WorkerRun) -> Iterator[subprocess.Popen[bytes]]:
-        """The command in a group of its own, which is gone when this is left."""
+        """Start the command in a separate process group, which has ended when the context exits."""
         try:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", command],
@@ -117,7 +124,7 @@ class Shell:
             self._running.discard(process.pid)
 
     def _awaited(self, process: subprocess.Popen[bytes], run: WorkerRun) -> str | None:
-        """Wait for its end; why it was ended, if it was."""
+        """Wait for the end of the process. Return the reason why it was ended early, or None."""
         begun, why, killed_at = self.clock(), None, 0.0
         while True:
             try:
@@ -139,7 +146,7 @@ class Shell:
 
 
 class _Tail:
-    """Reads an output to its end, and keeps the last of it."""
+    """Reads an output to its end, and keeps the last part."""
 
     def __init__(self, output: IO[bytes]) -> None:
         self._kept = bytearray()
@@ -147,7 +154,7 @@ class _Tail:
         self._thread.start()
 
     def text(self, patience: float) -> str:
-        """What was kept so far, or in all if it ends within so many seconds."""
+        """Return the kept part of the output, after waiting at most `patience` seconds for its end."""
         self._thread.join(patience)
         return bytes(self._kept).decode("utf-8", "replace")[-TAIL_CHARACTERS:].strip()
 

@@ -1,4 +1,4 @@
-"""What commands say on a terminal: plain text, errors in one line and never as a traceback, help with an example."""
+"""The output of commands: plain text, errors in one line and never as a traceback, and help with an example."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import click
 _BREAKS = re.compile("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
 _BEYOND_ASCII = "\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _STEERING = re.compile(f"[\x00-\x1f{_BEYOND_ASCII}]")
-"""Control characters, with which a target's response could control the reader's terminal; what turns the order
-of the letters around it; and halves of characters, which cannot be printed.
+"""Control characters, with which a target's response could control the terminal; characters that change the direction
+of text; and surrogates, which cannot be printed.
 """
 
 _UNPRINTABLE = re.compile(f"[{_BEYOND_ASCII}]")
-"""The same as far as JSON can contain it, which escapes the rest of them itself."""
+"""The same characters without those that JSON escapes itself."""
 
 
 def plain(text: str) -> str:
-    """One line that says what the text says and does nothing."""
+    """Return the text as one line without control characters."""
     return _STEERING.sub("\ufffd", _BREAKS.sub(" ", text))
 
 
 def escaped(document: str) -> str:
-    """JSON that says what it said and does nothing to a terminal."""
+    """Return the JSON with escaped control characters."""
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
 def say(text: str) -> None:
-    """One such line on standard output."""
+    """Print a plain line to standard output."""
     click.echo(plain(text))
 
 
 def read_text(path: str) -> str:
-    """What a file says, with the line ends that it has; `-` is standard input. Raises UsageError."""
+    """Return the content of a file with unchanged line ends; `-` is standard input. Raises UsageError."""
     try:
         with click.open_file(path, "rb") as file:
             found: str = file.read().decode()
@@ -46,7 +46,7 @@ def read_text(path: str) -> str:
 
 
 class CliError(click.ClickException):
-    """A failure with a remedy; shown as `duecourse: message` and turned into the exit status."""
+    """A failure with a remedy. It is shown as `duecourse: message` and sets the exit status."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Times as people say them: `today`, `02:30`, `3h`; and as people read them."""
+"""Parses the times that people write (`today`, `02:30`, `3h`), and formats times for people."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ NIGHT_BEGINS, NIGHT_ENDS = time(18), time(8)
 
 
 def instant_of(text: str, zone: tzinfo, now: datetime) -> datetime:
-    """The past instant that is meant, seen from `now`: times of day and dates are those of `zone`'s clock.
+    """Return the past instant that a text means at `now`. Times of day and dates are in `zone`.
 
-    Raises ValueError that names the forms.
+    Raises ValueError with the valid forms.
     """
     here = now.astimezone(zone)
     midnight = here.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
@@ -36,7 +36,7 @@ def instant_of(text: str, zone: tzinfo, now: datetime) -> datetime:
 
 
 def duration_of(text: str) -> timedelta:
-    """The time that `90s`, `15m`, `2h` or `3d` says. Raises ValueError."""
+    """Return the duration of `90s`, `15m`, `2h` or `3d`. Raises ValueError."""
     found = re.fullmatch(r"(\d{1,8})([smhd])", text)
     if found is None:
         raise ValueError(f"{text!r} is not a duration; write 90s, 15m, 2h or 3d")
@@ -44,7 +44,9 @@ def duration_of(text: str) -> timedelta:
 
 
 def last_night(zone: tzinfo, now: datetime) -> tuple[datetime, datetime]:
-    """From 18:00 of the day before to 08:00 in that zone; the night that is on, where one is."""
+    """Return last night, from 18:00 of the day before to 08:00 in this timezone. During the night, it is the current
+    one.
+    """
     here = now.astimezone(zone)
     day = here.date() + timedelta(days=1) if here.time() >= NIGHT_BEGINS else here.date()
     begin = datetime.combine(day - timedelta(days=1), NIGHT_BEGINS, zone)
@@ -52,7 +54,7 @@ def last_night(zone: tzinfo, now: datetime) -> tuple[datetime, datetime]:
 
 
 def moment(value: datetime | None, zone: tzinfo = UTC) -> str:
-    """An instant as people read it: `2026-11-21 03:00:00Z`, in another zone `2026-11-21 04:00:00+01:00`."""
+    """Return an instant for people: `2026-11-21 03:00:00Z`, in another timezone `2026-11-21 04:00:00+01:00`."""
     if value is None:
         return "-"
     text = value.astimezone(zone).isoformat(sep=" ", timespec="seconds")
@@ -60,7 +62,7 @@ def moment(value: datetime | None, zone: tzinfo = UTC) -> str:
 
 
 def relative(value: datetime, now: datetime) -> str:
-    """How far away it is, by its largest unit: `3 h ago`, `in 12 min`."""
+    """Return the distance to an instant in its largest unit: `3 h ago`, `in 12 min`."""
     seconds = (value - now).total_seconds()
     size = abs(seconds)
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
@@ -73,7 +75,7 @@ def relative(value: datetime, now: datetime) -> str:
 
 
 def zone_of(name: str | None) -> tzinfo:
-    """The zone of a job; UTC for one that this machine does not know."""
+    """Return the timezone of a job, or UTC if this machine does not know it."""
     try:
         return ZoneInfo(name or "UTC")
     except (KeyError, ValueError, OSError):

@@ -1,1 +1,1 @@
-"""One module per command; nothing here is imported before its command is called."""
+"""One module per command. Each is imported only when its command is called."""

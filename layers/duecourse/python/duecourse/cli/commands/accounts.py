@@ -95,7 +95,7 @@ def delete(name: str, yes: bool, stage: str) -> None:
 
 @contextmanager
 def _of(name: str) -> Iterator[Accounts]:
-    """The accounts of a stage. Raises CliError if AWS rejects the request."""
+    """Yield the accounts of a stage. Raises CliError if AWS rejects the request."""
     from duecourse.cli.accounts import Accounts
 
     with operated(name) as stage:
@@ -104,7 +104,7 @@ def _of(name: str) -> Iterator[Accounts]:
 
 @contextmanager
 def operated(name: str) -> Iterator[Stage]:
-    """A stage, accessed with the operator's AWS credentials. Raises CliError if AWS rejects a request."""
+    """Yield a stage, accessed with the operator's AWS credentials. Raises CliError if AWS rejects a request."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     from duecourse.cli.accounts import refused

@@ -1,4 +1,4 @@
-"""`duecourse apply` and `duecourse jobs apply`: make the jobs be as files say."""
+"""`duecourse apply` and `duecourse jobs apply`: change jobs so that they match files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ jobs:
   load: {after: [extract], job: {target: {type: http, url: https://example.com/load}}}"""
 
 DIFFERENT = 2
-"""The exit code of a dry run that found something to do. A failure has 1, so wrong options have it, too."""
+"""The exit code of a dry run with differences. Failures exit with 1, and so do invalid options."""
 
 _SAID = {Action.CREATE: "created", Action.CHANGE: "changed", Action.REMOVE: "removed"}
 _ASKED = {Action.CREATE: "create", Action.CHANGE: "change", Action.REMOVE: "remove"}
@@ -45,7 +45,7 @@ _COLOURS = {Action.CREATE: "green", Action.CHANGE: "yellow", Action.REMOVE: "red
 
 
 class _Apply(Command):
-    """2 says that there is a difference, and nothing else: what is wrong with the options is 1, too."""
+    """A command that exits with 2 only for a difference. Invalid options exit with 1 as well."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Raises CliError."""
@@ -115,7 +115,7 @@ def apply(
 
 
 def _show(steps: Sequence[Step]) -> None:
-    """The plan: a line each, and below it what differs."""
+    """Print the plan: one line for each step, with its differences below."""
     console = Console(highlight=False, soft_wrap=True)
     for step in steps:
         if step.action is Action.KEEP:
@@ -129,7 +129,7 @@ def _show(steps: Sequence[Step]) -> None:
 
 
 def _summary(step: Step) -> str:
-    """Of what is new, when it runs and what it calls."""
+    """Return the schedule and the target of a new job or workflow; empty for other steps."""
     if step.action is not Action.CREATE or step.manifest is None:
         return ""
     body = step.manifest.body
@@ -161,7 +161,7 @@ def _document(steps: Sequence[Step]) -> dict[str, Any]:
 
 
 def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
-    """Do the steps in their turns, those of a turn side by side; how many failed."""
+    """Apply the steps group by group, with the steps of a group in parallel. Return the number of failures."""
     failed = 0
     console = Console(stderr=True)
     columns = ("[progress.description]{task.description}", MofNCompleteColumn())

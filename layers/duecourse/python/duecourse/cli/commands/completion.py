@@ -1,4 +1,4 @@
-"""`duecourse completion`: what a shell needs to complete commands and options."""
+"""`duecourse completion`: the script with which a shell completes commands and options."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ from duecourse.cli.terminal import Command, Group, UsageError
 from duecourse.client import Client
 
 MAX_PER_CALL = 100
-"""How many runs one call redrives: some seconds of the API's time."""
+"""The maximum number of runs that one call redrives. They take the API some seconds."""
 
 MAX_PAGES = 10
-"""Pages of dead runs that are counted for a question."""
+"""The maximum number of pages of dead runs that are counted for the prompt."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,7 +43,7 @@ def dead_letters() -> None:
 
 
 def chosen_by(command: F) -> F:
-    """The options by which dead runs are chosen; they come as `chosen`."""
+    """Add the options that filter dead runs. The command receives them as `chosen`."""
     command = click.option("--error", metavar="TEXT", help="Only runs with this text in the error.")(command)
     command = click.option("--tag", help="Only runs of jobs with this tag.")(command)
     command = click.option("--until", metavar="TIME", help="Only runs that died before this time.")(command)
@@ -54,7 +54,7 @@ def chosen_by(command: F) -> F:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """Which dead runs, as they were asked for."""
+    """The filter of dead runs, with the values of the options."""
 
     job_id: str | None
     since: str | None
@@ -63,7 +63,7 @@ class _Chosen:
     error: str | None
 
     def filters(self) -> _Filters:
-        """The same for the API. Raises UsageError for a time that is none."""
+        """Return the filter for the API. Raises UsageError for an invalid time."""
         since, until = instant_option("since", self.since), instant_option("until", self.until)
         return {"job_id": self.job_id, "since": since, "until": until, "tag": self.tag, "error": self.error}
 
@@ -131,14 +131,14 @@ def redrive(
 
 @dataclass(frozen=True, slots=True)
 class _Pace:
-    """At most `runs` in a call, and so many seconds from one call to the next."""
+    """At most `runs` in one call, and `seconds` between the starts of two calls."""
 
     runs: int = MAX_PER_CALL
     seconds: float = 0.0
 
     @classmethod
     def read(cls, text: str | None) -> _Pace:
-        """`5/s`, `30/m`. Raises UsageError."""
+        """Parse a rate such as `5/s` or `30/m`. Raises UsageError."""
         if text is None:
             return cls()
         number, _, unit = text.partition("/")
@@ -151,8 +151,8 @@ class _Pace:
 
 
 def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace) -> dict[str, Any]:
-    """The sums of as many calls as it takes. Each continues after the one before: a run stays in the list until its
-    worker has started it again.
+    """Redrive the runs in several calls and return the sums. Each call continues after the previous one, because a run
+    remains in the list until its worker has started it again.
     """
     redriven = refused = 0
     cursor = None
@@ -170,7 +170,7 @@ def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace)
 
 
 def _count(client: Client, filters: _Filters) -> str:
-    """How many runs those are; of very many not all are counted. Empty for none."""
+    """Return the number of the runs, or a lower bound if there are many. Empty if there are none."""
     count, cursor = 0, None
     for _ in range(MAX_PAGES):
         page = client.list_dead_runs(**filters, limit=MAX_PER_CALL, cursor=cursor)

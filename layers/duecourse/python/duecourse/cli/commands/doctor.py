@@ -1,4 +1,4 @@
-"""`duecourse doctor`: the first look at a stage that does not do what it should."""
+"""`duecourse doctor`: the first diagnosis of a stage with problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`duecourse jobs edit`: a job in one's own editor."""
+"""`duecourse jobs edit`: change a job in the user's editor."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def edit(job_id: str, api: str | None, sign: bool | None) -> None:
 
 
 def _edited(client: Client, step: Step, text: str) -> Manifest | None:
-    """What was written at last; None where nothing was changed. Raises CliError."""
+    """Let the user edit the document until the API accepts it. Return the last manifest, or None if nothing was
+    changed. Raises CliError.
+    """
     (before,), offered = manifests(text, step.id), text
     while True:
         answer = _in_editor(offered)
@@ -86,7 +88,7 @@ def _edited(client: Client, step: Step, text: str) -> Manifest | None:
 
 
 def _one_of(text: str, step: Step) -> Manifest:
-    """The document of this very job. Raises FaultsError."""
+    """Return the document of this job. Raises FaultsError if there is another one."""
     found = manifests(text, "line")
     if [(each.id, each.is_workflow) for each in found] != [(step.id, step.is_workflow)]:
         raise FaultsError([f"the file must contain exactly the {step.kind} {step.id}; do not change the id"])
@@ -94,7 +96,7 @@ def _one_of(text: str, step: Step) -> Manifest:
 
 
 def _refused(faults: Sequence[str], text: str) -> str:
-    """The text below what is wrong with it, with the lines as they are counted then."""
+    """Return the text with the faults above it. The line numbers in the faults are adjusted."""
     moved = (_LINE.sub(lambda found: f"line {int(found[1]) + len(faults)}", fault) for fault in faults)
     return "".join(f"{MARK}{plain(fault)}\n" for fault in moved) + text
 
@@ -107,7 +109,7 @@ def _in_editor(text: str) -> str | None:
 
 
 def _kept(job_id: str, text: str) -> Path:
-    """A file with the text, which only the user can read."""
+    """Write the text to a file that only the user can read, and return its path."""
     with NamedTemporaryFile("w", encoding="utf-8", prefix=f"{job_id}-", suffix=".yaml", delete=False) as file:
         file.write(text)
     return Path(file.name)

@@ -1,4 +1,4 @@
-"""`duecourse explain`: why a job ran at some time, or did not."""
+"""`duecourse explain`: why a job ran or did not run at some time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duecourse.client import Client
 from duecourse.client.models import Explained, Job
 
 MAX_OCCURRENCES = 20
-"""How many occurrences of a night are explained one by one."""
+"""The maximum number of occurrences of a night that are explained."""
 
 
 @click.command(cls=Command, example='duecourse explain nightly --at "02:30"')
@@ -55,13 +55,13 @@ def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: boo
 
 
 def _last(client: Client, job_id: str, now: datetime) -> Explained:
-    """What became of the occurrence before now; of now, where there is none."""
+    """Return the explanation of the last occurrence, or of the current time if there is none."""
     here = client.explain_job(job_id, at=now.replace(microsecond=0))
     return here if here.nearest.before is None else client.explain_job(job_id, at=here.nearest.before)
 
 
 def _between(client: Client, job: Job, begin: datetime, end: datetime) -> Iterator[datetime]:
-    """The occurrences of the job's schedule in between, the first ones of very many."""
+    """Yield the first occurrences of the job's schedule in a range."""
     if job.schedule is None:
         return
     shown = client.preview_schedule(

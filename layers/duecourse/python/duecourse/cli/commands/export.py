@@ -1,4 +1,4 @@
-"""`duecourse jobs export`: the stored jobs, as files that `duecourse apply` reads."""
+"""`duecourse jobs export`: write the stored jobs as files that `duecourse apply` reads."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def written(documents: Sequence[Mapping[str, Any]], folder: Path, form: str) -> 
 
 
 def text(documents: Sequence[Mapping[str, Any]], form: str) -> str:
-    """The documents as YAML or JSON; of one, JSON is the object itself."""
+    """Return the documents as YAML or JSON. The JSON of a single document is an object, not a list."""
     if form == "yaml":
         return to_yaml(documents) if documents else ""
     found = documents[0] if len(documents) == 1 else documents

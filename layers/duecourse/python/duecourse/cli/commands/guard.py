@@ -1,4 +1,4 @@
-"""Failures and signals of the long-running commands become one line and an exit status."""
+"""Turns failures and signals of the long-running commands into one line and an exit status."""
 
 from __future__ import annotations
 

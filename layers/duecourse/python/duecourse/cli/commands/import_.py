@@ -1,4 +1,4 @@
-"""`duecourse import`: jobs from other schedulers' files, as documents for `duecourse apply`, and a report of each."""
+"""`duecourse import`: convert other schedulers' files to documents for `duecourse apply`, and report each entry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ duecourse import crontab my.crontab --queue duecourse-target-cron --timezone Eur
 duecourse apply -f jobs/ --dry-run"""
 
 LEFT_OUT = 3
-"""The exit code where an entry became no job."""
+"""The exit code if an entry could not be imported."""
 
 SYSTEM_CRONTABS = ("/etc/crontab", "/etc/cron.d/")
 
@@ -39,7 +39,7 @@ zone_option = click.option(
 
 
 def _options(command: F) -> F:
-    """What runs the commands, where the documents go, and the report."""
+    """Add the options for the runner of the commands, the destination of the documents, and the report."""
     for option in reversed(
         (
             click.option("--queue", metavar="NAME", help="Send commands to this queue, for duecourse work --shell."),
@@ -154,7 +154,7 @@ def eventbridge(file: str | None, group: str | None, account: str, region: str, 
 
 
 def _of_account(group: str | None) -> Iterator[Any]:
-    """Every schedule of the account and region that the environment names. Raises CliError."""
+    """Yield every schedule of the environment's AWS account and region. Raises CliError."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     from duecourse.client.aws_session import own_session
@@ -170,7 +170,7 @@ def _of_account(group: str | None) -> Iterator[Any]:
 
 
 class _Wanted:
-    """What the shared options ask for."""
+    """The values of the shared options."""
 
     def __init__(
         self,
@@ -190,11 +190,11 @@ class _Wanted:
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> _Wanted:
-        """Of the options' values."""
+        """Create the instance from the options' values."""
         return cls(**given)
 
     def runner(self, *, needed: bool = True) -> Runner:
-        """What runs commands. Raises UsageError."""
+        """Return the runner of the commands. Raises UsageError."""
         if self._runner.queue and self._runner.url:
             raise UsageError("--queue and --target-url cannot be combined; use one of them")
         if needed and not (self._runner.queue or self._runner.url):

@@ -74,7 +74,7 @@ def run(
 
 
 def _seconds(text: str) -> int:
-    """The seconds of `2h`. Raises UsageError."""
+    """Return the seconds of `2h`. Raises UsageError."""
     try:
         return int(duration_of(text).total_seconds())
     except ValueError as error:
@@ -82,7 +82,7 @@ def _seconds(text: str) -> int:
 
 
 def _followed(client: Client, run_id: str, timeout: float | None, *, quiet: bool) -> SingleRun:
-    """The run when it has ended, or when the time is up."""
+    """Return the run when it has ended or the timeout has expired."""
     ends = None if timeout is None else time.monotonic() + timeout
     told = None
     while True:

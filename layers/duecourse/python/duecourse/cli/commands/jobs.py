@@ -1,6 +1,6 @@
 """`duecourse jobs`: create, get, list, pause, resume, delete and history.
 
-Job documents that people write are read as strictly as the API does, so that nothing is lost on the way to it.
+Job documents are parsed as strictly as by the API, so that no part of them is silently lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all commands that list have in common: pages, and how they are printed."""
+"""The common parts of all list commands: pages and their output."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ wide_option = click.option(
 def print_page(
     page: Page[A], *, as_json: bool, output: str, name: str, table: Callable[[Sequence[A]], None], more: str
 ) -> None:
-    """A page as it was asked for; below a table the command that shows the next one (`more`, without the cursor)."""
+    """Print a page in the requested format. A table is followed by the command for the next page (`more`, without the
+    cursor).
+    """
     if as_json:
         print_json({"items": [item.document for item in page.items], "next_cursor": page.next_cursor})
         return
@@ -54,7 +56,9 @@ def print_page(
 
 
 def instant_option(option: str, text: str | None, zone: tzinfo | None = None) -> datetime | None:
-    """The instant of an option; a time of day is that of the zone, else of this machine's. Raises UsageError."""
+    """Return the instant of an option. A time of day is in `zone`, or else in this machine's timezone. Raises
+    UsageError.
+    """
     if text is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""`duecourse local` and `duecourse demo`: the whole system on this machine, with its data kept or for two minutes."""
+"""`duecourse local` and `duecourse demo`: the whole system on this machine, with persistent data or for two minutes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`duecourse login` and `logout`: a token of the profile's issuer, kept until it is renewed.
+"""`duecourse login` and `logout`: get a token of the profile's issuer and store it until it is renewed.
 
-By the device flow (RFC 8628) where the issuer has one, else by a browser with PKCE (RFC 7636, RFC 8252), and for a
-Cognito user pool of the stack by name and password.
+The login uses the device flow (RFC 8628) if the issuer supports it, or else a browser with PKCE (RFC 7636, RFC 8252). A
+Cognito user pool of the stack requires a name and a password.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _by_oidc(http: httpx.Client, issuer: Issuer, browser: bool) -> Tokens:
 
 
 def _by_device(http: httpx.Client, issuer: Issuer, known: Mapping[str, Any]) -> Tokens:
-    """The person types a code on any machine; meanwhile the issuer is asked as often as it allows."""
+    """Log in with the device flow: the person enters a code on any machine while this function polls the issuer."""
     form = issuer.form(scope=issuer.scope or SCOPE, audience=issuer.audience)
     asked = _answer(http.post(known["device_authorization_endpoint"], data=form))
     say(f"open {asked.get('verification_uri_complete') or asked['verification_uri']} and enter {asked['user_code']}")
@@ -92,7 +92,9 @@ def _by_device(http: httpx.Client, issuer: Issuer, known: Mapping[str, Any]) -> 
 
 
 def _by_browser(http: httpx.Client, issuer: Issuer, known: Mapping[str, Any], browser: bool) -> Tokens:
-    """The browser comes back to a port of this machine with a code, which only the holder of the verifier can use."""
+    """Log in with the browser. It is redirected to a port of this machine with a code, which is valid only with the
+    verifier.
+    """
     verifier, state = token_urlsafe(48), token_urlsafe(16)
     challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     with _Return(("127.0.0.1", 0), _Handler) as server:
@@ -115,12 +117,12 @@ def _by_browser(http: httpx.Client, issuer: Issuer, known: Mapping[str, Any], br
 
 
 class _Return(HTTPServer):
-    """Waits for the browser."""
+    """The server that waits for the browser."""
 
     came: Mapping[str, list[str]] | None = None
 
     def code(self, state: str) -> str:
-        """The code that the issuer sent the browser back with. Raises CliError where it sent none, or not in time."""
+        """Return the code of the issuer's redirect. Raises CliError if there is none, or after the timeout."""
         ends = time.monotonic() + BROWSER_SECONDS
         while self.came is None and (left := ends - time.monotonic()) > 0:
             self.timeout = left
@@ -136,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Return
 
     def do_GET(self) -> None:
-        """The browser's way back; anything else it asks for (an icon) is not there."""
+        """Handle the redirect. Other requests of the browser (an icon) receive 404."""
         asked = urlsplit(self.path)
         if asked.path != "/callback":
             self.send_error(404)
@@ -147,12 +149,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(PAGE)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Quiet: the address has the code in it."""
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class defines the name
+        """Print nothing: the path contains the code."""
 
 
 def _by_password(http: httpx.Client, issuer: Issuer) -> Tokens:
-    """A user of the stack's own pool."""
+    """Log in as a user of the stack's user pool."""
     parameters = {
         "USERNAME": click.prompt("user", err=True),
         "PASSWORD": click.prompt("password", hide_input=True, err=True),
@@ -165,7 +167,7 @@ def _by_password(http: httpx.Client, issuer: Issuer) -> Tokens:
 
 
 def _answer(said: httpx.Response) -> Mapping[str, Any]:
-    """The document. Raises CliError for a rejection and for what is none."""
+    """Return the document of a response. Raises CliError for an error or an invalid document."""
     try:
         document = said.json()
     except ValueError:

@@ -1,4 +1,4 @@
-"""`duecourse next`: when a schedule fires. It needs neither AWS nor a running stack nor any configuration."""
+"""`duecourse next`: show when a schedule fires. It needs neither AWS nor a running stack nor any configuration."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from duecourse.domain.schedules.parsed_input import read_instant
 
 EXAMPLE = 'duecourse next "30 2 * * *" --tz America/New_York --after 2026-03-07T00:00:00Z --count 3'
 OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
-"""What the engine calls a field -> its option, where that is not the same word."""
+"""The options of the engine's fields with another name."""
 
 
-# Values are plain text to click, so that whatever is wrong with one is said in one line, in the engine's words.
+# click receives the values as plain text, so that the schedule engine reports all errors, in one line.
 @click.command("next", cls=Command, example=EXAMPLE)
 @click.argument("expression", metavar="SCHEDULE", required=False)
 @click.option("--tz", default="UTC", show_default=True, metavar="ZONE", help="IANA time zone, such as Europe/Berlin.")
@@ -106,6 +106,5 @@ def _answer_cases() -> None:
     try:
         answer_cases(sys.stdin.buffer, sys.stdout.buffer)
     except BrokenPipeError:
-        # The reader has closed the pipe, so there is nothing left to do; without this the interpreter complains at its
-        # end.
+        # The reader has closed the pipe. Without this, the interpreter prints an error when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

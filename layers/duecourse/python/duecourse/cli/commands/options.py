@@ -1,4 +1,4 @@
-"""The options that commands share: which API, paging, JSON, and questions before what cannot be undone."""
+"""The options that commands share: API, paging, JSON, and confirmation of irreversible actions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ yes_option = click.option("--yes", is_flag=True, help="Skip the confirmation pro
 
 
 def confirm(question: str) -> None:
-    """Continue only after a yes. Raises click.Abort for a no, UsageError without a terminal."""
+    """Prompt and continue only after a yes. Raises click.Abort for a no, UsageError without a terminal."""
     try:
         agreed = click.confirm(question, err=True)
     except click.Abort:
@@ -34,13 +34,13 @@ def confirm(question: str) -> None:
 
 
 TOKEN = "duecourse.cli.token"
-"""Where the context keeps the token, so that not every command need pass it on."""
+"""The key of the token in the context, so that commands do not need to pass it on."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def api_options(command: F) -> F:
-    """Add `--api`, `--sign` and `--token` to a command; the token goes by the context."""
+    """Add `--api`, `--sign` and `--token` to a command. The token is stored in the context."""
     command = click.option(
         "--token",
         envvar="DUECOURSE_TOKEN",
@@ -65,7 +65,7 @@ def api_options(command: F) -> F:
 
 
 def answer_options(command: F) -> F:
-    """The same, and `--json`."""
+    """Add the options of `api_options`, and `--json`."""
     return api_options(json_option(command))
 
 
@@ -82,7 +82,7 @@ def page_options(items: str) -> Callable[[F], F]:
 
 @contextmanager
 def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
-    """A client for that address; what it raises becomes one line."""
+    """Yield a client for the API. Errors become one line."""
     token: str | None = click.get_current_context().meta.get(TOKEN)
     if token and sign:
         raise UsageError("--sign cannot be combined with a token; remove --sign, or --token and DUECOURSE_TOKEN")
@@ -108,9 +108,9 @@ def _remember(context: click.Context, _option: click.Parameter, token: str | Non
 
 
 def _found() -> Access:
-    """The API of the environment or a profile; where there is neither, the local stack of this checkout while it runs.
+    """Return the API of the environment or a profile, or else the running local stack of this checkout.
 
-    Raises ValueError that says what to set.
+    Raises ValueError with the settings to use.
     """
     try:
         return access()
@@ -126,5 +126,5 @@ def _local() -> str | None:
 
     try:
         return running(find_root(Path.cwd()) / ".duecourse" / "local")
-    except CliError:  # no checkout here
+    except CliError:  # there is no checkout here
         return None

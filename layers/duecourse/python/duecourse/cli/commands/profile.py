@@ -1,4 +1,4 @@
-"""`duecourse profile`: the stages that a person works with."""
+"""`duecourse profile`: manage the profiles of stages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duecourse.client.access import FIELDS, profiles, profiles_file
 
 DEFAULT = "default"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-"""Names that TOML takes without quotes."""
+"""Names that need no quotes in TOML."""
 
 
 @click.group(cls=Group, example="duecourse profile add prod --api https://… --issuer https://login.example.com")
@@ -95,7 +95,9 @@ def _known() -> dict[str, object]:
 
 
 def _write(known: dict[str, object]) -> None:
-    """Write TOML of texts alone. Raises UsageError for what no command could read again; nothing is written then."""
+    """Write the profiles as TOML. Raises UsageError for values that could not be read again, before anything is
+    written.
+    """
     lines = [f"{_key(name)} = {_text(value)}" for name, value in known.items() if isinstance(value, str)]
     for name, fields in known.items():
         if isinstance(fields, dict):
@@ -110,7 +112,7 @@ def _write(known: dict[str, object]) -> None:
 
 
 def _text(value: str) -> str:
-    """A basic string of TOML. JSON's strings are such strings, except for pairs of surrogates and U+007F."""
+    """Return a basic string of TOML. JSON strings are basic strings, except for pairs of surrogates and U+007F."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,4 +1,4 @@
-"""`duecourse restore-table`: copies a table that DynamoDB restored over the stage's own (docs/upgrading.md)."""
+"""`duecourse restore-table`: copy a restored DynamoDB table into the stage's own table (docs/upgrading.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duecourse.cli.terminal import CliError, Command
 from duecourse.client.aws_session import own_session
 
 BATCH = 25
-"""Most items of one BatchWriteItem (Amazon DynamoDB API Reference, "BatchWriteItem")."""
+"""The maximum number of items of one BatchWriteItem (Amazon DynamoDB API Reference, "BatchWriteItem")."""
 PROGRESS_ITEMS = 10_000
 MIN_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.1, 20.0
 
@@ -52,15 +52,15 @@ def restore(
     sleep: Callable[[float], None] = time.sleep,
     progress: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Copy every item; what was done. `tenant` leaves everybody else's items as they are. With `delete_others` what the
-    restored table does not have is deleted: it was written after the moment that was restored. Raises ValueError for a
-    table that is to be restored into itself.
+    """Copy every item and return a summary. With `tenant`, only items of this tenant change. With `delete_others`,
+    items that are missing in the restored table are deleted: they were written after the restored point in time. Raises
+    ValueError if both tables are the same.
     """
     if restored == table:
         raise ValueError(f"{table} is given twice; pass the restored table first, then the table of the stage")
 
     def write(items: Iterator[Item], request: Callable[[Item], Item], done: str) -> Iterator[Item]:
-        """Write items in batches, and yield each."""
+        """Write items in batches and yield each."""
         written = 0
         while batch := list(islice(items, BATCH)):
             _write(client, table, list(map(request, batch)), sleep)
@@ -84,7 +84,9 @@ def _items(client: Any, table: str, tenant: str | None) -> Iterator[Item]:
 
 
 def _belongs(item: Item, tenant: str) -> bool:
-    """`JOB#acme#nightly`, `TAG#acme#billing`, `TENANT#acme`; shards and the clock have no tenant."""
+    """Return whether the item belongs to a tenant: `JOB#acme#nightly`, `TAG#acme#billing`, `TENANT#acme`. Shards and
+    the tick have no tenant.
+    """
     kind, _, rest = item["PK"]["S"].partition("#")
     return kind in {"JOB", "TAG", "TENANT"} and rest.partition("#")[0] == tenant
 
@@ -98,7 +100,7 @@ def _name(item: Item) -> tuple[str, str]:
 
 
 def _write(client: Any, table: str, requests: list[Item], sleep: Callable[[float], None]) -> None:
-    """One batch; what is throttled out of it is sent again, ever more slowly."""
+    """Write one batch. Throttled items are retried with increasing waits."""
     wait = MIN_WAIT_SECONDS
     while requests:
         answer = client.batch_write_item(RequestItems={table: requests})

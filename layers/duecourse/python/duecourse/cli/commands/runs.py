@@ -100,7 +100,7 @@ def list_runs(
 
 
 def zone_of_job(client: Client, job_id: str) -> tzinfo:
-    """The zone of a job; UTC for one that is deleted."""
+    """Return the timezone of a job, or UTC if the job was deleted."""
     try:
         return zone_of(client.get_job(job_id).timezone)
     except ApiError as error:

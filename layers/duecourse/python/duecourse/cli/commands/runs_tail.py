@@ -1,4 +1,4 @@
-"""`duecourse runs tail`: runs as they change, a line each."""
+"""`duecourse runs tail`: print runs as they change, one line each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tail(
         watcher = RunWatcher(_Troubled(client, begin) if not job_ids else client, _trouble, job_ids or ("",))
         watcher.poll()
         ends = None if seconds is None else time.monotonic() + seconds
-        with suppress(KeyboardInterrupt):  # how a tail ends
+        with suppress(KeyboardInterrupt):  # Ctrl-C ends the command
             while ends is None or time.monotonic() < ends:
                 time.sleep(every)
                 for change in watcher.poll():
@@ -44,20 +44,20 @@ def tail(
 
 
 class _Troubled:
-    """All runs that do not go well, as a watcher reads those of a job."""
+    """All unsuccessful runs, in the interface of RunSource."""
 
     def __init__(self, client: Client, since: datetime) -> None:
         self._client = client
         self._since = since
 
     def list_runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
-        """Those that came into their state since the beginning."""
+        """Return the runs that have entered their state since the start of the command."""
         del job_id
         return self._client.find_runs(since=self._since, limit=limit, cursor=cursor)
 
 
 def _line(run: Run) -> str:
-    """`03:00:01Z  nightly.20261121T030000Z  RETRYING 1/4  http.503: ...`."""
+    """Return the line of a run: `03:00:01Z nightly.20261121T030000Z RETRYING 1/4 http.503: ...`."""
     said = f"{run.state} {run.attempts}/{run.max_attempts}" + (f" ({run.reason})" if run.reason else "")
     now = moment(datetime.now(UTC)).partition(" ")[2]
     return plain(f"{now}  {run.id}  {said}  {run.error or ''}".rstrip())

@@ -1,4 +1,4 @@
-"""`duecourse stats` and `duecourse health`: what the tenant has, and whether the stage fires."""
+"""`duecourse stats` and `duecourse health`: the tenant's counts and limits, and the health of the stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`duecourse upcoming`: how many runs come due, hour by hour, as a chart in the terminal."""
+"""`duecourse upcoming`: show the number of runs that are due in each hour, as a chart."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ BAR_COLUMNS = 30
 
 @dataclass
 class Named:
-    """So many jobs, of which the API names some."""
+    """A number of jobs, with the names of some of them."""
 
     count: int = 0
     jobs: list[str] = field(default_factory=list)
 
     def add(self, count: int | None, jobs: Iterable[str] | None) -> None:
-        """Add those of a page."""
+        """Add the jobs of a page."""
         self.count += count or 0
         self.jobs += jobs or ()
 
     def tell(self, what: str) -> None:
-        """Say it where there are any."""
+        """Print the jobs if there are any."""
         if self.count:
             named = ", ".join(self.jobs[:NAMED]) + (", ..." if self.count > NAMED else "")
             click.echo(f"{self.count} {what}{': ' if named else ''}{named}", err=True)
@@ -45,7 +45,7 @@ class Named:
 
 @dataclass
 class Load:
-    """Runs that come due, by the beginning of their step; the jobs with the most of them in each."""
+    """The number of due runs by the start of their interval, and the jobs with the most runs in each."""
 
     runs: Counter[datetime] = field(default_factory=Counter)
     jobs: dict[datetime, Counter[str]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def upcoming(
 
 
 def _counted(client: Client, begin: datetime, end: datetime, step: int) -> Load:
-    """The sum of all pages: each counts some jobs."""
+    """Return the sum of all pages. Each page counts some of the jobs."""
     load, cursor = Load(), None
     while True:
         page = client.list_upcoming(from_=begin, to=end, step=step, cursor=cursor)

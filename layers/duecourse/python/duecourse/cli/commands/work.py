@@ -1,4 +1,4 @@
-"""`duecourse work`: runs that a machine of one's own does."""
+"""`duecourse work`: process runs on this machine."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def watch(name: str, every: float, api: str | None, sign: bool | None, as_json: 
 def delete(workflow_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
     """Delete a workflow. Its runs are cancelled; the jobs of its steps are kept."""
     with connected(api, sign) as client:
-        client.get_workflow(workflow_id)  # a job of that name is not deleted by this
+        client.get_workflow(workflow_id)  # fails for a job that is not a workflow
         if not yes:
             confirm(f"Delete {workflow_id}, and cancel its runs?")
         client.delete_job(workflow_id)
@@ -127,13 +127,13 @@ def delete(workflow_id: str, yes: bool, api: str | None, sign: bool | None) -> N
 
 
 def run_of(client: Client, run_id: str) -> WorkflowRun:
-    """A workflow's run by its id."""
+    """Return a workflow's run by its id."""
     workflow_id, _, instant = run_id.partition(".")
     return client.get_workflow_run(workflow_id, instant)
 
 
 def _newest(client: Client, workflow_id: str) -> str:
-    """The newest run that has started. Raises CliError where there is none."""
+    """Return the id of the newest run that has started. Raises CliError if there is none."""
     for run in client.list_runs(workflow_id, limit=20).items:
         if run.state not in ("QUEUED", "SKIPPED"):
             return run.id

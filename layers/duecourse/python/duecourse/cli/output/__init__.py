@@ -1,1 +1,1 @@
-"""Answers for people (tables) and for programs (JSON)."""
+"""Responses for people (tables) and for programs (JSON)."""

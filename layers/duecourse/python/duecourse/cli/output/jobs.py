@@ -15,13 +15,15 @@ from duecourse.client.models import (
 
 
 def print_changes(changes: Iterable[Change], *, wide: bool = False) -> None:
-    """Who changed a job, as a table."""
+    """Print the changes of a job as a table."""
     rows = [(change.at, change.principal, change.action, _what(change)) for change in changes]
     print_table(("at", "principal", "action", "what"), rows, wide=wide)
 
 
 def _what(change: Change) -> str:
-    """A change in a line: `timeout_seconds 30 -> 60`; the name alone of a field whose values are not shown."""
+    """Return a change as one line: `timeout_seconds 30 -> 60`. Fields whose values are not recorded have only their
+    name.
+    """
     said = [_difference(each) for each in change.changes]
     return "; ".join(said + [f"{name} {_value(value)}" for name, value in change.facts.items()])
 
@@ -36,7 +38,7 @@ def _value(value: object) -> str:
 
 
 def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
-    """Jobs as a table."""
+    """Print jobs as a table."""
 
     def row(job: Job) -> list[Cell]:
         more = [job.timezone or "", job.owner or "", ", ".join(job.tags)] if wide else []

@@ -1,4 +1,4 @@
-"""Runs as tables, one run field by field."""
+"""Prints runs as tables, and one run field by field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from duecourse.client.models import (
 
 
 def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
-    """One run, a field a line, and its attempts; what says nothing is left out."""
+    """Print one run with one field per line, and its attempts. Empty fields are omitted."""
 
     def at(value: datetime | None) -> str | None:
         return None if value is None else f"{moment(value, zone)} ({relative(value, now)})"
@@ -67,20 +67,20 @@ def _lasted(attempt: Attempt) -> str:
 
 
 def _result(run: SingleRun) -> str | None:
-    """The result itself, or where it can be fetched."""
+    """Return the result, or the URL to fetch it from."""
     if run.result_url:
         return f"{run.result_bytes or '?'} bytes, for {run.result_url_seconds or 'some'} s at {run.result_url}"
     return None if run.result is None else json.dumps(run.result, ensure_ascii=False)
 
 
 def print_ahead(runs: Sequence[Run]) -> None:
-    """Runs that are not due, in one line, if there are any."""
+    """Print the number of runs that are not due in one line, if there are any."""
     if runs:
         click.echo(f"{len(runs)} queued until {moment(max(run.due for run in runs), local_zone())}")
 
 
 def print_found_runs(runs: Iterable[Run], *, wide: bool = False) -> None:
-    """Runs as a table."""
+    """Print runs as a table."""
 
     def more(run: Run) -> tuple[Cell, ...]:
         return (run.started_at, run.finished_at, run.code or "") if wide else ()
@@ -107,7 +107,7 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False) -> None:
 
 
 def print_dead_letters(runs: Iterable[Run], *, wide: bool = False) -> None:
-    """Dead runs of any job as a table; their ids are what `duecourse runs redrive` takes."""
+    """Print dead runs of any job as a table. `duecourse runs redrive` accepts their ids."""
     print_table(
         ("run", "died", "attempts", "code", "error"),
         (

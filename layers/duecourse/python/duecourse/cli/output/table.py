@@ -29,7 +29,7 @@ LAST = ("waits for", "error", "schedule", "next occurrence")
 """Columns that are left out in this order if the ids would not fit otherwise."""
 
 GAP = 2
-"""Columns between two cells."""
+"""The number of columns between two cells."""
 
 Cell = str | Text | datetime | None
 """A time is shown in the zone of the table; None is an unknown time."""

@@ -1,4 +1,4 @@
-"""What every response has: JSON for programs, fields, states and lateness."""
+"""Prints values that all responses have: JSON for programs, fields, states and lateness."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ STATE_COLOURS = {
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on standard output."""
+    """Print a JSON document to standard output."""
     click.echo(escaped(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
 def coloured(state: str, reason: str | None = None) -> Text:
-    """A state in its colour, followed by its reason."""
+    """Return a state in its colour, followed by its reason."""
     return Text.assemble((plain(state), STATE_COLOURS.get(state, "")), plain(f" ({reason})" if reason else ""))
 
 
 def lateness(seconds: float | None) -> str:
-    """How late a run started: `+0.042 s`."""
+    """Return the lateness of a run's start: `+0.042 s`."""
     return "-" if seconds is None else f"{seconds:+.3f} s"
 
 
 def print_fields(document: Mapping[str, Any], path: str = "") -> None:
-    """A document, a field a line: `jobs.active  12`."""
+    """Print a document with one field per line: `jobs.active 12`."""
     for name, value in document.items():
         if isinstance(value, Mapping):
             print_fields(value, f"{path}{name}.")

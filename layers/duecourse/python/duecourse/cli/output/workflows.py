@@ -1,4 +1,4 @@
-"""Workflows and their runs as tables."""
+"""Prints workflows and their runs as tables."""
 
 from __future__ import annotations
 
