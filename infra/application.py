@@ -1,4 +1,4 @@
-"""The CDK application: one stack, for the stage that the context names."""
+"""The CDK application: one stack, for the stage in the context."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from infra.stack import DuecourseStack
 from infra.stages import STAGES, from_context
 
 CHINA = "cn-"
-"""With which the names of these regions begin."""
+"""The prefix of the names of AWS regions in China."""
 
 EMULATED_ACCOUNT = "000000000000"
-"""The account id of emulators; AWS does not assign it."""
+"""The account id of emulators. AWS does not assign it."""
 
 
 def missing_in_china(config: StageConfig) -> Iterator[str]:
-    """Each setting that cannot be, what would be right, and why (Getting Started with Amazon Web Services in China,
-    "Amazon Cognito" and "Amazon Lambda").
+    """Yield each setting that is not possible in China, with the remedy and the reason (Getting Started with Amazon Web
+    Services in China, "Amazon Cognito" and "Amazon Lambda").
     """
     if config.auth.kind == "cognito":
         others = "-c issuer=... -c audience=..., or -c auth=iam"
@@ -52,15 +52,14 @@ def build(
     checked: bool = False,
     settings: Path | None = None,
 ) -> App:
-    """The application, ready to be synthesised; the CDK command line brings folder, context and account by itself.
+    """Return the application, ready to be synthesised. The CDK command line sets folder, context and account itself.
 
-    `settings` is the folder of deployments' own settings (settings/deployment_settings.py); None: there is none. A
-    `checked` application is held against CloudFormation's own rules when it is synthesised, and stages for AWS against
-    cdk-nag's, too; a finding raises a RuntimeError and is written to stderr. Raises ConfigError, also for an API
-    without authorization that is about to be deployed to AWS, and for a region that does not have what the stage asks
-    for.
+    `settings` is the folder of deployment settings (settings/deployment_settings.py), or None without one. A `checked`
+    application is validated with CloudFormation's rules when it is synthesised, and stages for AWS also with cdk-nag's.
+    A finding raises a RuntimeError and is written to stderr. Raises ConfigError for invalid settings, for the
+    deployment of an API without authorization to AWS, and for a region that does not support a setting of the stage.
     """
-    # The rules take seconds to load, which those who only read the template do not want to wait for.
+    # The rules take seconds to load, which is not acceptable for callers that only read the template.
     app = App(outdir=outdir, context=context, analytics_reporting=False, builtin_cloud_formation_validation=checked)
     context_of = app.node.try_get_context
     config = from_context(context_of if settings is None else with_deployment_settings(context_of, settings, STAGES))
@@ -75,7 +74,9 @@ def build(
 
 
 def _refuse_open(config: StageConfig, account: str | None) -> None:
-    """`account` is the one of the credentials that the CDK would deploy with; None where there are none."""
+    """Raise ConfigError if an API without authorization would be deployed to AWS. `account` is that of the CDK's
+    credentials; None without credentials.
+    """
     if config.auth.kind == "none" and account not in (None, "", EMULATED_ACCOUNT):
         raise ConfigError(
             f"stage {config.stage!r}: auth.kind none is for the emulator on this machine: in account {account} every "

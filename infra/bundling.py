@@ -1,5 +1,5 @@
-"""Builds what functions are made of, without Docker: their code, and the layers, for another machine if need be.
-Dependencies come from their hashed lock by uv.
+"""Builds the functions' code and their layers without Docker, if necessary for another machine. uv installs the
+dependencies from their lock with hashes.
 """
 
 import hashlib
@@ -25,48 +25,52 @@ LOCK = ROOT / "layers" / "dependencies" / "requirements.txt"
 CORE = ROOT / "layers" / "duecourse"
 FUNCTIONS = ROOT / "functions"
 CLIENT_SIDE = frozenset({"cli", "client", "schedules.py", "testing", "worker"})
-"""Parts of the package duecourse that people install and no function imports."""
+"""Parts of the package duecourse for users' machines. No function imports them."""
 LAMBDA_PYTHON = "3.14"
-"""The functions' version of Python on AWS."""
+"""The Python version of the functions on AWS."""
 RECIPE = "6"  # raise it when the steps below change what they build, modes of files included
 
-# botocore describes every AWS service in files of its own: nineteen in twenty of the layer's files, never opened.
-# Each cold start pays for them, so only these services stay, and those of the API calls that a stage's jobs may make.
-# A test holds this list against what the functions' roles may do.
+# botocore describes every AWS service in files. They are 95 % of the layer's files and most are never opened, but they
+# slow down each cold start. The layer therefore contains only these services, and those of the API calls that a stage's
+# jobs can make. A test compares this list with the permissions of the functions' roles.
 SERVICES = frozenset(
     ("cloudwatch", "dynamodb", "dynamodbstreams", "events", "s3", "secretsmanager", "sns", "sqs", "ssm")
 ) | {kind.service for kind in TARGETS.values() if kind.service}
 
 
 class BundlingError(RuntimeError):
-    """The layer could not be built; says what to do."""
+    """The layer could not be built. The message has the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The Python and the machine that a layer is built for."""
+    """The Python version and the machine that a layer is built for."""
 
     python: str
     machine: str
     this_machine: bool
     services: frozenset[str] = SERVICES
-    """The AWS services that can be called with it, as boto3 names them."""
+    """The AWS services that boto3 can call in the layer, by boto3's names."""
 
     @classmethod
     def lambda_arm64(cls, python: str, more: frozenset[str] = frozenset()) -> "Target":
-        """AWS's own Graviton machines; `more` services than the functions call by themselves."""
+        """Return the target for AWS's Graviton machines. `more` are services in addition to those that the functions
+        need.
+        """
         return cls(python=python, machine="aarch64-manylinux2014", this_machine=False, services=SERVICES | more)
 
     @classmethod
     def host(cls, more: frozenset[str] = frozenset()) -> "Target":
-        """The interpreter that runs this, for the local stack."""
+        """Return the target for the current interpreter, for the local stack."""
         python = f"{sys.version_info.major}.{sys.version_info.minor}"
         machine = f"{sys.platform}-{platform.machine()}"
         return cls(python=python, machine=machine, this_machine=True, services=SERVICES | more)
 
     @property
     def interpreter(self) -> str | None:
-        """A Python of the target's version on this machine, to compile with; None where there is none."""
+        """The path of a Python interpreter of the target's version on this machine, for compilation; None if there is
+        none.
+        """
         if self.this_machine:
             return sys.executable
         found = shutil.which(f"python{self.python}")
@@ -78,7 +82,7 @@ class Target:
 
     @property
     def warning(self) -> str | None:
-        """A warning and its remedy for the deployment; None if the layers are compiled."""
+        """A warning with its remedy for the deployment; None if the layers are compiled."""
         if self.interpreter is not None:
             return None
         python = f"python{self.python}"
@@ -90,12 +94,12 @@ class Target:
 
     @property
     def asset_hash(self) -> str:
-        """Changes when what would be built changes, and only then: an unchanged layer is not built again."""
+        """The hash of the layer's inputs. An unchanged layer is not built again."""
         return digest(self._recipe, *sorted(self.services), LOCK.read_text())
 
     @property
     def core_hash(self) -> str:
-        """The same for the layer of the package duecourse."""
+        """The hash of the inputs of the layer of the package duecourse."""
         return digest(self._recipe, *_contents(CORE))
 
     @property
@@ -103,14 +107,14 @@ class Target:
         return f"{RECIPE} {self.python} {self.machine} {'compiled' if self.interpreter else 'source'}"
 
     def uv_options(self) -> list[str]:
-        """uv's options for the target."""
+        """Return uv's options for the target."""
         if self.this_machine:
             return ["--python", sys.executable]
         return ["--python-version", self.python, "--python-platform", self.machine]
 
 
 def install(target: Target, folder: Path) -> None:
-    """Fill `folder` as a layer: python/ with the locked packages."""
+    """Create a layer in `folder`: python/ with the locked packages."""
     site = folder / "python"
     uv = find_uv()
     if uv is None:
@@ -126,13 +130,13 @@ def install(target: Target, folder: Path) -> None:
 
 
 def install_core(target: Target, folder: Path) -> None:
-    """Fill `folder` as a layer: python/ with the package duecourse."""
+    """Create a layer in `folder`: python/ with the package duecourse."""
     copy_code(CORE, folder)
     compile_all(target, folder / "python")
 
 
 def copy_code(source: Path, folder: Path) -> None:
-    """Fill `folder` with the files of `source`."""
+    """Copy the files of `source` to `folder`."""
     for file in _files(source):
         copy = folder / file.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -140,8 +144,8 @@ def copy_code(source: Path, folder: Path) -> None:
 
 
 def compile_all(target: Target, site: Path) -> None:
-    """Compile beforehand where a Python of the target's version is at hand. A layer cannot be written to, so every cold
-    start would compile all imports again: most of a second.
+    """Compile the packages if there is an interpreter of the target's version. A layer is read-only, so without this
+    every cold start would compile all imports again, which takes most of a second.
     """
     if (interpreter := target.interpreter) is not None:
         command = [interpreter, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(site)]
@@ -149,12 +153,12 @@ def compile_all(target: Target, site: Path) -> None:
 
 
 def function_hash(folder: Path, recipe: str = RECIPE) -> str:
-    """Changes when what would be packed of a function's folder changes, and only then."""
+    """Return the hash of the packaged files of a function's folder."""
     return digest(recipe, *_contents(folder))
 
 
 def _files(source: Path) -> list[Path]:
-    """What belongs into a layer or function: no caches, no dot files, nothing of the client's side."""
+    """Return the files of a layer or function, without caches, hidden files and the client's packages."""
     hidden = ("__pycache__", ".")
     files = (file.relative_to(source) for file in source.rglob("*") if file.is_file())
     shown = (file for file in files if not any(part.startswith(hidden) for part in file.parts))
@@ -166,17 +170,17 @@ def _contents(source: Path) -> list[str]:
 
 
 def digest_of(file: Path, root: Path) -> str:
-    """A file's name in `root` and a hash of its content."""
+    """Return a file's path in `root` and a hash of its content."""
     return f"{file.relative_to(root)} {hashlib.sha256(file.read_bytes()).hexdigest()}"
 
 
 def digest(*parts: str) -> str:
-    """One hash of all parts."""
+    """Return one hash of all parts."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def run(command: list[str], failure: str) -> None:
-    """Run one tool; when it fails, say so with what it said."""
+    """Run a tool. Raises BundlingError with its output if it fails."""
     done = subprocess.run(
         command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -185,12 +189,14 @@ def run(command: list[str], failure: str) -> None:
 
 
 def prune(site: Path, services: frozenset[str]) -> None:
-    """Take out what no function opens: commands, caches, tests, other services' and older descriptions of services."""
+    """Remove files that no function opens: commands, caches, tests, other services, and older versions of service
+    descriptions.
+    """
     known = {folder.name: folder for folder in (site / "botocore" / "data").iterdir() if folder.is_dir()}
     if unknown := services - known.keys():
         raise BundlingError(f"boto3 knows no service {', '.join(sorted(unknown))}: see allowed_targets in the stages")
     others = [folder for name, folder in known.items() if name not in services]
-    older = [version for name in services for version in sorted(known[name].iterdir())[:-1]]  # named by their dates
+    older = [version for name in services for version in sorted(known[name].iterdir())[:-1]]  # the names are dates
     caches = [*site.rglob("__pycache__"), *site.rglob("tests")]
     for folder in [site / "bin", site / "boto3" / "examples", *others, *older, *caches]:
         shutil.rmtree(folder, ignore_errors=True)
@@ -200,39 +206,40 @@ def prune(site: Path, services: frozenset[str]) -> None:
 
 @jsii.implements(ILocalBundling)
 class LocalBundling:
-    """CDK's hook for building an asset without Docker."""
+    """CDK's interface for building an asset without Docker."""
 
     def __init__(self, build: Callable[[Path], None]) -> None:
         self._build = build
 
     def try_bundle(self, output_dir: str, *_options: Any, **_more: Any) -> bool:
-        """Build into CDK's folder; there is no Docker to fall back to, so a failure is raised."""
+        """Build into CDK's folder. A failure is raised, because there is no Docker image to fall back to."""
         folder = Path(output_dir)
         self._build(folder)
-        # The umask here decides nothing: Lambda reads what it unpacks as another user, and packing keeps the modes.
+        # Set the modes, because packing keeps them and Lambda reads the files as another user. The umask has no effect
+        # then.
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
         return True
 
 
 def dependencies_code(target: Target) -> lambda_.Code:
-    """The content of the layer of third-party packages as an asset."""
+    """Return the layer of third-party packages as an asset."""
     return asset(LOCK.parent, target.asset_hash, partial(install, target))
 
 
 def core_code(target: Target) -> lambda_.Code:
-    """The content of the layer of the package duecourse as an asset."""
+    """Return the layer of the package duecourse as an asset."""
     return asset(CORE, target.core_hash, partial(install_core, target))
 
 
 def function_code(name: str) -> lambda_.Code:
-    """The folder of a function as an asset."""
+    """Return the folder of a function as an asset."""
     folder = FUNCTIONS / name
     return asset(folder, function_hash(folder), partial(copy_code, folder))
 
 
 def asset(source: Path, asset_hash: str, build: Callable[[Path], None]) -> lambda_.Code:
-    """What `build` puts into a folder, as an asset; it is called where no asset of this hash is there."""
+    """Return the folder that `build` creates as an asset. `build` is called only if no asset has this hash."""
     return lambda_.Code.from_asset(
         str(source),
         asset_hash=asset_hash,

@@ -1,4 +1,4 @@
-"""Builds the console's files: by npm, once for the same sources, compressed beforehand."""
+"""Builds the console's compressed files with npm, once for the same sources."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from aws_cdk import aws_lambda as lambda_
 from infra.bundling import FUNCTIONS, ROOT, BundlingError, asset, copy_code, digest, digest_of, function_hash, run
 
 SOURCES = ("console", "layers/duecourse/python/duecourse/api/openapi/openapi.json", "package-lock.json")
-"""What the files are made from: the page's code, the API's description (its client), and the tools."""
+"""The sources of the files: the page's code, the API's description (for its client), and the tools."""
 
 LEFT_OUT = {"dist", "node_modules", "schema.ts"}
-"""Files and folders that a build does not read, or makes itself of openapi.json."""
+"""Files and folders that a build does not read, or generates from openapi.json."""
 
 BUILT = ROOT / ".build" / "console"
 FUNCTION = FUNCTIONS / "console"
@@ -24,7 +24,7 @@ RECIPE = "1"  # raise it when the steps below change what they build
 
 
 def sources(root: Path = ROOT) -> Iterator[Path]:
-    """The files that a build reads, in a fixed order."""
+    """Yield the files that a build reads, in a fixed order."""
     for name in SOURCES:
         top = root / name
         for file in [top] if top.is_file() else sorted(top.rglob("*")):
@@ -34,14 +34,12 @@ def sources(root: Path = ROOT) -> Iterator[Path]:
 
 
 def files_hash() -> str:
-    """Changes when a source changes, and only then."""
+    """Return the hash of the sources."""
     return digest(RECIPE, *(digest_of(file, ROOT) for file in sources()))
 
 
 def built_files() -> Path:
-    """The folder of the compressed files, built where it is not there: by the first process that asks, while others
-    wait.
-    """
+    """Return the folder of the compressed files. If it does not exist, one process builds it while others wait."""
     folder = BUILT / files_hash()[:32]
     BUILT.mkdir(parents=True, exist_ok=True)
     with (BUILT / "lock").open("w") as lock:
@@ -54,7 +52,7 @@ def built_files() -> Path:
 
 
 def build(folder: Path) -> None:
-    """Fill `folder` with `NAME.br` and `NAME.gz` of each file. Raises BundlingError."""
+    """Write `NAME.br` and `NAME.gz` of each file to `folder`. Raises BundlingError."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None or not (ROOT / "node_modules").is_dir():
         raise BundlingError(
@@ -67,7 +65,7 @@ def build(folder: Path) -> None:
 
 
 def console_code() -> lambda_.Code:
-    """The console's function with its files as an asset."""
+    """Return the console's function with its files as an asset."""
 
     def fill(folder: Path) -> None:
         copy_code(FUNCTION, folder)

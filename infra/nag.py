@@ -1,4 +1,4 @@
-"""cdk-nag's AwsSolutions rules: a finding fails the synthesis, unless the construct says why it is as it is."""
+"""cdk-nag's AwsSolutions rules. A finding fails the synthesis unless the construct acknowledges it with a reason."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ PACK = "AwsSolutions"
 
 
 def check(app: App) -> None:
-    """Have the whole app checked when it is synthesised."""
-    from cdk_nag import AwsSolutionsChecks  # takes a second: only for those who check
+    """Check the whole app when it is synthesised."""
+    from cdk_nag import AwsSolutionsChecks  # the import takes a second, so only checked apps do it
 
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
 
 
 def acknowledge(construct: IConstruct, reason: str, *rules: str) -> None:
-    """Except a construct and what is in it from rules, such as `SQS3`, and say why."""
+    """Acknowledge findings of rules such as `SQS3` in a construct and its children, with a reason."""
     acknowledged = [Acknowledgment(id=f"{PACK}::{PACK}-{rule}", reason=reason) for rule in rules]
     Validations.of(construct).acknowledge(*acknowledged)
 
 
 def acknowledge_wildcards(construct: IConstruct, reason: str, arns: Iterable[str]) -> None:
-    """Except each of the ARNs with a wildcard in a construct's policies, and say why no narrower one would do."""
+    """Acknowledge each ARN with a wildcard in a construct's policies, with the reason why it cannot be narrower."""
     stack = Stack.of(construct)
     acknowledge(construct, reason, *(f"IAM5[Resource::{_written(stack, arn)}]" for arn in arns if "*" in arn))
 
 
 def _written(stack: Stack, arn: str) -> str:
-    """An ARN as the rules write it, references in angle brackets: `<Bucket.Arn>/*`."""
+    """Return an ARN in the format of the rules, with references in angle brackets: `<Bucket.Arn>/*`."""
     resolved = stack.resolve(arn)
     parts = resolved["Fn::Join"][1] if isinstance(resolved, dict) and "Fn::Join" in resolved else [resolved]
     return "".join(_word(part) for part in parts)

@@ -1,5 +1,5 @@
-"""The stores, queues and topics of a stage, made once and given to every construct that has functions; and what alarms
-and dashboards look at.
+"""The stores, queues and topics of a stage, which are created once and passed to every construct with functions; and
+the resources that alarms and dashboards monitor.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from infra.stores.tasks import TaskParameters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedResources:
-    """What functions read, write and send to; each construct grants its own function what that one uses."""
+    """The resources that functions read, write and send to. Each construct grants its function the permissions that it
+    needs.
+    """
 
     config: StageConfig
     runtime: PythonRuntime
@@ -36,7 +38,7 @@ class SharedResources:
     tasks: TaskParameters
 
     def settings(self, *names: str) -> dict[str, str]:
-        """Environment variables by their names without `DUECOURSE_`. Raises KeyError."""
+        """Return environment variables by their names without `DUECOURSE_`. Raises KeyError."""
         config = self.config
         known = {
             "JOBS_TABLE": self.jobs.name,
@@ -64,9 +66,9 @@ class SharedResources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitored:
-    """`functions` by the first part of their outputs' names; `archive_source`: the id of the event source by which the
-    archive reads the stream; `letters`: queues of failures beside the lanes' dead letters, by who could not do its
-    work.
+    """The resources that alarms and dashboards monitor. `functions` are by the first part of their outputs' names.
+    `archive_source` is the id of the event source through which the archive reads the stream. `letters` are the queues
+    of failures other than the lanes' dead-letter queue, by the failed component.
     """
 
     parts: SharedResources

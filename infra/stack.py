@@ -1,4 +1,4 @@
-"""The flow, composed: api, tick -> shards -> dispatch -> lanes -> execute -> tables, results, notices, events."""
+"""Composes the stack: api, tick -> shards -> dispatch -> lanes -> execute -> tables, results, notices, events."""
 
 from aws_cdk import CfnOutput, Stack, Tags
 from constructs import Construct
@@ -25,7 +25,7 @@ from infra.stores.tasks import TaskParameters
 
 
 class DuecourseStack(Stack):
-    """All of Duecourse in one account and region."""
+    """All resources of Duecourse in one account and region."""
 
     def __init__(self, scope: Construct, config: StageConfig) -> None:
         super().__init__(
@@ -117,6 +117,6 @@ class DuecourseStack(Stack):
         )
 
     def _outputs(self, **values: str) -> None:
-        """What clients, operators and the local stack's commands read."""
+        """Add the outputs that clients, operators and the local stack's commands read."""
         for name, value in values.items():
             CfnOutput(self, name, value=value)

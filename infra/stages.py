@@ -1,4 +1,4 @@
-"""The stages, and the one that a deployment's context names."""
+"""The stages, and the stage in a deployment's context."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -45,7 +45,7 @@ STAGES: Mapping[str, StageConfig] = {
             console_requests_per_second=1_000,
             console_burst=2_000,
         ),
-        refuse_plain_http=False,  # the emulator speaks nothing else, on the loopback interface only
+        refuse_plain_http=False,  # the emulator supports only HTTP, on the loopback interface
         retain_data=False,
         default_precision="exact",  # the emulator delivers delayed messages up to a second late
         private_targets="allow",  # receivers on this machine
@@ -88,30 +88,30 @@ STAGES: Mapping[str, StageConfig] = {
         log_retention_days=90,
         reserved_concurrency=ReservedConcurrency(tick=2, dispatch=16, api=50, callbacks=25),
         deployment="canary",
-        audit_segments=6,  # lost occurrences show after nine hours at most, for a sixth of what it costs hourly
+        audit_segments=6,  # finds lost occurrences within nine hours, at a sixth of the cost of an hourly audit
     ),
 }
 
 
 def stage_named(name: str) -> StageConfig:
-    """The configuration of a known stage. Raises ConfigError."""
+    """Return the configuration of a known stage. Raises ConfigError."""
     if name not in STAGES:
         raise ConfigError(f"stage must be one of {', '.join(STAGES)}, not {name!r}: cdk synth -c stage=prod")
     return STAGES[name]
 
 
 def from_context(context: Callable[[str], Any]) -> StageConfig:
-    """The stage that the CDK context names, with what a deployment may set by itself: given with `-c`, or kept in a
-    file (infra/settings/deployment_settings.py names all of it). Raises ConfigError.
+    """Return the stage in the CDK context, with the deployment's settings from `-c` or from a file
+    (infra/settings/deployment_settings.py lists all of them). Raises ConfigError.
 
-    `alarm_email` subscribes an address to the alarms; `docs_url` is where docs/ of this release can be read, for the
-    links from alarms to their runbooks; `reserved_concurrency=none` reserves nothing, for young
-    accounts whose concurrency of 10 leaves nothing to reserve. `issuer` and `audience` (several separated by commas)
-    put tokens of that issuer in the place of the stage's own kind, `auth=iam` signatures; `tenant_claim` names the
-    claim that holds the tenant, `console_client` the public client by which people log in to the console at such an
-    issuer, and `console_scope` what it asks for. `encryption_key` is `own`, `none` or the ARN of a KMS key.
-    `deployment=all_at_once` puts new code in place without a canary. `deletion_protection=off` lets the stage be
-    deleted, and taken back where it is being made; it is for one deployment and cannot be kept.
+    `alarm_email` subscribes an address to the alarms. `docs_url` is the address of this release's docs/, for the links
+    from alarms to their runbooks. `reserved_concurrency=none` reserves nothing; new accounts with a concurrency of 10
+    have nothing to reserve. `issuer` and `audience` (several separated by commas) replace the stage's own authorization
+    with tokens of that issuer, and `auth=iam` replaces it with signatures. `tenant_claim` is the claim with the tenant,
+    `console_client` the public client for logins to the console at such an issuer, and `console_scope` the scopes that
+    it requests. `encryption_key` is `own`, `none` or the ARN of a KMS key. `deployment=all_at_once` deploys new code
+    without a canary. `deletion_protection=off` allows the deletion of the stage, and the rollback of its creation; it
+    applies to one deployment and cannot be stored in the file.
     """
     config = stage_named(str(context("stage")))
     config = replace(config, auth=_auth_from_context(context, config.auth))
@@ -137,7 +137,9 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
 
 
 def _auth_from_context(context: Callable[[str], Any], stages_own: AuthConfig) -> AuthConfig:
-    """Who may call the API, by the context. Half an issuer is rejected with the stage, not passed over."""
+    """Return the authorization from the context. An incomplete issuer is rejected by the stage's validation, not
+    ignored.
+    """
     issuer, audience, kind, claim = (context(name) for name in ("issuer", "audience", "auth", "tenant_claim"))
     auth = stages_own
     if issuer is not None or audience is not None:

@@ -1,6 +1,7 @@
-"""uv, as this machine has it: where it is, and the package index it should use. Standard library only.
+"""Finds uv on this machine and the package index that it should use. Standard library only.
 
-Used by `scripts/setup.py` on a machine that has nothing yet, and by the builder of the dependencies layer.
+`scripts/setup.py` uses this module on a machine without dependencies, and so does the builder of the dependencies
+layer.
 """
 
 import os
@@ -11,18 +12,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-OLDEST = (0, 6)  # older ones do not know the options that are used here
+OLDEST = (0, 6)  # older versions do not support the options used here
 OWN = Path(__file__).resolve().parent.parent / ".tools" / "bin" / "uv"
 
 
 def find_uv() -> str | None:
-    """A uv that runs and is new enough: from the PATH, else the project's own."""
+    """Return a working uv that is new enough: from the PATH, or else the project's own."""
     return next((path for path in _candidates() if _usable(path)), None)
 
 
 def environment() -> dict[str, str]:
-    """The environment for uv: the user's own, with pip's index, certificates and proxy if uv has no settings of its
-    own.
+    """Return the environment for uv: the user's environment, with pip's index, certificates and proxy if uv has no
+    settings of its own.
     """
     env = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
     env.pop("VIRTUAL_ENV", None)
@@ -37,7 +38,7 @@ def environment() -> dict[str, str]:
 
 
 def base_python() -> str:
-    """The interpreter below a virtual environment, so that the environment can be created from it again."""
+    """Return the base interpreter of a virtual environment, so that the environment can be created again."""
     return str(Path(getattr(sys, "_base_executable", "") or sys.executable).resolve())
 
 
@@ -49,7 +50,7 @@ def _candidates() -> Iterator[str]:
 
 
 def _usable(path: str) -> bool:
-    """Whether it runs and is not too old."""
+    """Return whether this uv works and is new enough."""
     try:
         said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError):
@@ -59,7 +60,9 @@ def _usable(path: str) -> bool:
 
 
 def _pip_settings() -> dict[str, str]:
-    """The settings of pip, from its files and from the environment; later lines (the environment's) win."""
+    """Return the settings of pip from its files and from the environment. Later lines (the environment's) take
+    precedence.
+    """
     command = [base_python(), "-m", "pip", "config", "list"]
     said = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
     return dict(re.findall(r"^\S*?\.([a-z-]+)='(.*)'$", said, re.MULTILINE))

@@ -1,1 +1,1 @@
-"""Functions, their roles and their API."""
+"""Lambda functions, their roles and their API."""

@@ -1,4 +1,4 @@
-"""The HTTP API: all routes to one function, except for those of callbacks and of the console."""
+"""The HTTP API. One function handles all routes except for those of callbacks and of the console."""
 
 import json
 from typing import cast
@@ -20,7 +20,7 @@ from infra.settings.auth_config import OPEN_TO_READ
 from infra.stores.tables import DEAD_INDEX, TENANT_INDEX
 
 CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
-"""With OPEN_TO_READ, the routes without authorization; `OPEN` in `duecourse/api/routes/table.py` has both."""
+"""Together with OPEN_TO_READ, the routes without authorization; `OPEN` in `duecourse/api/routes/table.py` has both."""
 
 OPEN_REASON = (
     "Callbacks come from targets, which have no credentials of this account. They send the callback token "
@@ -46,37 +46,37 @@ ACCESS_LOG_FIELDS = (
     "responseLatency",
     "integrationLatency",
     "integrationErrorMessage",
-    "error.message",  # not messageString: quoted where there is an error, and a bare hyphen where there is none
+    "error.message",  # messageString would be quoted if there is an error, and an unquoted hyphen otherwise
 )
 
 
 @jsii.implements(apigateway.IAccessLogSettings)
 class AccessLogDestination:
-    """One JSON line per request, with what support questions need."""
+    """The access log: one JSON line per request, with the fields that support needs."""
 
     def __init__(self, group: logs.LogGroup) -> None:
         self._group = group
 
     @property
     def destination(self) -> apigateway.LogGroupLogDestination:
-        """Where the lines go."""
+        """The destination of the lines."""
         return apigateway.LogGroupLogDestination(self._group)
 
     @property
     def format(self) -> rest.AccessLogFormat:
-        """What a line holds."""
+        """The format of a line."""
         return rest.AccessLogFormat.custom(json.dumps({name: f"$context.{name}" for name in ACCESS_LOG_FIELDS}))
 
 
 class HttpApi(Construct):
-    """Where programs post jobs and read runs; behind the stage's authorizer, but for a few routes.
+    """The HTTP API for jobs and runs, with the stage's authorizer for all but a few routes.
 
-    The routes of callbacks have no authorizer in any stage: targets have no credentials of this account, they show the
-    token of the run that called them. Health and the API's own description say nothing of any tenant.
+    The routes of callbacks have no authorizer in any stage: targets have no credentials of this account, and send the
+    token of their run instead. Health and the API's description contain no data of tenants.
     """
 
     def __init__(self, scope: Construct, construct_id: str, parts: SharedResources) -> None:
-        """Its routes come with `open`: the clients have the address of the authorizer."""
+        """`open` adds the routes later, because the clients of the authorizer contain the API's address."""
         super().__init__(scope, construct_id)
         self._parts = parts
         config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes
@@ -87,7 +87,7 @@ class HttpApi(Construct):
             runtime=runtime,
             source="api",
             description="Duecourse: the HTTP API",
-            timeout_seconds=29,  # an HTTP API gives up after 30 s
+            timeout_seconds=29,  # an HTTP API has a timeout of 30 s
             memory_mb=512,
             reserved_concurrency=config.reserved_concurrency.api,
             environment={
@@ -112,17 +112,17 @@ class HttpApi(Construct):
             "PutItem",
             "UpdateItem",
             "DeleteItem",
-            "ConditionCheckItem",  # of a deletion, when its job is created again
-        )  # TransactWriteItems has no action of its own
+            "ConditionCheckItem",  # for a deletion whose job is created again
+        )  # TransactWriteItems requires no separate action
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX)])  # jobs by tag, and by tenant
-        # BatchGetItem: a workflow's run; PutItem and BatchWriteItem: what a pause covered, and records of changes;
-        # and UpdateItem: heartbeats
+        # BatchGetItem is for a workflow's run, PutItem and BatchWriteItem for the runs that a pause covered and for
+        # records of changes, and UpdateItem for heartbeats.
         record = ("GetItem", "BatchGetItem", "BatchWriteItem", "Query", "PutItem", "UpdateItem")
         allow([f"dynamodb:{action}" for action in record], [runs.arn])
         allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX)])
         allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)
-        allow(["s3:GetObject"], [results.objects_arn])  # a link can do no more than who signed it
+        allow(["s3:GetObject"], [results.objects_arn])  # a presigned link has the permissions of its signer
         allow(["ssm:GetParameter"], [tasks.arns])
         alarms = Stack.of(self).format_arn(
             service="cloudwatch", resource="alarm", resource_name="*", arn_format=ArnFormat.COLON_RESOURCE_NAME
@@ -155,7 +155,7 @@ class HttpApi(Construct):
         self.console_url = f"{self.http.api_endpoint}{CONSOLE_PATHS[0]}"
 
     def open(self, auth: Auth, console: PythonFunction | None) -> None:
-        """Let requests in: those of the API by the authorizer, those of the console without one."""
+        """Add the routes: those of the API with the authorizer, those of the console without one."""
         config, runtime = self._parts.config, self._parts.runtime
         function = integrations.HttpLambdaIntegration(
             "Function", self.function.function, scope_permission_to_route=False
@@ -211,7 +211,7 @@ class HttpApi(Construct):
             )
             for path in paths
         }
-        self.stage.node.add_dependency(*open_routes)  # settings of a route that is not there yet are rejected
+        self.stage.node.add_dependency(*open_routes)  # API Gateway rejects settings of a route that does not exist yet
 
     def _console_routes(self, console: PythonFunction) -> list[apigateway.HttpRoute]:
         integration = integrations.HttpLambdaIntegration("Console", console.function, scope_permission_to_route=False)

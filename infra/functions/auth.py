@@ -1,4 +1,4 @@
-"""The API's authorizer of the stage's kind, and the user pool of `cognito`."""
+"""The API's authorizer for the stage's kind of authentication, and the user pool of `cognito`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TENANT = "tenant"
 
 @dataclass(frozen=True, slots=True)
 class ConsoleLogin:
-    """By which client people log in to the console, what it asks for, and the origins that it talks to."""
+    """The login to the console: the issuer and the client, the requested scope, and the origins that the page calls."""
 
     issuer: str
     client_id: str
@@ -36,14 +36,14 @@ class ConsoleLogin:
 
 
 class Auth(Construct):
-    """The authorizer for every route that is not open; None if the stage's API has no authorization. `login`: to
-    the console; None where there is none, or no console.
+    """The authorizer of all routes that require authorization; None if the stage's API has none. `login` is the login
+    to the console, or None without a login or a console.
     """
 
     def __init__(
         self, scope: Construct, construct_id: str, *, config: StageConfig, runtime: PythonRuntime, console: str
     ) -> None:
-        """`console`: the address that people come back to from a login."""
+        """`console` is the address to which the browser returns after a login."""
         super().__init__(scope, construct_id)
         self.users: Users | None = None
         self.authorizer: apigateway.IHttpRouteAuthorizer | None = None
@@ -52,7 +52,7 @@ class Auth(Construct):
         if auth.kind == "iam":
             self.authorizer = authorizers.HttpIamAuthorizer()
         elif auth.kind == "jwt":
-            if auth.issuer is None:  # StageConfig has rejected this already; the type does not know
+            if auth.issuer is None:  # StageConfig has rejected this already, but the type checker does not know
                 raise ValueError("auth.issuer is missing")
             self.authorizer = authorizers.HttpJwtAuthorizer("Tokens", auth.issuer, jwt_audience=list(auth.audience))
             if auth.console_client is not None:
@@ -67,7 +67,7 @@ class Auth(Construct):
 
     @property
     def outputs(self) -> dict[str, str]:
-        """What operators need to add users and to get tokens."""
+        """The values that operators need to add users and to get tokens."""
         if self.users is None:
             return {}
         return {
@@ -78,8 +78,8 @@ class Auth(Construct):
 
 
 class Users(Construct):
-    """People and machines with a password. An operator makes each one, names its tenant and puts it into the groups
-    of its scopes; users cannot do so themselves.
+    """People and programs with a password. Operators create each user with its tenant, and add it to the groups of its
+    scopes. Users cannot sign up themselves.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Users(Construct):
             runtime=runtime,
             source="token_claims",
             description="Duecourse: puts tenant and scopes into access tokens",
-            timeout_seconds=5,  # Cognito waits no longer
+            timeout_seconds=5,  # Cognito's timeout
             memory_mb=128,
             environment={},
         )
@@ -103,7 +103,7 @@ class Users(Construct):
             sign_in_aliases=cognito.SignInAliases(email=True),
             sign_in_case_sensitive=False,
             auto_verify=cognito.AutoVerifiedAttrs(email=True),
-            keep_original=cognito.KeepOriginalAttrs(email=True),  # a new address counts once it is confirmed
+            keep_original=cognito.KeepOriginalAttrs(email=True),  # a new address is valid after it was confirmed
             custom_attributes={TENANT: cognito.StringAttribute(min_len=1, max_len=64, mutable=True)},
             password_policy=cognito.PasswordPolicy(
                 min_length=14, require_digits=True, require_lowercase=True, require_uppercase=True, require_symbols=True
@@ -111,7 +111,7 @@ class Users(Construct):
             mfa=cognito.Mfa.OPTIONAL,
             mfa_second_factor=cognito.MfaSecondFactor(sms=False, otp=True),
             account_recovery=cognito.AccountRecovery.EMAIL_ONLY,
-            feature_plan=cognito.FeaturePlan.ESSENTIALS,  # the smallest whose triggers may shape access tokens
+            feature_plan=cognito.FeaturePlan.ESSENTIALS,  # the cheapest plan with triggers for access tokens
             deletion_protection=config.refuses_deletion,
             removal_policy=removal_policy(retain=config.retain_data),
         )
@@ -127,7 +127,8 @@ class Users(Construct):
             "Only operators create users, passwords have 14 characters, and the API limits each tenant.",
             "COG8",
         )
-        # V2_0: access tokens, too. They carry no attributes by themselves, and scopes only after a browser's sign-in.
+        # V2_0 also applies to access tokens. By default, they contain no attributes, and scopes only after a login in a
+        # browser.
         self.pool.add_trigger(
             cognito.UserPoolOperation.PRE_TOKEN_GENERATION_CONFIG, self.claims.function, cognito.LambdaVersion.V2_0
         )
@@ -135,12 +136,12 @@ class Users(Construct):
         server = self.pool.add_resource_server("Api", identifier=RESOURCE_SERVER, scopes=scopes)
         for name, description in SCOPES.items():
             self.pool.add_group(name.title().replace(":", ""), group_name=name, description=description)
-        # Who could write the attribute tenant would choose whose jobs to see.
+        # A caller who can write the attribute tenant could choose the tenant whose jobs to read.
         read = cognito.ClientAttributes().with_standard_attributes(email=True).with_custom_attributes(TENANT)
         write = cognito.ClientAttributes().with_standard_attributes(email=True)
         self.client = self.pool.add_client(
             "Client",
-            generate_secret=False,  # commands on people's machines keep none
+            generate_secret=False,  # commands on people's machines cannot keep one
             auth_flows=cognito.AuthFlow(user_password=True, user_srp=True),
             disable_o_auth=True,
             read_attributes=read,
@@ -160,7 +161,7 @@ class Users(Construct):
         )
         browser = self.pool.add_client(
             "Console",
-            generate_secret=False,  # a browser cannot keep a secret: PKCE replaces it
+            generate_secret=False,  # a browser cannot keep a secret; PKCE replaces it
             auth_flows=cognito.AuthFlow(user_srp=True),
             o_auth=cognito.OAuthSettings(
                 flows=cognito.OAuthFlows(authorization_code_grant=True),
@@ -179,10 +180,10 @@ class Users(Construct):
             access_token_validity=Duration.hours(1),
             id_token_validity=Duration.hours(1),
             refresh_token_validity=Duration.days(1),
-            # A copy of a refresh token is worth nothing so long after the page has renewed its own.
+            # A copied refresh token is invalid this long after the page has renewed its own.
             refresh_token_rotation_grace_period=Duration.seconds(10),
         )
-        cognito.CfnManagedLoginBranding(  # without one, the login page of a client is an error
+        cognito.CfnManagedLoginBranding(  # without it, the client's login page returns an error
             self,
             "Branding",
             user_pool_id=self.pool.user_pool_id,

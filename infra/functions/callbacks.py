@@ -1,5 +1,5 @@
-"""The function of the callbacks' routes, separate from the API: it accepts requests without authorization, and programs
-that work on runs depend on it. Neither kind of request can take the other's concurrency.
+"""The function of the callbacks' routes. It is separate from the API because it accepts requests without authorization,
+and because active runs depend on it. The two functions cannot use up each other's concurrency.
 """
 
 from constructs import Construct
@@ -9,7 +9,9 @@ from infra.parts import SharedResources
 
 
 def callbacks(scope: Construct, parts: SharedResources) -> PythonFunction:
-    """It reads a run and its job, writes heartbeats, and sends the others into the run's lane."""
+    """Return the function. It reads a run and its job, writes heartbeats, and sends completions and failures to the
+    run's lane.
+    """
     jobs, runs, lanes = parts.jobs, parts.runs, parts.lanes
     function = PythonFunction(
         scope,
@@ -17,7 +19,7 @@ def callbacks(scope: Construct, parts: SharedResources) -> PythonFunction:
         runtime=parts.runtime,
         source="callbacks",
         description="Duecourse: heartbeats, completions and failures of runs with a callback",
-        timeout_seconds=29,  # an HTTP API gives up after 30 s
+        timeout_seconds=29,  # an HTTP API has a timeout of 30 s
         memory_mb=512,
         reserved_concurrency=parts.config.reserved_concurrency.callbacks,
         environment=parts.settings("JOBS_TABLE", "RUNS_TABLE", "SHARDS") | lanes.environment,

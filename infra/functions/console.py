@@ -1,4 +1,4 @@
-"""The console: a function that serves the web page, which asks the API for everything that it shows."""
+"""The console: a function that serves the web page, which reads all its data from the API."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from infra.parts import SharedResources
 
 
 class Console(Construct):
-    """It reads no store and holds no secret: the permissions of a user of the page are those of the token.
+    """The function reads no store and has no secret. The page has only the permissions of its user's token.
 
-    `logs` are the names of the log groups that the page links to: of the API and of the workers.
+    `logs` are the names of the log groups that the page links to: those of the API and of the workers.
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class Console(Construct):
             source="console",
             description="Duecourse: the console's files",
             timeout_seconds=10,
-            memory_mb=256,  # with 128 a first visit's files, a megabyte, take noticeably longer
+            memory_mb=256,  # with 128, the first visit's files (a megabyte) take noticeably longer
             code=console_code(),
             layers=False,
             environment={
-                "DUECOURSE_CONSOLE_SETTINGS": json.dumps(  # the CDK's own leaves null out
+                "DUECOURSE_CONSOLE_SETTINGS": json.dumps(  # CDK's own function omits null
                     {
                         "stage": config.stage,
                         "version": VERSION,

@@ -1,4 +1,4 @@
-"""Dispatch: for one shard, enqueues the occurrences that come due and claims their cursors."""
+"""Dispatch: enqueues the due occurrences of one shard and claims their cursors."""
 
 from aws_cdk import aws_codedeploy as codedeploy
 from constructs import Construct
@@ -11,10 +11,10 @@ from infra.stores.tables import DUE_INDEX
 
 
 class DispatchFunction(Construct):
-    """The function behind the shard queue. The message group of a shard is its lock in all versions."""
+    """The function of the shard queue. The message group of a shard is its lock across all versions of the function."""
 
     def __init__(self, scope: Construct, construct_id: str, parts: SharedResources, release: Release | None) -> None:
-        """`release`: None where new code takes over at once."""
+        """`release` is None if new code takes over immediately."""
         super().__init__(scope, construct_id)
         config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes
         self.function = PythonFunction(
@@ -24,7 +24,7 @@ class DispatchFunction(Construct):
             source="dispatch",
             description="Duecourse: enqueues and claims the due occurrences of one shard",
             timeout_seconds=DISPATCH_SECONDS,
-            memory_mb=1024,  # the only function that computes
+            memory_mb=1024,  # the only function that needs CPU
             reserved_concurrency=config.reserved_concurrency.dispatch,
             scheduled=True,
             environment=parts.settings(
@@ -34,13 +34,13 @@ class DispatchFunction(Construct):
             | lanes.environment,
         )
         allow = self.function.allow
-        # BatchGetItem: claims without a response are read back; PartiQLDelete: timers that were sent
+        # BatchGetItem reads back claims without a response; PartiQLDelete removes sent timers.
         change = ("GetItem", "BatchGetItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])
         allow(["dynamodb:PutItem", "dynamodb:Query"], [runs.arn])
         allow(["sqs:SendMessage"], lanes.arns)
-        allow(["events:PutEvents"], [parts.bus.arn])  # skipped ranges, where a job wants them published
+        allow(["events:PutEvents"], [parts.bus.arn])  # skipped ranges, if a job publishes them
         alias = None
         if release is not None:
             application = codedeploy.LambdaApplication(self, "Deployments")
@@ -49,6 +49,6 @@ class DispatchFunction(Construct):
             parts.shard_queue.queue.queue_arn,
             batch_size=1,
             max_concurrency=config.reserved_concurrency.dispatch,
-            report_failures=False,  # it always reports success: the next tick continues
+            report_failures=False,  # it always reports success, because the next tick continues
             alias=alias,
         )

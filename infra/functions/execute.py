@@ -1,4 +1,4 @@
-"""Execute: one function per lane, all of the same code, that starts runs, calls targets and records the end."""
+"""Execute: one function per lane, all with the same code, that start runs, call targets and record their ends."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,12 +17,12 @@ from infra.settings.targets_config import AllowedTargetsConfig
 
 
 def target_arns(stack: Stack, allowed: AllowedTargetsConfig) -> list[str]:
-    """The resources of those statements."""
+    """Return the resources of the statements of `target_statements`."""
     return [arn for statement in target_statements(stack, allowed) for arn in statement.resources]
 
 
 def target_statements(stack: Stack, allowed: AllowedTargetsConfig) -> Iterator[iam.PolicyStatement]:
-    """The permissions of each kind of target; none for a kind that the stage does not allow."""
+    """Yield the permissions for each kind of target that the stage allows."""
     for permission in (each for kind in TARGETS.values() for each in kind.permissions):
         resources = _arns(stack, permission.arn, permission.of, allowed)
         if not resources or not all(getattr(allowed, name) for name in permission.needs):
@@ -37,7 +37,7 @@ def target_statements(stack: Stack, allowed: AllowedTargetsConfig) -> Iterator[i
 
 
 def _arns(stack: Stack, pattern: str, kind: str, allowed: AllowedTargetsConfig) -> list[str]:
-    """The resources of this account and region whose names the list of that kind allows."""
+    """Return the ARNs of the names in the list of this kind, in this account and region."""
     service, _, resource = pattern.partition(":")
     region = {"region": ""} if service == "iam" else {}
     names = (f"{name}:*" if kind == "task_definitions" and ":" not in name else name for name in getattr(allowed, kind))
@@ -49,16 +49,17 @@ def _arns(stack: Stack, pattern: str, kind: str, allowed: AllowedTargetsConfig) 
 
 
 class Execute(Construct):
-    """The workers of all lanes."""
+    """The functions that execute the runs of all lanes."""
 
     def __init__(self, scope: Construct, construct_id: str, parts: SharedResources, release: Release | None) -> None:
-        """`release`: None where new code takes over at once."""
+        """`release` is None if new code takes over immediately."""
         super().__init__(scope, construct_id)
         self._parts = parts
         self._release = release
         self._deployments = None if release is None else codedeploy.LambdaApplication(self, "Deployments")
         self.functions: Mapping[str, PythonFunction] = {name: self._worker(name) for name in parts.lanes.queues}
-        # The same for all lanes, so the template has it once; each role has it as its own policy.
+        # The permissions are the same for all lanes. The template contains them once, and each role has them as a
+        # separate policy.
         rights = iam.Policy(
             self,
             "Rights",
@@ -80,10 +81,10 @@ class Execute(Construct):
             target_arns(Stack.of(self), parts.config.allowed_targets),
         )
         for worker in self.functions.values():
-            worker.function.node.add_dependency(rights)  # no message is taken before it may be worked on
+            worker.function.node.add_dependency(rights)  # no message is received before the permissions exist
 
     def _worker(self, name: str) -> PythonFunction:
-        """The function of one lane, for both of its queues: each has its own limit of executions."""
+        """Return the function of one lane. It reads both queues of the lane, each with its own concurrency limit."""
         parts, lane = self._parts, self._parts.config.lanes[name]
         queue, bulk = parts.lanes.queues[name], parts.lanes.bulk[name]
         worker = PythonFunction(
@@ -94,7 +95,7 @@ class Execute(Construct):
             description=f"Duecourse: executes the runs of lane {name}",
             timeout_seconds=lane.timeout_seconds,
             memory_mb=lane.memory_mb,
-            allow_recursion=True,  # a run's waits and attempts
+            allow_recursion=True,  # a run can send messages for its waits and attempts
             environment={
                 "DUECOURSE_LANE": name,
                 "DUECOURSE_QUEUE_URL": queue.queue_url,
@@ -136,9 +137,9 @@ class Execute(Construct):
         return worker
 
     def _statements(self) -> Iterator[iam.PolicyStatement]:
-        """What every worker may do, whatever its lane. Transactions have no action of their own."""
-        job = ("GetItem", "PutItem", "UpdateItem")  # PutItem: timers, and pausing what fails again and again
-        # BatchGetItem and UpdateItem: how the jobs of a workflow's run have ended; DeleteItem: the overlap lock
+        """Yield the permissions that every worker has. Transactions require no separate action."""
+        job = ("GetItem", "PutItem", "UpdateItem")  # PutItem is for timers, and for pausing jobs that fail repeatedly
+        # BatchGetItem and UpdateItem are for the ends of steps in a workflow's run; DeleteItem is for the overlap lock.
         record = ("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem", "Query")
         for actions, resource in (
             ([f"dynamodb:{action}" for action in job], self._parts.jobs.arn),
@@ -150,12 +151,12 @@ class Execute(Construct):
             self._secrets(),
         ):
             yield iam.PolicyStatement(actions=actions, resources=[resource])
-        # All lanes: a job may have changed to another one since its run was enqueued.
+        # All lanes are allowed, because a job can change its lane after its run was enqueued.
         yield iam.PolicyStatement(actions=["sqs:SendMessage"], resources=self._parts.lanes.arns)
         yield from target_statements(Stack.of(self), self._parts.config.allowed_targets)
 
     def _secrets(self) -> tuple[list[str], str]:
-        """The tenants' secrets of this stage. The default keys of both stores need no grant of their own."""
+        """Return the permission for the stage's secrets of tenants. The default keys of both stores need no grant."""
         stack, stage = Stack.of(self), self._parts.config.stage
         if self._parts.config.secret_store == "parameters":
             name = f"duecourse/{stage}/secrets/*"

@@ -1,8 +1,8 @@
-"""A function's alias `live`, behind which a new version takes over a tenth of the batches first.
+"""A function's alias `live`, through which a new version first receives a tenth of the batches.
 
-SQS invokes the alias, and each batch goes to one version or the other by weight: for as long as a deployment lasts, old
-and new code work side by side on the same tables and queues (tests/compat holds what that needs). An alarm in that time
-takes the whole deployment back.
+SQS invokes the alias, which sends each batch to one of the versions by weight. During a deployment, old and new code
+therefore use the same tables and queues (tests/compat tests this). An alarm in this time rolls the whole deployment
+back.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from infra.queues.notices import NoticeTopics
 from infra.settings.config import StageConfig
 
 SHIFT = codedeploy.LambdaDeploymentConfig.CANARY_10_PERCENT_10_MINUTES
-"""Ten minutes: CloudWatch has a minute's datapoint some two minutes later, and a lane may take its time to be used."""
+"""Ten minutes: CloudWatch has a minute's datapoint about two minutes later, and a lane may not be used immediately."""
 
 
 class Release(Construct):
-    """What all canaries of a stage have in common: the alarm on what new code reports.
+    """The common part of all canaries of a stage: the alarm on failures that new code reports.
 
-    The alarms that take a deployment back go off at once: one that does so for nothing costs another deployment, one
-    that does not costs runs.
+    The alarms that roll a deployment back need only one datapoint. A false alarm costs another deployment, but a missed
+    one costs runs.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, notices: NoticeTopics) -> None:
@@ -66,7 +66,7 @@ class LiveAlias(Construct):
         application: codedeploy.ILambdaApplication,
         release: Release,
     ) -> None:
-        """`name`: the function's in the names of alarms."""
+        """`name` is the function's name in the names of alarms."""
         super().__init__(scope, construct_id)
         self.alias = lambda_.Alias(self, "Alias", alias_name="live", version=function.function.current_version)
         (errors,) = make_alarms(
@@ -107,13 +107,14 @@ class LiveAlias(Construct):
             auto_rollback=codedeploy.AutoRollbackConfig(
                 failed_deployment=True, stopped_deployment=True, deployment_in_alarm=True
             ),
-            # AWS's own policy for CodeDeploy would let it touch every alias of the account.
+            # The AWS managed policy for CodeDeploy would allow changes to every alias of the account.
             role=role.without_policy_updates(),
         )
 
     def _errors(self, function: lambda_.Function) -> cloudwatch.Metric:
-        """Errors of the version that is being deployed, and of no other: a fix must be able to replace what fails
-        (AWS Lambda Developer Guide, "Viewing metrics for Lambda functions": ExecutedVersion).
+        """Return the errors of the version that is being deployed. Errors of the old version must not block a
+        deployment that corrects them (AWS Lambda Developer Guide, "Viewing metrics for Lambda functions":
+        ExecutedVersion).
         """
         return cloudwatch.Metric(
             namespace="AWS/Lambda",
@@ -128,8 +129,8 @@ class LiveAlias(Construct):
         )
 
     def _statements(self, function: lambda_.Function) -> list[iam.PolicyStatement]:
-        """What CodeDeploy does to shift an alias's weights by the word of alarms (AWS Managed Policy Reference,
-        "AWSCodeDeployRoleForLambdaLimited", without what hooks and AppSpec files in S3 need).
+        """Return the permissions that CodeDeploy needs to shift an alias's weights and to read alarms (AWS Managed
+        Policy Reference, "AWSCodeDeployRoleForLambdaLimited", without those for hooks and AppSpec files in S3).
         """
         alias = ["lambda:GetAlias", "lambda:UpdateAlias", "lambda:GetProvisionedConcurrencyConfig"]
         return [

@@ -1,4 +1,4 @@
-"""The one place that knows the functions' runtime, processor, layers and logs."""
+"""Defines the functions' runtime, processor, layers and logs in one place."""
 
 import platform
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ LOG_RETENTION = {
 
 
 class PythonRuntime(Construct):
-    """Runtime and layers, shared by all functions of a stack."""
+    """The runtime and layers that all functions of a stack share."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         super().__init__(scope, construct_id)
@@ -63,7 +63,7 @@ class PythonRuntime(Construct):
 class PythonFunction(Construct):
     """A function of `functions/<source>/handler.py` with its own role and log group.
 
-    The role holds what is granted here and by `allow` and nothing else: no managed policies.
+    The role has only the permissions that are granted here and with `allow`, and no managed policies.
     """
 
     def __init__(
@@ -83,10 +83,11 @@ class PythonFunction(Construct):
         code: lambda_.Code | None = None,
         layers: bool = True,
     ) -> None:
-        """`scheduled`: started by a rule, directly or through a queue, whether there is work or not. `allow_recursion`:
-        it sends into the queue that invokes it, on purpose and with bounds of its own; Lambda would stop it after some
-        sixteen rounds and drop the message ("Use Lambda recursive loop detection", AWS Lambda Developer Guide).
-        `code`: the function's folder unless given. `layers`: without them it has the standard library alone.
+        """`scheduled`: a rule starts the function at regular intervals, directly or through a queue. `allow_recursion`:
+        the function sends messages to the queue that invokes it, with its own bounds. Without this, Lambda would stop
+        it after about sixteen rounds and drop the message ("Use Lambda recursive loop detection", AWS Lambda Developer
+        Guide). The default of `code` is the function's folder. Without `layers`, the function has only the standard
+        library.
         """
         super().__init__(scope, construct_id)
         traced = runtime.config.tracing and (runtime.config.trace_clock or not scheduled)
@@ -110,10 +111,11 @@ class PythonFunction(Construct):
             memory_size=memory_mb,
             reserved_concurrent_executions=reserved_concurrency,
             recursive_loop=lambda_.RecursiveLoop.ALLOW if allow_recursion and runtime.config.loop_detection else None,
-            # Grants xray:PutTraceSegments and xray:PutTelemetryRecords on "*", which have no resource level (Service
-            # Authorization Reference, "AWS X-Ray"). An HTTP API has no X-Ray of its own: its traces begin here.
+            # Grants xray:PutTraceSegments and xray:PutTelemetryRecords on "*", because they have no resource level
+            # (Service Authorization Reference, "AWS X-Ray"). HTTP APIs do not support X-Ray, so traces start here.
             tracing=lambda_.Tracing.ACTIVE if traced else lambda_.Tracing.DISABLED,
-            # Where there are versions (live_alias.py), old ones stay: an operator may have to go back to them.
+            # If there are versions (live_alias.py), old ones are kept, because an operator may have to roll back to
+            # them.
             current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE),
             environment={
                 "DUECOURSE_STAGE": runtime.config.stage,
@@ -137,7 +139,7 @@ class PythonFunction(Construct):
         return self.function.function_name
 
     def allow(self, actions: Sequence[str], resources: Sequence[str]) -> None:
-        """Add one statement to the function's role."""
+        """Add a statement to the function's role."""
         self.function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
 
     def consume(
@@ -151,12 +153,13 @@ class PythonFunction(Construct):
         alias: lambda_.Alias | None = None,
         construct_id: str = "Queue",
     ) -> lambda_.EventSourceMapping:
-        """Let SQS invoke this function, or the alias of it, with just the permissions that its pollers use, provisioned
-        or not.
+        """Let SQS invoke this function or its alias, with only the permissions that pollers need, whether they are
+        provisioned or not.
         """
         poller = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility")
         self.allow(poller, [queue_arn])
-        # In the function's scope with an alias, too: the mapping is changed then, not replaced, and its queue is read.
+        # The scope is the function's even with an alias. The mapping is then updated, not replaced, and its queue is
+        # always read.
         mapping = lambda_.EventSourceMapping(
             self.function,
             construct_id,
@@ -171,9 +174,9 @@ class PythonFunction(Construct):
 
 
 def _scale(mapping: lambda_.EventSourceMapping, max_concurrency: int | None, pollers: Pollers | None) -> None:
-    """What the CDK's construct cannot say: more than 2,000 pollers, and the empty values by which Lambda forgets a
-    maximum or pollers. What a template leaves out stays as it is (AWS CloudFormation Template Reference,
-    "AWS::Lambda::EventSourceMapping": ScalingConfig).
+    """Set the values that CDK's construct does not support: more than 2,000 pollers, and the empty values that remove a
+    maximum or pollers in Lambda. A property that is missing in the template keeps its old value (AWS CloudFormation
+    Template Reference, "AWS::Lambda::EventSourceMapping": ScalingConfig).
     """
     resource = cast("lambda_.CfnEventSourceMapping", mapping.node.default_child)
     if max_concurrency == NO_MAXIMUM:
@@ -185,7 +188,7 @@ def _scale(mapping: lambda_.EventSourceMapping, max_concurrency: int | None, pol
 
 
 def log_group(scope: Construct, config: StageConfig, encryption: Encryption) -> logs.LogGroup:
-    """Logs with an end; in stages that keep their data they outlive the stack."""
+    """Return a log group with a retention time. It outlives the stack in stages that retain data."""
     return logs.LogGroup(
         scope,
         "Logs",

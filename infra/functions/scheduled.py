@@ -1,4 +1,4 @@
-"""The functions that a rule starts: the tick, the dead-letter reconciler, the index repair and the audit."""
+"""The functions that a rule starts: the tick, the dead-letter reconciler, index repair and the audit."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_events as events
@@ -9,13 +9,13 @@ from infra.functions.python_function import PythonFunction
 from infra.parts import SharedResources
 
 QUARTER = Duration.minutes(15)
-"""Index repair and audit are started more often than they have work: so an invocation that ran out of time is
-continued. A start with nothing to do costs one or two reads.
+"""Index repair and the audit start more often than they have work, so that they continue an invocation that ran out of
+time. A start without work costs one or two reads.
 """
 
 
 class Scheduled(Construct):
-    """A function and its rule. A start that comes late is dropped: the next one does the same work."""
+    """A function and its rule. A late start is dropped, because the next one does the same work."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Scheduled(Construct):
         settings: dict[str, str],
         reserved_concurrency: int | None = None,
     ) -> None:
-        """`rule` is the construct's id of the rule."""
+        """`rule` is the construct id of the rule."""
         super().__init__(scope, construct_id)
         self.function = PythonFunction(
             self,
@@ -57,8 +57,8 @@ class Scheduled(Construct):
 
 
 def tick(scope: Construct, parts: SharedResources) -> PythonFunction:
-    """The system's clock: once a minute, one message for each shard. A missed or late one delays nothing within the
-    lookahead.
+    """Return the tick: once a minute, it sends one message for each shard. A missed or late tick delays no run within
+    the lookahead.
     """
     function = Scheduled(
         scope,
@@ -79,8 +79,9 @@ def tick(scope: Construct, parts: SharedResources) -> PythonFunction:
 
 
 def reconcile(scope: Construct, parts: SharedResources) -> PythonFunction:
-    """The dead-letter reconciler: a worker that died at a message's last delivery left no record of it. It ends such a
-    run as a worker would: record, lock, notice, event, the job's completion or pause, the next message.
+    """Return the dead-letter reconciler. A worker that dies at a message's last delivery leaves no record of it. The
+    reconciler ends the run as a worker would: record, lock, notice, event, completion or pause of the job, next
+    message.
     """
     function = Scheduled(
         scope,
@@ -110,8 +111,8 @@ def reconcile(scope: Construct, parts: SharedResources) -> PythonFunction:
 
 
 def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
-    """The index repair: once a day, all items of the jobs table are checked, and errors are put
-    right; and the clean-up of completed jobs.
+    """Return the index repair: once a day, it checks all items of the jobs table and corrects errors. It also deletes
+    completed jobs.
     """
     function = Scheduled(
         scope,
@@ -133,7 +134,7 @@ def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
 
 
 def audit(scope: Construct, parts: SharedResources) -> PythonFunction:
-    """The completeness audit: each hour, the occurrences of a closed window are compared with their records."""
+    """Return the completeness audit: each hour, it compares the occurrences of a closed window with their records."""
     function = Scheduled(
         scope,
         "Audit",

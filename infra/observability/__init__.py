@@ -1,5 +1,5 @@
-"""Alarms by symptom, each with a severity, and two dashboards: what the jobs do, for those who own them; what the
-machinery does, for those who run it.
+"""Alarms by symptom, each with a severity, and two dashboards: one on jobs for their owners, and one on the internals
+for operators.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from infra.settings.config import StageConfig
 def make_dashboards(
     scope: Construct, config: StageConfig, watched: Monitored, alarms: Sequence[cloudwatch.IAlarm]
 ) -> None:
-    """Both, named after stage and region: a dashboard's name is taken in all regions of an account at once, and a stage
-    may be in two. `alarms` are shown with their states.
+    """Create both dashboards. Their names contain stage and region, because a name must be unique across all regions of
+    an account. They show the states of `alarms`.
     """
     for name, rows in (
         ("Business", business_rows(config, watched)),
@@ -40,7 +40,9 @@ def make_dashboards(
 
 
 class Observability(Construct):
-    """The alarms are of what users feel, and of what nothing else shows; causes are on the dashboards."""
+    """The alarms and the dashboards. Alarms cover symptoms that users notice and errors without another signal;
+    dashboards show the causes.
+    """
 
     def __init__(
         self, scope: Construct, construct_id: str, *, config: StageConfig, watched: Monitored, notices: NoticeTopics

@@ -1,4 +1,4 @@
-"""What an alarm of ours is, and how it is built."""
+"""The specification of an alarm, and the alarms built from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from infra.settings.config import StageConfig
 
 
 class Severity(StrEnum):
-    """`page`: page the person on call. `ticket`: to be handled on the next working day."""
+    """`page` pages the person on call. `ticket` can wait until the next working day."""
 
     PAGE = "page"
     TICKET = "ticket"
@@ -23,7 +23,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WatchedMetric:
-    """A metric and the value above which it is wrong."""
+    """A metric and the value above which it is in alarm."""
 
     metric: cloudwatch.Metric
     above: float
@@ -31,40 +31,40 @@ class WatchedMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmSpec:
-    """One alarm: what it watches, what it means, what to do first and how to find the jobs concerned."""
+    """One alarm: the metrics that it watches, its meaning, the first step, and a query for the affected jobs."""
 
     name: str
-    """In the alarm's name, and the title of its section in the runbooks unless `section` is."""
+    """Part of the alarm's name, and the default of `section`."""
     severity: Severity
     means: str
     first: str
     find: str
-    """A query (CloudWatch Logs Insights) or a command that names the jobs, or whatever else is concerned."""
+    """A query (CloudWatch Logs Insights) or a command that lists the affected jobs or other resources."""
     watches: Mapping[str, WatchedMetric] = field(default_factory=dict)
-    """It goes off when any of them is wrong. Where a stage has metric math, one alarm watches all of them (at most ten,
-    all with the same period); elsewhere each has an alarm of its own, with its label in the name.
+    """The alarm goes off if any of these metrics is above its value. If a stage has metric math, one alarm watches all
+    of them (at most ten, all with the same period). Otherwise each has a separate alarm with its label in the name.
     """
     expression: cloudwatch.IMetric | None = None
-    """Watched instead: wrong above 0."""
+    """An expression that is watched instead; it is in alarm above 0."""
     periods: int = 1
     of: int | None = None
-    """So many periods of the last `of` must be wrong; the last `periods` in a row unless given."""
+    """The alarm goes off if `periods` of the last `of` periods are in alarm. The default of `of` is `periods`."""
     section: str | None = None
     notifies: bool = True
-    """Whether the topics are notified; otherwise only CodeDeploy evaluates it."""
+    """Whether the topics are notified. Otherwise only CodeDeploy evaluates the alarm."""
     silence: bool = False
-    """It goes off below 1 instead, and when there is no data at all."""
+    """The alarm goes off below 1, and if there is no data."""
 
 
 def alarm_name(config: StageConfig, name: str) -> str:
-    """As CloudWatch shows it: `Duecourse/prod/ticks-missing`. No stage has a slash in its name."""
+    """Return the name in CloudWatch: `Duecourse/prod/ticks-missing`. Names of stages cannot contain a slash."""
     return f"{config.metrics_namespace}/{name}"
 
 
 def make_alarms(
     scope: Construct, config: StageConfig, spec: AlarmSpec, notices: NoticeTopics
 ) -> Iterator[cloudwatch.Alarm]:
-    """The alarm, or several where metric math would be needed for one."""
+    """Yield the alarm, or several alarms if one would need metric math that the stage does not have."""
     if spec.expression is not None:
         yield _alarm(scope, config, spec, spec.name, spec.expression, 0, notices)
     elif len(spec.watches) > 1 and config.alarms.metric_math:
@@ -76,7 +76,7 @@ def make_alarms(
 
 
 def _any_of(watches: Mapping[str, WatchedMetric]) -> cloudwatch.MathExpression:
-    """How far the worst of them is above its threshold. What has no data is left out of the maximum (Amazon CloudWatch
+    """Return the distance of the worst metric above its threshold. MAX ignores metrics without data (Amazon CloudWatch
     User Guide, "Using math expressions with CloudWatch metrics").
     """
     terms = [label if watch.above == 0 else f"{label} - {watch.above:.10g}" for label, watch in watches.items()]
@@ -118,7 +118,7 @@ def _alarm(
 
 
 def described(config: StageConfig, spec: AlarmSpec) -> str:
-    """The text for the person on call: severity, stage, meaning, first step, query and runbook."""
+    """Return the text for the person on call: severity, stage, meaning, first step, query and runbook."""
     return (
         f"[{spec.severity}] Stage {config.stage}: {spec.means} First: {spec.first} Find: {spec.find} "
         f"Runbook: {config.runbooks}#{spec.section or spec.name}"

@@ -1,4 +1,4 @@
-"""What the jobs of a stage do: firing, failing, late, dead; by lane and by what they call."""
+"""The dashboard on a stage's jobs: fired, failed, late and dead runs, by lane and by target type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENDS = {"RunsSucceeded": "succeeded", "RunsDead": "dead", "RunsSkipped": "skippe
 
 
 def business_rows(config: StageConfig, watched: Monitored) -> Iterator[Row]:
-    """From the whole to its parts."""
+    """Yield the rows of the dashboard, from totals to details."""
     yield heading(
         f"# Duecourse {config.stage}: jobs and runs\n"
         "Every number is per five minutes unless its title says otherwise. A run that failed and is retried is "
@@ -77,7 +77,7 @@ def _failing(config: StageConfig) -> Iterator[Row]:
 
 
 def _failure_rate(config: StageConfig) -> cloudwatch.MathExpression:
-    """Failed attempts in per cent of those that were started."""
+    """Return the percentage of started attempts that failed."""
     return cloudwatch.MathExpression(
         expression="IF(failed >= 1, 100 * failed / started, 0)",
         using_metrics={

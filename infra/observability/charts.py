@@ -1,4 +1,4 @@
-"""Pieces of a dashboard: texts, charts and numbers in rows of 24 columns."""
+"""The widgets of a dashboard: texts, charts and numbers in rows of 24 columns."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Row = Sequence[cloudwatch.IWidget]
 
 
 def heading(markdown: str, *, height: int = 2) -> Row:
-    """A text over the whole width: what the charts below it show, and how to read them."""
+    """Return a text of full width that explains the charts below it."""
     return [cloudwatch.TextWidget(markdown=markdown, width=COLUMNS, height=height)]
 
 
 def states(title: str, alarms: Sequence[cloudwatch.IAlarm]) -> Row:
-    """Alarms by their states, those that are in ALARM first."""
+    """Return the states of alarms, those in ALARM first."""
     return [
         cloudwatch.AlarmStatusWidget(
             title=title,
@@ -35,7 +35,7 @@ def states(title: str, alarms: Sequence[cloudwatch.IAlarm]) -> Row:
 def chart(
     title: str, left: Sequence[cloudwatch.IMetric], *, unit: str, width: int = 12, line: float | None = None
 ) -> cloudwatch.GraphWidget:
-    """Lines over time. `line` draws a level at which something goes off."""
+    """Return a chart of metrics over time. `line` draws the threshold of an alarm."""
     return cloudwatch.GraphWidget(
         title=title,
         left=list(left),
@@ -47,16 +47,14 @@ def chart(
 
 
 def numbers(title: str, metrics: Sequence[cloudwatch.IMetric], *, width: int = COLUMNS) -> cloudwatch.SingleValueWidget:
-    """The whole of the time that the dashboard shows, as numbers."""
+    """Return the totals over the displayed period as numbers."""
     return cloudwatch.SingleValueWidget(
         title=title, metrics=list(metrics), width=width, height=3, set_period_to_time_range=True
     )
 
 
 def weighted(name: str, label: str, parts: Sequence[tuple[cloudwatch.Metric, float]]) -> cloudwatch.MathExpression:
-    """The sum of metrics, each times a factor. `name` (letters) distinguishes its metrics from others in the same
-    chart.
-    """
+    """Return the weighted sum of metrics. `name` (letters) distinguishes its metrics from others in the same chart."""
     terms = [f"{factor:.10g} * FILL({name}{number}, 0)" for number, (_, factor) in enumerate(parts)]
     return cloudwatch.MathExpression(
         expression=" + ".join(terms),

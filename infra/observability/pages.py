@@ -1,4 +1,4 @@
-"""The alarms that page: jobs do not fire, runs are late, lost or dying, the API fails."""
+"""The alarms that page: jobs do not fire; runs are late, lost or dying; the API fails."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ page = partial(AlarmSpec, severity=Severity.PAGE)
 
 
 def pages(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
-    """In the order of the flow."""
+    """Yield the alarms in the order of a run's path."""
     yield from _firing(config, watched)
     yield from _starting(config, watched)
     yield from _ending(config)
-    # Errors and throttles of the API's function are answers of the gateway, too.
+    # The gateway's 5xx responses include errors and throttles of the API's function.
     users = {
         f"claims_{name.lower()}": of_function(each.function, name, seconds=MINUTE)
         for each in [watched.functions.get("Claims")]
@@ -46,9 +46,9 @@ def pages(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
 
 def _firing(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     limits = config.alarms
-    # CloudWatch looks a little further back than three periods for numbers that it can use, so the alarm comes three to
-    # five minutes after the last tick (Amazon CloudWatch User Guide, "Configuring how CloudWatch alarms treat missing
-    # data"): within the lookahead, for which nothing is late.
+    # CloudWatch looks back a little more than three periods for usable data. The alarm therefore goes off three to five
+    # minutes after the last tick (Amazon CloudWatch User Guide, "Configuring how CloudWatch alarms treat missing
+    # data"). This is within the lookahead, during which no run is late.
     yield page(
         name="ticks-missing",
         means="there was no tick for three minutes. After five minutes, runs are late.",
@@ -147,10 +147,11 @@ def _starting(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
 
 
 def _lanes(config: StageConfig, watched: Monitored) -> Iterator[tuple[str, WatchedMetric]]:
-    """Whether each queue is worked on. A message is in its queue from up to 15 minutes before its time on, and until
-    the worker has finished with it. SQS leaves what was received three times or more out of the age.
+    """Yield metrics that show whether the messages of each queue are processed. A message is in its queue from up to 15
+    minutes before its due time until its worker has finished. SQS excludes messages that were received three times or
+    more from the age.
     """
-    # On the emulator, whose alarms ignore dimensions, the depth is that of the dead letters.
+    # The emulator's alarms ignore dimensions, so the depth would be that of the dead letters.
     urgent = {"high", "normal"} if config.alarms.metric_math else set()
     for lane, queue in watched.parts.lanes.queues.items():
         label = f"{lane}_queue"

@@ -1,4 +1,4 @@
-"""What the machinery of a stage does: rounds, queues, functions, tables, and what it costs."""
+"""The dashboard on a stage's internals: rounds, queues, functions, tables and costs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
 
 
 def technical_rows(config: StageConfig, watched: Monitored, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
-    """In the order of the flow, then the costs."""
+    """Yield the rows of the dashboard in the order of a run's path, then the costs."""
     yield heading(
         "# Duecourse: internals\n"
         "Numbers are per five minutes unless a title says otherwise. The alarms are described "
@@ -148,7 +148,7 @@ def _tables(watched: Monitored) -> Iterator[Row]:
 
 
 def _costs(watched: Monitored) -> Iterator[Row]:
-    """What is paid by use; docs/sizing.md has the prices' arithmetic."""
+    """Yield the usage that AWS bills. docs/sizing.md has the calculation of prices."""
     stores = _stores(watched)
     functions = list(watched.functions.values())
     invocations = [(of_function(each.function, "Invocations"), 1.0) for each in functions]
@@ -190,7 +190,7 @@ def _costs(watched: Monitored) -> Iterator[Row]:
 
 
 def _stores(watched: Monitored) -> list[tuple[str, str, str | None]]:
-    """Label, table, index."""
+    """Return the label, table and index of each store."""
     jobs, runs = watched.parts.jobs.name, watched.parts.runs.name
     return [
         ("jobs", jobs, None),

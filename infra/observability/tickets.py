@@ -1,4 +1,4 @@
-"""The alarms that can wait for the morning: single jobs that do not fire, maintenance, the archive."""
+"""The alarms for the next working day: single jobs that do not fire, maintenance, the archive."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from infra.settings.config import StageConfig
 MINUTE, HOUR = 60, 3600
 
 MAINTENANCE = ("Reconcile", "Repair", "Audit")
-"""Functions that a rule starts every fifteen minutes; the dead-letter reconciler (Reconcile) at least every hour."""
+"""The functions that a rule starts every fifteen minutes, except for Reconcile, which starts at least every hour."""
 
 SILENT_ARCHIVE_HOURS = 3
-"""From the hour of a write on: what is written at the end of an hour is read in the next one."""
+"""The hours after the hour of a write. Data that is written at the end of an hour is read in the next one."""
 
 ticket = partial(AlarmSpec, severity=Severity.TICKET)
 
 
 def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
-    """Single jobs and runs first."""
+    """Yield the alarms, those on single jobs and runs first."""
     yield from _jobs(config, watched)
     yield from _load(config)
     yield from _maintenance(config, watched)
@@ -42,13 +42,14 @@ def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
 
 
 def _jobs(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
-    """What one job's owner has to do something about."""
+    """Yield the alarms that need an action of a job's owner."""
     yield ticket(
         name="dead-letters-waiting",
         means="the dead-letter queue is not empty: runs have no attempts left. Messages are kept for 14 days.",
         first="correct the targets of the jobs, then redrive the runs or let them expire.",
         find="duecourse dead-letters list",
-        # The reconciler hides them for some seconds every few minutes, which must not look as if they were gone.
+        # The reconciler hides the messages for some seconds every few minutes. A period of five minutes still counts
+        # them.
         watches={
             "dead_letters": WatchedMetric(
                 of_queue(watched.parts.dead_letters.queue, "ApproximateNumberOfMessagesVisible", seconds=FIVE_MINUTES),
@@ -135,8 +136,8 @@ def _maintenance(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]
 
 
 def _succeeding(watched: Monitored) -> cloudwatch.MathExpression:
-    """Invocations without an error in an hour, of the function that has fewest. Two hours are looked at, as the latest
-    may be filled before its data are there.
+    """Return the successful invocations in an hour of the function with the fewest. The alarm evaluates two hours,
+    because the data of the last hour can be incomplete.
     """
     metrics = {
         f"{name.lower()}_{kind.lower()}": of_function(watched.functions[name].function, kind, seconds=HOUR)
@@ -153,7 +154,7 @@ def _succeeding(watched: Monitored) -> cloudwatch.MathExpression:
 
 
 def _archive(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
-    """What expires must have been written before the stream forgets it, a day later."""
+    """Yield the alarms on the archive. Expired records must be written before the stream deletes them a day later."""
     late = config.archive.give_up_after_hours * HOUR // 2
     age = of_function(watched.functions["Archive"].function, "IteratorAge", statistic="Maximum")
     letters = {"letters": WatchedMetric(_waiting(watched.letters["Archive"]), 0)} if config.alarms.metric_math else {}
@@ -181,13 +182,14 @@ def _archive(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
 
 
 def _unread(watched: Monitored) -> cloudwatch.MathExpression:
-    """1 from an hour on in which something was written and nothing read of the stream, 0 from one on in which something
-    was read. What expires is no measure: with a record go locks and requests, which the archive is not invoked for.
+    """Return an expression that is 1 for an hour in which the table was written and its stream was not read, and 0 for
+    an hour in which it was read. Expirations cannot be counted instead, because locks and requests expire as well, and
+    the archive is not invoked for them.
 
-    An hour with neither is 0 / 0, which is no number, and repeats what was before it: a stage of nightly jobs writes in
-    one hour of a day. So it makes no difference whether polls that find nothing count 0 or nothing at all, which a
-    source that is off does as well. CloudWatch repeats within the hours that an alarm looks at: after the last write
-    the alarm goes off once, and back to OK by itself.
+    An hour without writes and reads is 0 / 0, which is not a number, and repeats the value before it. A stage with
+    nightly jobs writes in only one hour of a day. It therefore does not matter whether polls without records count 0 or
+    have no data, which is also the case for a disabled source. CloudWatch repeats values only within the hours that an
+    alarm evaluates. After the last write, the alarm goes off once and returns to OK by itself.
     """
     return cloudwatch.MathExpression(
         expression="FILL(IF(FILL(polled, 0) > 0, 0, FILL(written, 0)) / (FILL(polled, 0) + FILL(written, 0)), REPEAT)",
@@ -201,7 +203,7 @@ def _unread(watched: Monitored) -> cloudwatch.MathExpression:
 
 
 def _waiting(queue: sqs.IQueue) -> cloudwatch.Metric:
-    """How much waits in a queue of failures. Not asked for on the emulator: its alarms ignore dimensions, and this one
-    would go off for every message of the lanes' dead letters.
+    """Return the number of messages in a queue of failures. It is not used on the emulator: alarms there ignore
+    dimensions, so it would go off for every message in the lanes' dead-letter queue.
     """
     return of_queue(queue, "ApproximateNumberOfMessagesVisible", seconds=FIVE_MINUTES)

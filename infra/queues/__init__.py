@@ -1,1 +1,1 @@
-"""Queues, topics, the event bus."""
+"""Queues, topics and the event bus."""

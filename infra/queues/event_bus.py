@@ -1,4 +1,4 @@
-"""The event bus: outcomes of runs, as their jobs choose, for programs that hook on by rules of their own."""
+"""The event bus with the outcomes of runs that jobs publish. Programs receive them through their own rules."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_events as events
@@ -12,11 +12,12 @@ from infra.stores.encryption import Encryption
 
 
 class EventBus(Construct):
-    """A bus of our own: who may put events on it, and what a rule on it can match, is ours alone.
+    """A separate bus, so that only this stage determines who can put events on it and what a rule can match.
 
-    Under a key of the account's there is a queue beside it, `failures`, for events that could not be worked on because
-    the key could not be used; EventBridge drops them otherwise (Amazon EventBridge User Guide, "Using dead-letter
-    queues to capture encrypted event errors"). It lies under SQS's own key: the same one would fail it, too.
+    With a key of the account, there is also a queue `failures` for events that could not be processed because the key
+    could not be used. Without it, EventBridge drops these events (Amazon EventBridge User Guide, "Using dead-letter
+    queues to capture encrypted event errors"). The queue is encrypted with SQS's own key, because the same key would
+    fail here as well.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
@@ -56,10 +57,10 @@ class EventBus(Construct):
 
     @property
     def name(self) -> str:
-        """What the functions call it by."""
+        """The name of the bus in the functions' settings."""
         return self.bus.event_bus_name
 
     @property
     def arn(self) -> str:
-        """The bus, for policies."""
+        """The ARN of the bus, for policies."""
         return self.bus.event_bus_arn

@@ -1,6 +1,4 @@
-"""The SNS topics: `deaths` reports runs that used up their attempts, the others report conditions that need an
-operator.
-"""
+"""The SNS topics. `deaths` reports runs without attempts left; the others report alarms that need an operator."""
 
 from collections.abc import Iterator
 
@@ -16,8 +14,8 @@ from infra.stores.encryption import Encryption
 
 
 class NoticeTopics(Construct):
-    """Where people and programs subscribe. `pages` and `tickets` have the alarms of one severity each; `alarms` has all
-    of them, as it had before there were severities, and the address `alarm_email`.
+    """The topics for subscriptions. `pages` and `tickets` have the alarms of one severity each. `alarms` has all
+    alarms, as in releases without severities, and the subscription of `alarm_email`.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
@@ -30,7 +28,7 @@ class NoticeTopics(Construct):
         if config.alarm_email:
             self.alarms.add_subscription(subscriptions.EmailSubscription(config.alarm_email))
 
-        # A topic policy of one's own (enforce_ssl) replaces the default one that lets the account's alarms publish.
+        # A custom topic policy (enforce_ssl) replaces the default one, which lets the account's alarms publish.
         for topic in (self.alarms, self.pages, self.tickets):
             topic.add_to_resource_policy(
                 iam.PolicyStatement(
@@ -43,6 +41,6 @@ class NoticeTopics(Construct):
             )
 
     def actions(self, severity: str) -> Iterator[actions.SnsAction]:
-        """What an alarm of a severity does: `page` or `ticket`."""
+        """Yield the actions of an alarm with the severity `page` or `ticket`."""
         yield actions.SnsAction(self.pages if severity == "page" else self.tickets)
         yield actions.SnsAction(self.alarms)

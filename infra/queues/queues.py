@@ -1,5 +1,6 @@
-"""The queues: the lanes `high`, `normal`, `low` and `long`, which hold runs until their second and share them out; the
-dead letters of them all; the shard queue, one message group per shard, so that one dispatch per shard runs at a time.
+"""The queues: the lanes `high`, `normal`, `low` and `long`, which hold runs until they are due and distribute them;
+their common dead-letter queue; and the shard queue with one message group per shard, so that only one dispatch runs per
+shard.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,9 @@ from infra.stores.encryption import Encryption
 
 
 class DeadLettersQueue(Construct):
-    """One queue for all lanes; SQS itself moves messages here, so the console's redrive knows their source."""
+    """One dead-letter queue for all lanes. SQS itself moves the messages, so the redrive of the AWS console knows their
+    source.
+    """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         super().__init__(scope, construct_id)
@@ -29,8 +32,8 @@ class DeadLettersQueue(Construct):
 
 
 class LaneQueues(Construct):
-    """Two standard queues per lane, all with the same dead-letter queue: `queues` for jobs that have a seat, `bulk` for
-    the others (docs/sizing.md).
+    """Two standard queues per lane, all with the same dead-letter queue: `queues` for jobs with a seat, `bulk` for the
+    others (docs/sizing.md).
     """
 
     def __init__(
@@ -67,12 +70,12 @@ class LaneQueues(Construct):
 
     @property
     def arns(self) -> list[str]:
-        """All queues, for policies of those who enqueue."""
+        """The ARNs of all queues, for the policies of functions that enqueue."""
         return [queue.queue_arn for queue in self.every.values()]
 
     @property
     def environment(self) -> dict[str, str]:
-        """The addresses of all queues for a function that enqueues."""
+        """The URLs of all queues, for a function that enqueues."""
         return {
             f"DUECOURSE_{kind}_URL_{name.upper()}": queue.queue_url
             for kind, queues in (("QUEUE", self.queues), ("BULK", self.bulk))
@@ -81,7 +84,7 @@ class LaneQueues(Construct):
 
 
 class ShardFifoQueue(Construct):
-    """FIFO, short-lived, without a dead-letter queue: a round that is lost is repeated by the next tick."""
+    """A FIFO queue with a short retention time and without a dead-letter queue: the next tick repeats a lost round."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         super().__init__(scope, construct_id)
@@ -89,7 +92,7 @@ class ShardFifoQueue(Construct):
             self,
             "Queue",
             fifo=True,
-            content_based_deduplication=False,  # tick names shard and minute: a second tick of a minute adds no round
+            content_based_deduplication=False,  # the id has shard and minute: a second tick of a minute adds no round
             visibility_timeout=Duration.seconds(SHARD_VISIBILITY_SECONDS),
             retention_period=Duration.seconds(SHARD_RETENTION_SECONDS),
             enforce_ssl=config.refuse_plain_http,

@@ -1,1 +1,1 @@
-"""What a stage is made from, and what is rejected."""
+"""The settings of a stage and their validation."""

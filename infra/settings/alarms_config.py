@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from duecourse.limits import LANES, SHARD_RETENTION_SECONDS
 
 USUAL_WATERMARK_SECONDS = 3 * 3600
-"""How old a shard's first bucket may be in health: two hours behind, and up to one more until its hour is over."""
+"""The maximum age of a shard's first bucket under normal conditions: a lag of two hours, and up to one hour until the
+bucket's end.
+"""
 
 
 def _lateness() -> dict[str, int]:
@@ -21,30 +23,32 @@ def _patience() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmsConfig:
-    """Thresholds of a stage; an alarm goes off above them."""
+    """The thresholds of a stage. An alarm goes off above them."""
 
     watermark_seconds: int = 12_600
-    """How far the oldest bucket that a shard still looks at may lie behind now."""
+    """The maximum age of the oldest bucket that a shard still reads."""
     shard_queue_seconds: int = 150
-    """How old the oldest tick of a shard may be: a round takes up to 46 s, and the next tick waits for its end."""
+    """The maximum number of runs that die within five minutes. Each death is also published on the topic of deaths and
+    has a dead letter; this alarm is for many deaths at the same time.
+    """
     deaths: int = 10
-    """Runs that die within five minutes. Each death is announced on the topic of deaths and keeps its dead letter; this
-    is
-    for many at once.
+    """The number of runs that die within five minutes. Each death is also published on the topic of deaths and has a
+    dead letter; this alarm is for many deaths at the same time.
     """
     lateness_seconds: Mapping[str, int] = field(default_factory=_lateness)
-    """By lane: how late the latest hundredth of the starts may be."""
+    """The maximum p99 lateness of starts by lane, in seconds."""
     patience_seconds: Mapping[str, int] = field(default_factory=_patience)
-    """By lane: how long a message may be there beyond the 15 minutes for which it may have been held back."""
+    """The maximum age of a message by lane, in addition to the delay of up to 15 minutes."""
     throttled_minutes: int = 10
-    """For how many minutes in a row claims may be throttled, or rounds end unfinished: a burst may, for a while."""
+    """The number of consecutive minutes with throttled claims or unfinished rounds. A burst can cause them for a while.
+    """
     metric_math: bool = True
-    """Alarms over several metrics. The emulator cannot deploy them: there each metric has an alarm of its own."""
+    """Whether alarms can combine several metrics. If not, as on the emulator, each metric has a separate alarm."""
     dashboards: bool = True
 
     def problems(self, visibility: Mapping[str, int], *, on_this_machine: bool) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right. `visibility`: by lane, after how many seconds a message comes
-        again whose worker died; none may be an alarm for that alone.
+        """Yield each invalid field with the requirement. `visibility` has the seconds by lane after which the message
+        of a dead worker is delivered again. This redelivery alone must not cause an alarm.
         """
         usual, most_throttled = USUAL_WATERMARK_SECONDS, 60
         yield from _unless(self.watermark_seconds > usual, "watermark_seconds", f"must be more than {usual}")

@@ -1,4 +1,4 @@
-"""Who may call a stage's API, and how much of it: validated parts of `StageConfig`."""
+"""The callers of a stage's API and their limits: validated parts of `StageConfig`."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ KINDS = ("cognito", "jwt", "iam", "none")
 CLAIM = "tenant"
 MAX_CLAIM_LENGTH = 64
 OPEN_TO_READ = ("/v1/health", "/v1/openapi.json")
-"""Routes without authorization that only read; `infra/functions/api.py` has those of callbacks."""
+"""Routes without authorization that only read. `infra/functions/api.py` has those of callbacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthConfig:
-    """`cognito`: a user pool that the stack makes. `jwt`: tokens of any OIDC issuer. `iam`: SigV4 signatures, all
-    callers one tenant. `none`: everybody; for the local stack alone.
+    """The authorization of the API. `cognito`: a user pool in the stack. `jwt`: tokens of any OIDC issuer. `iam`: SigV4
+    signatures, with one tenant for all callers. `none`: no authorization, for the local stack only.
     """
 
     kind: str
     issuer: str | None = None
-    """As the tokens' claim `iss` has it; its keys are found by OpenID discovery."""
+    """The issuer in the tokens' claim `iss`. OpenID discovery finds its keys."""
     audience: tuple[str, ...] = ()
-    """What a token's `aud` (or `client_id`) may be."""
+    """The accepted values of a token's `aud` (or `client_id`)."""
     claim: str | None = None
-    """The claim that names the tenant, where it is not `tenant`."""
+    """The claim with the tenant; the default is `tenant`."""
     console_client: str | None = None
-    """The public client of `issuer` by which people log in to the console."""
+    """The public client of `issuer` for logins to the console."""
     console_scope: str = "openid offline_access"
-    """What the console asks `issuer` for, as `duecourse login` does."""
+    """The scopes that the console requests from `issuer`, the same as `duecourse login`."""
 
     @property
     def tenant_claim(self) -> str:
-        """The claim that names the tenant; kinds without tokens read none."""
+        """The claim with the tenant. Kinds without tokens do not use it."""
         return CLAIM if self.claim is None else self.claim
 
     @property
     def setting(self) -> str:
-        """The API function's settings: to it, Cognito is an issuer like others."""
+        """The kind in the API function's settings, where Cognito is an issuer like others."""
         return "jwt" if self.kind == "cognito" else self.kind
 
     @property
     def console(self) -> bool:
-        """Whether there is a console: a browser signs no requests, and another issuer has to know it."""
+        """Whether there is a console. A browser cannot sign requests, and an external issuer needs a client for it."""
         return self.kind in {"cognito", "none"} or (self.kind == "jwt" and self.console_client is not None)
 
     def problems(self, *, on_this_machine: bool) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
+        """Yield each invalid field with the requirement."""
         if self.kind not in KINDS:
             yield "kind", f"must be one of {', '.join(KINDS)}"
         if self.kind == "none" and not on_this_machine:
@@ -75,26 +75,26 @@ class AuthConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsConfig:
-    """What one tenant may use of the API."""
+    """The limits of one tenant."""
 
     job_quota: int
     requests_per_second: int
     burst: int
-    """Requests at once, after a quiet time."""
+    """The number of requests in a burst."""
     smallest_interval_seconds: int
-    """Between two occurrences of a job."""
+    """The minimum seconds between two occurrences of a job."""
     backfill_limit: int
-    """Runs of one backfill."""
+    """The maximum number of runs of one backfill."""
     delayed_runs_per_hour: int
-    """Delayed runs that are due in the same hour."""
+    """The maximum number of delayed runs that are due in the same hour."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """For the API function."""
+        """The environment of the API function."""
         return {f"DUECOURSE_{field.name.upper()}": str(getattr(self, field.name)) for field in fields(self)}
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
+        """Yield each invalid field with the requirement."""
         for field in fields(self):
             if getattr(self, field.name) < 1:
                 yield field.name, "must be at least 1"
@@ -104,27 +104,29 @@ class LimitsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiConfig:
-    """The gateway's guard rails, for all tenants together."""
+    """The gateway's limits for all tenants together."""
 
     requests_per_second: int
     burst: int
     access_logs: bool
     open_requests_per_second: int = 5
-    """The limit of each route without authorization that only reads: health and the API's description. They have no
-    tenant whose limits would hold, and each request costs.
+    """The limit of each open route that only reads: health and the API's description. Tenants' limits do not apply to
+    them, and each request costs money.
     """
     open_burst: int = 10
     callback_requests_per_second: int = 200
-    """The limit of each of heartbeat, complete and fail, which need no authorization: a call that is rejected takes
-    nothing from the others' share.
+    """The limit of each of heartbeat, complete and fail, which require no authorization. A rejected call does not
+    reduce the limit of the others.
     """
     callback_burst: int = 400
     console_requests_per_second: int = 100
-    """Of these for the console's page, and for its files: about twenty at a first visit, which browsers keep."""
+    """The limit of the console's page, and of its files. A first visit requests about twenty files, which browsers
+    cache.
+    """
     console_burst: int = 300
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
+        """Yield each invalid field with the requirement."""
         if not 1 <= self.open_requests_per_second <= self.requests_per_second:
             yield "open_requests_per_second", f"must be between 1 and {self.requests_per_second}"
         for routes in ("callback", "console"):

@@ -1,6 +1,6 @@
-"""What differs between the stages: one frozen, validated `StageConfig` each (`infra/stages.py` has them all).
+"""The differences between the stages: one immutable, validated `StageConfig` each (`infra/stages.py` has all of them).
 
-Nothing else in `infra/` asks which stage it builds for: a difference that is not a field here does not exist.
+No other code in `infra/` depends on the stage's name: every difference is a field here.
 """
 
 from __future__ import annotations
@@ -22,21 +22,25 @@ SECRET_STORES = ("parameters", "secrets_manager")
 DEPLOYMENTS = ("all_at_once", "canary")
 LOG_RETENTION_DAYS = (7, 14, 30, 90)
 STAGE_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-"""In names of stacks, alarms, parameters and the metrics' namespace; it distinguishes the alarms of stages."""
+"""The stage is part of the names of stacks, alarms, parameters and the metrics' namespace. It distinguishes the alarms
+of stages.
+"""
 
 DOCS_URL = re.compile(r"https?://[!-~]{1,200}")
 
 UNRESERVED_CONCURRENCY = 100
-"""What AWS keeps back for those without a reservation (Lambda Developer Guide, "Configuring reserved concurrency")."""
+"""The concurrency that AWS keeps unreserved (Lambda Developer Guide, "Configuring reserved concurrency")."""
 
 
 class ConfigError(ValueError):
-    """A stage that does not exist or a setting that cannot be; names the field and the remedy."""
+    """An unknown stage or an invalid setting. The message has the field and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReservedConcurrency:
-    """Concurrency kept for the clock and the API, so that a burst of runs cannot starve them; None reserves nothing."""
+    """The reserved concurrency of tick, dispatch and API, so that a burst of runs cannot starve them. None reserves
+    nothing.
+    """
 
     tick: int | None = None
     dispatch: int | None = None
@@ -45,94 +49,94 @@ class ReservedConcurrency:
 
     @property
     def whole(self) -> int:
-        """What is taken from the account's concurrency."""
+        """The total that is subtracted from the account's concurrency."""
         return sum(each or 0 for each in (self.tick, self.dispatch, self.api, self.callbacks))
 
 
 @dataclass(frozen=True, slots=True)
 class StageConfig:
-    """One stage. Validated as a whole when made: every wrong field is named."""
+    """One stage. It is validated when it is created; the error lists every invalid field."""
 
     stage: str
     shards: int
-    """Grows on a live system by another deployment, never shrinks: see docs/sizing.md."""
+    """The number of shards. A deployment can increase it on a live system, but never decrease it (docs/sizing.md)."""
     lanes: Mapping[str, LaneConfig]
     auth: AuthConfig
-    """Who may call the API."""
+    """The authorization of the API's callers."""
     limits: LimitsConfig
-    """What a tenant may use of it."""
+    """The limits of a tenant."""
     api: ApiConfig
     refuse_plain_http: bool
-    """Queues, topics and the bucket reject callers without TLS."""
+    """Whether queues, topics and the bucket reject requests without TLS."""
     retain_data: bool
-    """Tables, results, logs, users and the key outlive the stack."""
+    """Whether tables, results, logs, users and the key outlive the stack."""
     default_precision: str
     private_targets: str
     log_retention_days: int
     allowed_targets: AllowedTargetsConfig = field(default_factory=AllowedTargetsConfig)
-    """What jobs may call beside HTTP."""
+    """The resources that jobs can call in addition to HTTP."""
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What jobs may call by a name of the operator's choice: `{"send-invoice": {"target": {...}, "defaults": {...}}}`,
-    both as a job would be posted; `defaults` for what it leaves out.
+    """The targets that jobs can call by a name: `{"send-invoice": {"target": {...}, "defaults": {...}}}`. Both are in
+    the format of a posted job; `defaults` are for fields that the job does not have.
     """
     deletion_protection: bool = True
-    """Where data are retained, stack, tables and user pool cannot be deleted. Off for two deployments: the one that
-    makes the stage, which CloudFormation could not take back otherwise (scripts/deploy.py), and the last one before the
-    stage is deleted (docs/operations.md).
+    """Whether stack, tables and user pool of a stage with retained data are protected against deletion. It is off for
+    two deployments: the one that creates the stage, because CloudFormation could not roll it back otherwise
+    (scripts/deploy.py), and the last one before the stage is deleted (docs/operations.md).
     """
     secret_store: str = "parameters"
-    """`parameters` (SSM Parameter Store, SecureStrings) or `secrets_manager` (which can rotate them, for a fee)."""
+    """`parameters` (SSM Parameter Store, SecureStrings) or `secrets_manager` (which can rotate secrets, for a fee)."""
     runs_on_this_machine: bool = False
-    """The functions run on this machine's Python and processor (the local stack) instead of AWS's newest."""
+    """Whether the functions use this machine's Python and processor (the local stack) instead of AWS's latest."""
     lookahead_seconds: int = 300
     horizon_seconds: int = 840
     run_retention_days: int = 90
     archive: ArchiveConfig = field(default_factory=ArchiveConfig)
-    """What becomes of runs after `run_retention_days`."""
+    """The archive of runs after `run_retention_days`."""
     completed_job_retention_days: int = 90
-    """How long a job is kept after it was completed; longer where runs of it are."""
+    """The days for which a completed job is kept. It is kept longer while it has runs."""
     max_receive_count: int = 5
     reconcile_minutes: int = 5
-    """How often the dead-letter queue is searched for messages whose runs are not dead."""
+    """The interval at which the reconciler searches the dead-letter queue for messages of runs that are not dead."""
     repair_hours: int = 24
-    """How often all items of the jobs table are checked."""
+    """The interval at which index repair checks all items of the jobs table."""
     audit_segments: int = 1
-    """Over how many hours a look for lost and doubled occurrences in all jobs is spread."""
+    """The number of hours in which the audit checks all jobs for lost and duplicate occurrences."""
     catch_up_alarm_size: int = 1_000
-    """Missed occurrences within five minutes above which an alarm goes off."""
+    """The number of missed occurrences within five minutes above which an alarm goes off."""
     reserved_concurrency: ReservedConcurrency = field(default_factory=ReservedConcurrency)
     account_concurrency: int = 1_000
-    """The account's quota of concurrent executions in this region, 1,000 unless it was raised (AWS Lambda Developer
-    Guide, "Lambda quotas"): what the lanes may take at most must leave room for what is reserved.
+    """The account's quota of concurrent executions in this region, by default 1,000 (AWS Lambda Developer Guide,
+    "Lambda quotas"). It must be at least the sum of the lanes' maximum and the reserved concurrency.
     """
     throughput: ThroughputConfig = field(default_factory=ThroughputConfig)
-    """What the tables take at once, for bursts that do not build up; costs when it is raised, nothing by the month."""
+    """The warm throughput of the tables, for sudden bursts. An increase is charged once; there is no monthly fee."""
     deployment: str = "all_at_once"
-    """How new code takes over in dispatch and execute: `all_at_once`, or as a `canary` (functions/live_alias.py)."""
+    """The deployment of new code in dispatch and execute: `all_at_once`, or as a `canary` (functions/live_alias.py)."""
     alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
-    """The threshold from which operators are notified."""
+    """The thresholds of the alarms that notify operators."""
     alarm_email: str | None = None
     docs_url: str | None = None
-    """Where the folder docs/ is published, without a slash at its end: an alarm's description ends with the link to its
-    runbook. None: it names the file.
+    """The address of the published folder docs/, without a slash at its end. An alarm's description has a link to its
+    runbook. If it is None, the description has the name of the file.
     """
     encryption_key: str | None = None
-    """Under whose key everything is kept: None (AWS's own keys), `own` (one that the stack makes) or the ARN of a KMS
-    key (docs/security.md says what its policy must allow).
+    """The key that encrypts all data: None (AWS's own keys), `own` (created by the stack) or the ARN of a KMS key
+    (docs/security.md has the required key policy).
     """
     bucket_access_logs: bool = True
-    """Who asked for what in the buckets is kept as long as logs are."""
+    """Whether requests to the buckets are logged. These logs are kept as long as other logs."""
     tracing: bool = False
-    """X-Ray follows requests to the API, and runs from their worker on to the HTTP targets (docs/observability.md)."""
+    """Whether X-Ray traces requests to the API, and runs from their worker to HTTP targets (docs/observability.md)."""
     loop_detection: bool = True
-    """Whether Lambda looks for loops in the stage's region, which workers then must be allowed."""
+    """Whether Lambda detects recursive loops in the stage's region. Workers must then be exempt."""
     trace_clock: bool = False
-    """It follows what a rule starts, too: tick, dispatch, reconciler, index repair, audit. USD 3.70 a month with
-    16 shards (docs/decisions/012-observability-and-archive.md).
+    """Whether X-Ray also traces the functions that a rule starts: tick, dispatch, reconciler, index repair, audit. This
+    costs USD 3.70 a month with 16 shards (docs/decisions/012-observability-and-archive.md).
     """
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be, all of it at once."""
+        """Raise ConfigError with all invalid settings."""
         wrong = [f"{name} {problem}" for name, problem in self._problems()]
         if wrong:
             raise ConfigError(f"stage {self.stage!r}: " + "; ".join(wrong))
@@ -144,7 +148,7 @@ class StageConfig:
 
     @property
     def metrics_namespace(self) -> str:
-        """The namespace of the functions' own metrics: stages of one account and region must not add up."""
+        """The namespace of the functions' own metrics. It separates stages in the same account and region."""
         return METRICS_NAMESPACE.format(stage=self.stage)
 
     @property
@@ -154,12 +158,12 @@ class StageConfig:
 
     @property
     def refuses_deletion(self) -> bool:
-        """Stack, tables and user pool are deleted only once that is taken off them."""
+        """Whether stack, tables and user pool are protected against deletion."""
         return self.retain_data and self.deletion_protection
 
     @property
     def results_retention_days(self) -> int:
-        """A month longer than the records: a run may wait that long for its end after its result was written."""
+        """A month longer than the records: a run can wait that long for its end after its result was written."""
         return self.run_retention_days + 30
 
     def _problems(self) -> Iterator[tuple[str, str]]:
@@ -219,7 +223,7 @@ class StageConfig:
             least = MIN_MAX_CONCURRENCY if name == "dispatch" else 1
             fits = reserved is None or reserved >= least
             checks.append((f"reserved_concurrency.{name}", fits, f"must be None or at least {least}"))
-        # It is also how many shards the queue's event source works on at a time.
+        # It is also the number of shards that the queue's event source processes concurrently.
         fits = (self.reserved_concurrency.dispatch or 0) <= MAX_MAX_CONCURRENCY
         checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {MAX_MAX_CONCURRENCY}"))
         taken = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in self.lanes.values())

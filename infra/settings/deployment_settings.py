@@ -1,8 +1,8 @@
-"""What a deployment sets by itself, kept by stage in `settings/<stage>.json`: no command has to repeat it.
+"""The settings of a deployment in `settings/<stage>.json`, so that commands do not need to repeat them.
 
-The file holds what else would be given with `-c`: `{"alarm_email": "you@example.com", "encryption_key": "own"}`. What
-is given with `-c` all the same wins, for that one time; callers that are named by it are not mixed with kept ones of
-another kind.
+The file has the values of `-c` options: `{"alarm_email": "you@example.com", "encryption_key": "own"}`. An option `-c`
+overrides the file for one deployment. If it changes the kind of authorization, the file's settings for another kind are
+ignored.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ DEPLOYMENT_SETTINGS = (
     "reserved_concurrency",
     "tenant_claim",
 )
-"""What `infra.stages.from_context` reads beside the stage's name and `deletion_protection`, which would leave a stage
-without protection for good if it were kept.
+"""The settings that `infra.stages.from_context` reads, except for the stage's name and `deletion_protection`. If the
+latter were stored, a stage would remain unprotected.
 """
 
 
 def with_deployment_settings(
     context: Callable[[str], Any], folder: Path, stages: Collection[str]
 ) -> Callable[[str], Any]:
-    """The context, and for what it does not say the file of its stage in `folder`, if there is one.
+    """Return the context with the settings in the stage's file in `folder`, if there is one.
 
-    Raises ConfigError for a file that is no object of texts by the names above, each once and not empty, and for one of
-    a stage that is none: it would be passed over, and the stage deployed without it.
+    Raises ConfigError for a file that is not an object of texts by the names above, each once and not empty. Also
+    raises it for the file of an unknown stage; otherwise the file would be ignored, and the stage deployed without it.
     """
     for file in sorted(folder.glob("*.json")):
         if file.stem not in stages:
@@ -86,7 +86,7 @@ def _read(file: Path) -> dict[str, str]:
 
 
 class _TwiceError(Exception):
-    """A name that an object has more than once: JSON would use the last."""
+    """A duplicate name in an object. JSON would use the last value."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the lanes are made of: their names, sizes and limits."""
+"""The lanes: their names, sizes and limits."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from duecourse.limits import WORKER_SECONDS
 from infra.settings.throughput_config import OWN_MAX_CONCURRENT, Pollers
 
 MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY = 2, 1_000
-"""What a queue's event source accepts (AWS Lambda API Reference, "ScalingConfig")."""
+"""The limits of a queue's event source (AWS Lambda API Reference, "ScalingConfig")."""
 
 SEATS_PERCENT = 24
-"""Of a lane's workers, for each tenant: four tenants whose targets are all slow leave a twenty-fifth to the others."""
+"""The percentage of a lane's workers for each tenant. If all targets of four tenants are slow, 4 % remain for the
+others.
+"""
 
 MAX_SEATS = 100
-"""They are in one item, which is written for each one that is taken."""
+"""The maximum number of seats. They are stored in one item, which is written for each seat that is taken."""
 
 DEFAULT_BULK = 100
-"""Most executions of a bulk queue whose lane has pollers, unless it has a size of its own."""
+"""The default maximum of concurrent executions of a bulk queue whose lane has pollers."""
 
 NO_MAXIMUM = 0
-"""For the deployment that takes a lane's maximum concurrency away, before one gives it pollers (docs/sizing.md)."""
+"""For the deployment that removes a lane's maximum concurrency, before another one adds pollers (docs/sizing.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,41 +31,44 @@ class LaneConfig:
     """The two queues of a lane with their workers: one for seats, and the bulk queue (docs/sizing.md)."""
 
     timeout_seconds: int
-    """The function's timeout; messages are hidden for 30 s more."""
+    """The function's timeout. Messages are hidden for 30 s more."""
     batch_size: int
     max_concurrency: int | None
-    """Most executions of this lane side by side; keeps a burst from taking the account's whole concurrency. None where
-    there are provisioned pollers, whose number is the limit then: AWS takes only one of the two. NO_MAXIMUM in between.
+    """The maximum number of concurrent executions of this lane, so that a burst cannot use the account's whole
+    concurrency. It is None with provisioned pollers, whose number is then the limit: AWS accepts only one of the two.
+    NO_MAXIMUM is for the deployment between them.
     """
     memory_mb: int = 512
     pollers: Pollers | None = None
-    """Provisioned pollers, for lanes that must not wait until Lambda has found out that they are full."""
+    """Provisioned pollers, for lanes that must not wait until Lambda scales up."""
     bulk_max_concurrency: int | None = DEFAULT_BULK
     bulk_pollers: Pollers | None = None
-    """The same two for the lane's bulk queue, which carries what a tenant has beyond its seats: its bursts."""
+    """The limits of the lane's bulk queue, which has the runs of a tenant beyond its seats."""
 
     @property
     def most_concurrent(self) -> int:
-        """Most executions of the queue for seats side by side, by whichever limit it has."""
+        """The maximum number of concurrent executions of the queue for seats."""
         return _most_concurrent(self.max_concurrency, self.pollers)
 
     @property
     def most_concurrent_in_bulk(self) -> int:
-        """The same of the bulk queue."""
+        """The maximum number of concurrent executions of the bulk queue."""
         return _most_concurrent(self.bulk_max_concurrency, self.bulk_pollers)
 
     @property
     def seats(self) -> int:
-        """How many of the lane's workers one tenant can keep busy."""
+        """The number of the lane's workers that one tenant can use."""
         return min(max(self.most_concurrent * SEATS_PERCENT // 100, 1), MAX_SEATS)
 
     @property
     def visibility_seconds(self) -> int:
-        """A little more than the function's timeout, not six times it: repeats are harmless, a long wait is not."""
+        """Slightly more than the function's timeout, not six times as much: redeliveries are harmless, a long wait is
+        not.
+        """
         return self.timeout_seconds + 30
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
+        """Yield each invalid field with the requirement."""
         if not 1 <= self.timeout_seconds <= 900:
             yield "timeout_seconds", "must be between 1 and 900"
         if not 1 <= self.batch_size <= 10:
@@ -83,8 +88,9 @@ def lanes(
     long: int | Pollers,
     bulk: Mapping[str, int | Pollers] | None = None,
 ) -> dict[str, LaneConfig]:
-    """The four lanes, each with its `max_concurrency` or its pollers; jobs of up to 90 s run in the first three, up to
-    840 s in `long`. `bulk` has the sizes of bulk queues by lane: as their lane's `max_concurrency` unless given.
+    """Return the four lanes, each with its `max_concurrency` or its pollers. Jobs of up to 90 s run in the first three,
+    jobs of up to 840 s in `long`. `bulk` has the sizes of bulk queues by lane; the default is the lane's
+    `max_concurrency`.
     """
     made = {}
     for name, size in {"high": high, "normal": normal, "low": low, "long": long}.items():
@@ -102,7 +108,7 @@ def lanes(
 
 
 def _limits(size: int | Pollers) -> tuple[int | None, Pollers | None]:
-    """How a queue grows as its size says."""
+    """Return the maximum concurrency or the pollers of a queue."""
     return (None, size) if isinstance(size, Pollers) else (size, None)
 
 

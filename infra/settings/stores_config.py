@@ -1,4 +1,4 @@
-"""How a stage keeps the history that has left its table, and under whose key its stores lie."""
+"""The archive of a stage's expired runs, and the key of its stores."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_BATCH = 1_000
-"""DynamoDB's stream allows 10,000 (AWS Lambda Developer Guide, "Parameters for Amazon DynamoDB event source mappings");
-a record is up to 5 KB, and an invocation takes 6 MB.
+"""The maximum number of records of a batch. DynamoDB's stream allows 10,000 (AWS Lambda Developer Guide, "Parameters
+for Amazon DynamoDB event source mappings"), but a record has up to 5 KB, and an invocation at most 6 MB.
 """
 
 MAX_WINDOW_SECONDS = 300
@@ -21,23 +21,25 @@ class ArchiveConfig:
     """The archive of runs whose records have expired."""
 
     glacier_after_days: int | None = 90
-    """When objects go to Glacier Instant Retrieval, which costs a fifth to keep and is read at a fee, at once; None:
-    never. S3 leaves objects under 128 KB where they are (Amazon S3 User Guide, "Transitioning objects using Amazon S3
-    Lifecycle").
+    """The days until objects are moved to Glacier Instant Retrieval, which costs a fifth to store and a fee to read,
+    without delay. None: never. S3 does not move objects under 128 KB (Amazon S3 User Guide, "Transitioning objects
+    using Amazon S3 Lifecycle").
     """
     retention_days: int | None = None
-    """When objects are deleted; None: never."""
+    """The days until objects are deleted. None: never."""
     batch_size: int = 1_000
-    """Runs of one object, at most."""
+    """The maximum number of runs of one object."""
     window_seconds: int = MAX_WINDOW_SECONDS
-    """How long runs are gathered for one object: longer ones make fewer, larger objects, which are cheaper to query."""
+    """The seconds for which runs are collected for one object. A longer window creates fewer, larger objects, which are
+    cheaper to query.
+    """
     give_up_after_hours: int = 6
-    """How long a batch is tried before its place is noted in the failure queue; what is left of the stream's 24 hours
-    is an operator's time to archive it manually.
+    """The hours for which a batch is retried before its position is sent to the failure queue. In the rest of the
+    stream's 24 hours, an operator can archive it manually.
     """
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
+        """Yield each invalid field with the requirement."""
         checks = [
             (
                 "glacier_after_days",
@@ -70,7 +72,7 @@ _KEY_ARN = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]
 
 
 def key_problem(key: str | None) -> str | None:
-    """What is wrong with a stage's choice of key; None where nothing is."""
+    """Return the fault of a stage's choice of key, or None if it is valid."""
     if key is None or key == OWN or _KEY_ARN.fullmatch(key):
         return None
     return f"must be None, {OWN} or the ARN of a KMS key (arn:aws:kms:...:key/..., no alias), not {key!r}"

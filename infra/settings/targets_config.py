@@ -1,4 +1,6 @@
-"""What a stage's jobs may call beside HTTP: name patterns per kind of target, and the tasks of the operator."""
+"""The resources that a stage's jobs can call in addition to HTTP: name patterns by kind of target, and the operator's
+tasks.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets
 from duecourse.limits import TASK_NAME
 
 TASK_PARTS = ("target", "defaults")
-MAX_TASK_BYTES = 4096  # what a standard parameter holds
+MAX_TASK_BYTES = 4096  # the limit of a standard parameter
 
-_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,256}")  # no [a-z]: IAM knows * and ? only
+_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,256}")  # no [a-z]: IAM supports only * and ?
 _REVISION = re.compile(r"\*|[1-9][0-9]{0,8}")
 _TASK_NAME = re.compile(TASK_NAME)
 
@@ -23,15 +25,14 @@ _TASK_NAME = re.compile(TASK_NAME)
 class AllowedTargetsConfig(AllowedTargets):
     """Name patterns (`*` and `?` as in IAM) of this account's resources in this region.
 
-    The API rejects jobs that name anything else, and the workers' roles end here, too. What is not given is what each
-    list holds by itself (AllowList.standard). `task_definitions`: `family:7` allows revision 7, `family:*` every one.
-    `subnets` and `security_groups`: ids, `default` for the network's own group where a job names none, or `*` for all.
-    `actions`: API calls for targets `aws`, each by boto3's name of the service; `roles` are assumed only where there
-    are any.
+    The API rejects jobs with other resources, and the workers' roles have no permissions for them. The default of each
+    list is AllowList.standard. `task_definitions`: `family:7` allows revision 7, `family:*` every revision. `subnets`
+    and `security_groups`: ids, `default` for the network's own group if a job has none, or `*` for all. `actions`: API
+    calls for targets `aws`, with boto3's name of the service. `roles` are assumed only for `actions`.
     """
 
     task_roles: tuple[str, ...] = ()
-    """The roles that ECS tasks run with; known to the workers' roles only, jobs do not name them."""
+    """The roles of ECS tasks. Only the workers' roles contain them; jobs cannot choose them."""
 
     def __init__(self, **given: Any) -> None:
         """Each argument is one of the lists, or `public_ip`. Raises TypeError for another name."""
@@ -44,16 +45,18 @@ class AllowedTargetsConfig(AllowedTargets):
 
     @property
     def services(self) -> frozenset[str]:
-        """The services of the allowed API calls, as boto3 names them."""
+        """The services of the allowed API calls, by boto3's names."""
         return frozenset(action.partition(":")[0] for action in self.actions)
 
     def to_json(self) -> str:
-        """For the setting DUECOURSE_ALLOWED_TARGETS of API and workers; what is empty there is not allowed."""
+        """Return the setting DUECOURSE_ALLOWED_TARGETS of API and workers. Empty lists allow nothing, so they are
+        omitted.
+        """
         kinds = [field.name for field in fields(self) if field.name != "task_roles"]
         return json.dumps({kind: getattr(self, kind) for kind in kinds if getattr(self, kind)}, separators=(",", ":"))
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
+        """Yield each invalid field with the requirement."""
         for field in fields(self):
             if field.name == "public_ip":
                 continue
@@ -75,17 +78,17 @@ class AllowedTargetsConfig(AllowedTargets):
 
 
 def task_json(task: Mapping[str, Any]) -> str:
-    """A task as its parameter holds it. Raises TypeError or ValueError for what JSON cannot say.
+    """Return the value of a task's parameter. Raises TypeError or ValueError for values that JSON does not support.
 
-    Parameter Store rejects `{{` in values (it would be a reference to another parameter), and so would every template
-    in a task be. JSON has two braces in a row only in strings, where an escape means the same.
+    Parameter Store rejects `{{` in values (as a reference to another parameter), and every template in a task contains
+    it. In JSON, two consecutive braces of this kind occur only in strings, where an escape has the same meaning.
     """
     whole = {part: task.get(part, {}) for part in TASK_PARTS}
     return json.dumps(whole, separators=(",", ":"), allow_nan=False).replace("{{", r"\u007b\u007b")
 
 
 def task_problems(tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Each task that cannot be registered, with the reason; whether a target is complete is seen when it is used."""
+    """Yield each task that cannot be registered, with the reason. The target is validated when it is used."""
     for name, task in tasks.items():
         if _TASK_NAME.fullmatch(name) is None:
             yield name, "must have a name of 1 to 64 letters, digits, - and _"

@@ -1,6 +1,6 @@
-"""What a stage keeps ready for its fullest second, at a price: warm tables and pollers.
+"""The capacity that a stage provisions for its peak, at a price: warm tables and pollers.
 
-docs/sizing.md has the arithmetic for choosing them.
+docs/sizing.md has the calculations for choosing them.
 """
 
 from __future__ import annotations
@@ -9,37 +9,38 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 OWN_READS, OWN_WRITES = 12_000, 4_000
-"""Units per second that a new on-demand table or index has by itself, and below which it cannot be set (Amazon DynamoDB
-Developer Guide, "Understanding DynamoDB warm throughput in different scenarios").
+"""The units per second of a new on-demand table or index, which are also the minimum setting (Amazon DynamoDB Developer
+Guide, "Understanding DynamoDB warm throughput in different scenarios").
 """
 
 MIN_POLLERS, MAX_MINIMUM_POLLERS, MAX_POLLERS = 2, 200, 10_000
-"""What a queue's event source accepts (AWS Lambda API Reference, "ProvisionedPollerConfig")."""
+"""The limits of a queue's event source (AWS Lambda API Reference, "ProvisionedPollerConfig")."""
 
 CALLS_PER_POLLER = 10
-"""Executions that one provisioned poller keeps going side by side (AWS Lambda Developer Guide, "Lambda parameters for
+"""The number of concurrent executions of one provisioned poller (AWS Lambda Developer Guide, "Lambda parameters for
 Amazon SQS event source mappings").
 """
 
 
 OWN_MAX_CONCURRENT = 1_250
-"""Most executions side by side that Lambda's own pollers keep going (AWS Lambda Developer Guide, "Configuring scaling
+"""The maximum number of concurrent executions of Lambda's own pollers (AWS Lambda Developer Guide, "Configuring scaling
 behavior for SQS event source mappings").
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmThroughput:
-    """Read and write units per second that a table or index takes at once; None leaves what AWS has grown by itself.
+    """The read and write units per second that a table or index supports immediately. None keeps the throughput to
+    which AWS has scaled it.
 
-    It can be raised at any time and never lowered again: a stack that asks for less than there is fails to deploy.
+    It can be increased at any time but never decreased: a stack with less than the current throughput fails to deploy.
     """
 
     reads: int | None = None
     writes: int | None = None
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
+        """Yield each invalid field with the requirement."""
         if self.reads is None and self.writes is None:
             yield "reads", "or writes must be set; for the default throughput of AWS remove the setting"
         for name, units, own in (("reads", self.reads, OWN_READS), ("writes", self.writes, OWN_WRITES)):
@@ -49,19 +50,19 @@ class WarmThroughput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughputConfig:
-    """Warm throughput of both tables (`jobs`, `runs`) and of their indexes; None: AWS's own, which costs nothing."""
+    """The warm throughput of both tables (`jobs`, `runs`) and their indexes. None is AWS's default, which is free."""
 
     jobs: WarmThroughput | None = None
     due: WarmThroughput | None = None
-    """The index of `jobs` that a claim writes twice: out of one slot, into another."""
+    """The index of `jobs` that a claim writes twice: it removes the entry of one slot and adds one to another."""
     tenant: WarmThroughput | None = None
-    """The index of `jobs` that only new, changed and deleted jobs write."""
+    """The index of `jobs` that is written only for new, changed and deleted jobs."""
     runs: WarmThroughput | None = None
     dead: WarmThroughput | None = None
-    """The index of `runs` that only deaths and redrives write."""
+    """The index of `runs` that is written only for deaths and redrives."""
 
     def problems(self, *, on_this_machine: bool) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
+        """Yield each invalid field with the requirement."""
         for field in fields(self):
             warm = getattr(self, field.name)
             if warm is not None:
@@ -79,18 +80,18 @@ class ThroughputConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pollers:
-    """Pollers of a lane's queue that are always there, paid by the hour, and how many there may be at most."""
+    """The minimum number of pollers of a lane's queue, which are billed by the hour, and their maximum number."""
 
     minimum: int
     maximum: int
 
     @property
     def most_concurrent(self) -> int:
-        """Most executions side by side that they can keep going."""
+        """The maximum number of concurrent executions of these pollers."""
         return self.maximum * CALLS_PER_POLLER or OWN_MAX_CONCURRENT
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
+        """Yield each invalid field with the requirement."""
         if self == NO_POLLERS:
             return
         if not MIN_POLLERS <= self.minimum <= MAX_MINIMUM_POLLERS:
@@ -102,4 +103,4 @@ class Pollers:
 
 
 NO_POLLERS = Pollers(minimum=0, maximum=0)
-"""For the deployment that takes a lane's pollers away, before one gives it a maximum concurrency (docs/sizing.md)."""
+"""For the deployment that removes a lane's pollers, before another one adds a maximum concurrency (docs/sizing.md)."""

@@ -1,1 +1,1 @@
-"""Tables, buckets, keys, parameters."""
+"""Tables, buckets, keys and parameters."""

@@ -1,4 +1,4 @@
-"""Archive: what expires in the runs table goes by its stream into a bucket, as compressed rows by day."""
+"""Archive: expired records leave the runs table by its stream and are stored in a bucket as compressed rows by day."""
 
 import json
 
@@ -25,13 +25,14 @@ EXPIRED_RUNS = {
     "userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]},
     "dynamodb": {"Keys": {"SK": {"S": [{"prefix": "RUN#"}]}}},
 }
-"""What the function is invoked for: a firing writes its record twice or more and expires once."""
+"""The filter of the function's events: a run writes its record at least twice and expires once."""
 
 
 class ArchiveStore(Construct):
-    """A bucket, a function at the runs table's stream, a queue of what it could not archive, a table for queries.
+    """A bucket, a function on the runs table's stream, a queue of records that could not be archived, and a table for
+    queries.
 
-    A bucket that still holds history is not deleted with its stack (see infra/stores/buckets.py).
+    A bucket that still contains history is not deleted with its stack (see infra/stores/buckets.py).
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class ArchiveStore(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         config, runs = parts.config, parts.runs
-        # Versioned: what is overwritten or deleted by mistake can be had back for a month.
+        # Versioned: objects that are overwritten or deleted by mistake can be restored for a month.
         self.bucket = private_bucket(
             self,
             "Bucket",
@@ -56,7 +57,8 @@ class ArchiveStore(Construct):
             versioned=True,
             lifecycle_rules=_lifecycle(config.archive),
         )
-        # The event source notes here which part of the stream it gave up on; the records themselves stay there.
+        # The event source sends the position of a failed batch in the stream to this queue. The records themselves
+        # remain in the stream.
         self.failures = sqs.Queue(
             self,
             "Failures",
@@ -78,9 +80,9 @@ class ArchiveStore(Construct):
         if stream is None:
             raise ValueError("the runs table has no stream, so nothing would be archived")
         allow = self.function.allow
-        # Reading is the event source's and, for a batch that failed for good, the function's own. ListStreams is asked
-        # for when the event source is made. A table that is restored under its name gets a stream with another label,
-        # which no deployment would put into the role: nothing of the template changes.
+        # The event source reads the stream, and the function reads a batch that has failed permanently. ListStreams is
+        # required to create the event source. A table that is restored under the same name gets a stream with another
+        # label. A deployment would not update the role then, because the template does not change.
         reading = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
         streams = f"{runs.arn}/stream/*"
         allow([f"dynamodb:{action}" for action in reading], [streams])
@@ -109,11 +111,12 @@ class ArchiveStore(Construct):
         self.table = ArchiveTable(self, "Catalogue", config=config, bucket=self.bucket)
 
     def _attach(self, config: StageConfig, stream: str) -> str:
-        """Let the stream invoke the function; the event source's id. A batch that was not archived comes again as it
-        was, until it is too old; one that killed the function is split, so that one record cannot hold up the others.
+        """Let the stream invoke the function. Return the event source's id. A batch that was not archived is retried
+        unchanged until it is too old. A batch that made the function fail is split, so that one record cannot block the
+        others.
 
-        Where an alarm watches it (ArchiveSilent), it counts what it reads, filtered or not (AWS Lambda Developer Guide,
-        "Types of metrics for Lambda functions": event source mapping metrics).
+        If an alarm watches the event source (ArchiveSilent), it counts the records that it reads before the filter (AWS
+        Lambda Developer Guide, "Types of metrics for Lambda functions": event source mapping metrics).
         """
         archive, counted = config.archive, lambda_.CfnEventSourceMapping.MetricsConfigProperty(metrics=["EventCount"])
         return lambda_.CfnEventSourceMapping(
@@ -139,7 +142,7 @@ class ArchiveStore(Construct):
 
 
 def _lifecycle(archive: ArchiveConfig) -> list[s3.LifecycleRule]:
-    """What becomes of the objects with time."""
+    """Return the lifecycle rules of the objects."""
     rules = [
         s3.LifecycleRule(noncurrent_version_expiration=Duration.days(REPLACED_DAYS)),
         s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),

@@ -1,4 +1,4 @@
-"""The archive as a table of Athena's: described once, with its days projected, so that nothing has to crawl it."""
+"""The archive as a table for Athena. Its definition uses partition projection by day, so that no crawler is needed."""
 
 from aws_cdk import Aws
 from aws_cdk import aws_glue as glue
@@ -43,13 +43,13 @@ COLUMNS = {
     "correlation_id": "string",
     "workflow": "string",
 }
-"""The fields of a row (`row_of` in duecourse.domain.maintenance.archive) in order. Instants are ISO 8601 texts, as the
-API shows them; `result` is JSON text whatever it holds.
+"""The fields of a row (`row_of` in duecourse.domain.maintenance.archive) in order. Instants are ISO 8601 texts in the
+API's format. `result` is always JSON text.
 """
 
 
 class ArchiveTable(Construct):
-    """A database and a table in the account's data catalogue; they hold no data and may go with the stack."""
+    """A database and a table in the account's data catalogue. They contain no data and are deleted with the stack."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, bucket: s3.IBucket) -> None:
         super().__init__(scope, construct_id)

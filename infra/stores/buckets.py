@@ -1,4 +1,4 @@
-"""The buckets of a stage: no public access, TLS only, encrypted, with access logs."""
+"""The buckets of a stage: private, TLS only, encrypted, with access logs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PREFIX = "results/"
 
 
 class AccessLogs(Construct):
-    """A private bucket that only S3 writes into; its lines go when the functions' logs go.
+    """A private bucket for S3's access logs. They expire after the same time as the functions' logs.
 
-    Under S3's own key whatever the stage's: S3 delivers to no bucket with another one (Amazon S3 User Guide, "Enabling
-    Amazon S3 server access logging"). The lines name objects and callers and hold nothing of the objects.
+    The bucket always uses S3's own key, because S3 does not deliver logs to a bucket with another key (Amazon S3 User
+    Guide, "Enabling Amazon S3 server access logging"). The logs contain names of objects and callers, but no content.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
@@ -47,10 +47,10 @@ def private_bucket(
     lifecycle_rules: Sequence[s3.LifecycleRule],
     versioned: bool | None = None,
 ) -> s3.Bucket:
-    """A bucket whose accesses are logged under `prefix`, where the stage keeps such logs.
+    """Return a bucket with access logs under `prefix` if the stage has access logs.
 
-    One that still holds objects is not deleted with its stack. A function of CDK's could empty it, with rights that
-    nothing else here has.
+    A bucket that still contains objects is not deleted with its stack. A function of CDK could empty it, but would need
+    permissions that no other function here has.
     """
     return s3.Bucket(
         scope,
@@ -68,9 +68,9 @@ def private_bucket(
 
 
 class ResultsBucket(Construct):
-    """A private bucket; what lies in it goes some time after the record that names it.
+    """A private bucket. Results expire some time after the records that refer to them.
 
-    A bucket that still holds results is not deleted with its stack: empty it first (docs/deleting.md).
+    A bucket that still contains results is not deleted with its stack: empty it first (docs/deleting.md).
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class ResultsBucket(Construct):
 
     @property
     def name(self) -> str:
-        """What the functions call it by."""
+        """The name of the bucket in the functions' settings."""
         return self.bucket.bucket_name
 
     @property
     def objects_arn(self) -> str:
-        """The results in it, for policies."""
+        """The ARN of all results, for policies."""
         return self.bucket.arn_for_objects(f"{PREFIX}*")

@@ -1,6 +1,4 @@
-"""Under whose key the stores lie (AWS's own, one that the stack makes, or one of the account's), and what becomes of
-them when the stack goes.
-"""
+"""The key of the stores (AWS's own, the stack's, or the account's), and the removal of stores with the stack."""
 
 from __future__ import annotations
 
@@ -20,8 +18,8 @@ from infra.settings.stores_config import OWN
 ROTATION_DAYS = 365
 
 DATA_KEY_REUSE = Duration.hours(1)
-"""For how long SQS uses a data key before it asks KMS for another: a fraction of what its default of five minutes
-costs, and a key that is disabled stops the queues within the hour (Amazon SQS Developer Guide, "Amazon SQS Key
+"""The time for which SQS reuses a data key before it requests another from KMS. It costs a fraction of the default of
+five minutes, and a disabled key still stops the queues within an hour (Amazon SQS Developer Guide, "Amazon SQS Key
 management").
 """
 
@@ -35,24 +33,24 @@ KEY_USES: Mapping[str, frozenset[str]] = {
     "s3:PutObject": _WRITE,
     "s3:GetObject": _READ,
 }
-"""What a caller must be allowed to do with a store's key, by what it does with the store; `dynamodb:` is all of it
-(Amazon DynamoDB Developer Guide, "DynamoDB encryption at rest: How it works": the table's key is decrypted for each
-caller and made at the table's creation only; Amazon SQS and Amazon SNS Developer Guides, "Key management"; Amazon S3
-User Guide, "Using server-side encryption with AWS KMS keys"). EventBridge and CloudWatch Logs use the key in their own
-name.
+"""The KMS actions that a caller needs for an action on a store; `dynamodb:` is the prefix of all its actions. Sources:
+Amazon DynamoDB Developer Guide, "DynamoDB encryption at rest: How it works" (the table's key is decrypted for each
+caller and created only with the table); Amazon SQS and Amazon SNS Developer Guides, "Key management"; Amazon S3 User
+Guide, "Using server-side encryption with AWS KMS keys". EventBridge and CloudWatch Logs use the key as service
+principals.
 """
 
 
 def removal_policy(*, retain: bool) -> RemovalPolicy:
-    """Kept or deleted. What a failed deployment has just made goes in either case: nothing is in it, and the next try
-    would make another one beside it (AWS CloudFormation Template Reference, "DeletionPolicy attribute":
-    `RetainExceptOnCreate`).
+    """Return the policy to retain or delete a resource. A resource that a failed deployment has just created is deleted
+    in both cases. It is empty, and the next try would create another one (AWS CloudFormation Template Reference,
+    "DeletionPolicy attribute": `RetainExceptOnCreate`).
     """
     return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if retain else RemovalPolicy.DESTROY
 
 
 def key_uses(actions: Collection[str]) -> Mapping[str, frozenset[str]]:
-    """The KMS actions that go with a policy's actions, each with the services through which it is used."""
+    """Return the KMS actions that a policy's actions require, each with the services that use the key for it."""
     found: dict[str, set[str]] = {}
     for action in actions:
         for beginning, needed in KEY_USES.items():
@@ -65,12 +63,14 @@ def key_uses(actions: Collection[str]) -> Mapping[str, frozenset[str]]:
 class Encryption(Construct):
     """The key, and the settings of each kind of store for it.
 
-    Without a key of the account's every store has what its service does by itself: tables, queues, buckets and logs are
-    encrypted under keys of AWS's; SNS keeps nothing longer than it takes to deliver.
+    Without a key of the account, each store uses its service's default. Tables, queues, buckets and logs are encrypted
+    with AWS's keys. SNS stores messages only until they are delivered.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, key: str | None, name: str, retain: bool) -> None:
-        """`key` as in `StageConfig.encryption_key`; `name` is the stack's; a key of its own stays where `retain`."""
+        """`key` is `StageConfig.encryption_key`, `name` the stack's name. With `retain`, the stack's own key outlives
+        the stack.
+        """
         super().__init__(scope, construct_id)
         self.key: kms.IKey | None = None
         if key == OWN:
@@ -90,14 +90,14 @@ class Encryption(Construct):
 
     @property
     def table(self) -> dict[str, Any]:
-        """For a DynamoDB table, its indexes, its stream and its backups."""
+        """The settings of a DynamoDB table, its indexes, its stream and its backups."""
         if self.key is None:
             return {}
         return {"encryption": dynamodb.TableEncryption.CUSTOMER_MANAGED, "encryption_key": self.key}
 
     @property
     def queue(self) -> dict[str, Any]:
-        """For an SQS queue."""
+        """The settings of an SQS queue."""
         if self.key is None:
             return {"encryption": sqs.QueueEncryption.SQS_MANAGED}
         encrypted = {"encryption": sqs.QueueEncryption.KMS, "encryption_master_key": self.key}
@@ -105,30 +105,31 @@ class Encryption(Construct):
 
     @property
     def topic(self) -> dict[str, Any]:
-        """For an SNS topic."""
+        """The settings of an SNS topic."""
         return {} if self.key is None else {"master_key": self.key}
 
     @property
     def bucket(self) -> dict[str, Any]:
-        """For an S3 bucket; with a bucket key, so that objects cost no request to KMS each."""
+        """The settings of an S3 bucket. A bucket key saves a request to KMS for each object."""
         if self.key is None:
             return {"encryption": s3.BucketEncryption.S3_MANAGED}
         return {"encryption": s3.BucketEncryption.KMS, "encryption_key": self.key, "bucket_key_enabled": True}
 
     @property
     def logs(self) -> dict[str, Any]:
-        """For a log group."""
+        """The settings of a log group."""
         return {} if self.key is None else {"encryption_key": self.key}
 
     @property
     def bus(self) -> dict[str, Any]:
-        """For an event bus."""
+        """The settings of an event bus."""
         return {} if self.key is None else {"kms_key": self.key}
 
     def let_policies_use_it(self) -> None:
-        """Give each policy of the stack the uses of the key that its other statements need, and no more.
+        """Add to each policy of the stack the permissions for the key that its other statements require.
 
-        Called once all constructs are made, so that who may use a store may use its key, without a word in each.
+        Call it after all constructs are created. Functions that can use a store can then use its key, without a grant
+        in each construct.
         """
         if self.key is None:
             return
@@ -146,15 +147,16 @@ class Encryption(Construct):
 
 
 def _actions(policy: iam.Policy) -> Iterator[str]:
-    """All that a policy allows."""
+    """Yield all actions that a policy allows."""
     for statement in policy.document.to_json()["Statement"]:
         actions = statement["Action"]
         yield from [actions] if isinstance(actions, str) else actions
 
 
 def _log_groups(stack: Stack, name: str) -> iam.PolicyStatement:
-    """Let CloudWatch Logs use the key in its own name. The construct of the bus adds the statement of EventBridge;
-    docs/security.md has both for keys of the account. `*` in a key's policy is that key only.
+    """Let CloudWatch Logs use the key as a service principal. In a key policy, `*` means only this key.
+
+    The bus itself adds EventBridge's statement. docs/security.md has both for keys that the account has created.
     """
     groups = stack.format_arn(
         service="logs",

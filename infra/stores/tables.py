@@ -1,5 +1,5 @@
-"""The tables of a stage: `jobs` (definitions, cursors, timers, watermarks; indexes `due` and `tenant`) and `runs` (a
-record of each run, kept for the retention time; index `dead`, a stream for the archive).
+"""The tables of a stage. `jobs` has definitions, cursors, timers and watermarks, and the indexes `due` and `tenant`.
+`runs` has a record of each run for the retention time, the index `dead`, and a stream for the archive.
 """
 
 from aws_cdk import aws_dynamodb as dynamodb
@@ -11,7 +11,7 @@ from infra.stores.encryption import Encryption, removal_policy
 
 
 class Table(Construct):
-    """Keys `PK` and `SK`, on demand, restorable to any second, items that expire by `expires_at`."""
+    """An on-demand table with keys `PK` and `SK` and point-in-time recovery. Items expire by `expires_at`."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Table(Construct):
     def add_index(
         self, name: str, partition: str, sort: str, kind: dynamodb.AttributeType, throughput: WarmThroughput | None
     ) -> None:
-        """A global index of the items that have both attributes; `kind` is that of the sort key."""
+        """Add a global index of the items that have both attributes. `kind` is the type of the sort key."""
         self.table.add_global_secondary_index(
             index_name=name,
             partition_key=dynamodb.Attribute(name=partition, type=dynamodb.AttributeType.STRING),
@@ -54,21 +54,21 @@ class Table(Construct):
 
     @property
     def name(self) -> str:
-        """What the functions call it by."""
+        """The name of the table in the functions' settings."""
         return self.table.table_name
 
     @property
     def arn(self) -> str:
-        """The table itself, for policies."""
+        """The ARN of the table, for policies."""
         return self.table.table_arn
 
     def index_arn(self, index: str) -> str:
-        """One index, for policies."""
+        """Return the ARN of an index, for policies."""
         return f"{self.table.table_arn}/index/{index}"
 
 
 def _warm(wanted: WarmThroughput | None) -> dynamodb.WarmThroughput | None:
-    """None leaves the property out of the template, and with it the table's throughput to AWS."""
+    """Return the property for the template. None omits the property, so that AWS manages the throughput."""
     if wanted is None:
         return None
     return dynamodb.WarmThroughput(read_units_per_second=wanted.reads, write_units_per_second=wanted.writes)
@@ -79,14 +79,14 @@ TENANT_INDEX = "tenant"
 
 
 class JobsTable(Table):
-    """Everything that says when something is due."""
+    """The table of definitions, cursors, timers and watermarks."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         rates = config.throughput
         super().__init__(scope, construct_id, config=config, encryption=encryption, throughput=rates.jobs)
-        # Finds cursors by time; sparse: an exhausted or paused job has no slot.
+        # Finds cursors by time. The index is sparse: an exhausted or paused job has no slot.
         self.add_index(DUE_INDEX, "slot", "due", dynamodb.AttributeType.NUMBER, rates.due)
-        # Lists a tenant's jobs; sparse: only the definition carries the two attributes.
+        # Lists a tenant's jobs. The index is sparse: only the definition has the two attributes.
         self.add_index(TENANT_INDEX, "tenant", "job_id", dynamodb.AttributeType.STRING, rates.tenant)
 
 
@@ -94,12 +94,13 @@ DEAD_INDEX = "dead"
 
 
 class RunsTable(Table):
-    """Everything that happened. What expires is archived from its last image."""
+    """The table of runs. Expired records are archived from their old image in the stream."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         rates, images = config.throughput, dynamodb.StreamViewType.OLD_IMAGE
         super().__init__(
             scope, construct_id, config=config, encryption=encryption, throughput=rates.runs, stream=images
         )
-        # Lists a tenant's runs that did not go well, by state and time; sparse: other runs have no such attributes.
+        # Lists a tenant's unsuccessful runs by state and time. The index is sparse: other runs do not have these
+        # attributes.
         self.add_index(DEAD_INDEX, "dead_key", "died_at", dynamodb.AttributeType.NUMBER, rates.dead)

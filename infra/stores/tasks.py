@@ -1,4 +1,4 @@
-"""The tasks of the stage: targets with defaults that jobs call by name, one parameter each."""
+"""The tasks of the stage: targets with defaults that jobs call by name, with one parameter each."""
 
 from aws_cdk import Stack
 from aws_cdk import aws_ssm as ssm
@@ -9,7 +9,9 @@ from infra.settings.targets_config import task_json
 
 
 class TaskParameters(Construct):
-    """What the operator registered, where the functions look a name up at each call; so a deployment changes it."""
+    """The tasks that the operator has registered. The functions read a task at each call, so that a deployment changes
+    it.
+    """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
         super().__init__(scope, construct_id)
@@ -25,5 +27,5 @@ class TaskParameters(Construct):
 
     @property
     def arns(self) -> str:
-        """All tasks, for policies."""
+        """The ARN of all tasks, for policies."""
         return Stack.of(self).format_arn(service="ssm", resource="parameter", resource_name=f"{self._prefix}/*")
