@@ -1,6 +1,6 @@
-"""`python -m duecourse_cdk cdk.out`: the documents of a synthesised app, for `duecourse apply`.
+"""`python -m duecourse_cdk cdk.out`: write the documents of a synthesised app for `duecourse apply`.
 
-Beside each template that has jobs or workflows it writes `<stack>.duecourse.json`.
+The files `<stack>.duecourse.json` are written next to each template that has jobs or workflows.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ NAMES = {"Custom::DuecourseJob": "id", "Custom::DuecourseWorkflow": "workflow"}
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a template has: documents, and the ids of those that are known at deployment only."""
+    """The documents of a template, and the ids of those that are known only at deployment."""
 
     documents: list[Mapping[str, Any]]
     unknown: list[str]
 
 
 def documents(template: Mapping[str, Any]) -> Found:
-    """The documents of all jobs and workflows in a template, in its order."""
+    """Return the documents of all jobs and workflows in a template, in the same order."""
     found = Found([], [])
     for name, properties in _resources(template):
         if isinstance(properties["Document"], str):
@@ -37,7 +37,7 @@ def documents(template: Mapping[str, Any]) -> Found:
 
 
 def main(folder: str) -> int:
-    """Write the files and say which; 1 where a document is left out."""
+    """Write the files and print their names. Return 1 if a document is omitted, otherwise 0."""
     left_out = False
     for path in sorted(Path(folder).rglob(f"*{TEMPLATE}")):
         found = documents(json.loads(path.read_text(encoding="utf-8")))

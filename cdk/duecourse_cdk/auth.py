@@ -1,4 +1,4 @@
-"""How the deployment shows a stage who it is: a signature, or a token by reference, never by value."""
+"""The credentials of the deployment for a stage: a signature, or a reference to a token, never the token itself."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Secret: TypeAlias = secretsmanager.ISecret | ssm.IParameter
 
 _GATEWAY = re.compile(r"https://([a-z0-9]+)\.execute-api\.([a-z0-9-]+)\.amazonaws\.com")
 ROUTES = ("v1/jobs/*", "v1/workflows/*")
-"""What the function asks for."""
+"""The API paths that the function calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """Made by `Auth.iam()`, `Auth.token(secret)` or `Auth.client_credentials(secret)`."""
+    """The credentials for a stage: `Auth.iam()`, `Auth.token(secret)` or `Auth.client_credentials(secret)`."""
 
     kind: str
     secret: Secret | None = None
@@ -31,28 +31,28 @@ class Auth:
 
     @classmethod
     def iam(cls, *, api_id: str | None = None, region: str | None = None) -> Auth:
-        """For stages with `"auth": "iam"`: requests are signed. `api_id` and `region` are those of the address, and
-        must be given where it is a domain of your own, or known at deployment only. The stage is in this account.
+        """Return credentials for stages with `"auth": "iam"`: requests are signed. `api_id` and `region` are required
+        if the address is a custom domain or is known only at deployment. The stage must be in this account.
         """
         return cls("iam", api_id=api_id, region=region)
 
     @classmethod
     def token(cls, secret: Secret) -> Auth:
-        """The secret is the token, and nothing else. Something of yours must renew it before it expires."""
+        """Return credentials with a secret that contains only the token. You must renew it before it expires."""
         return cls("token", secret)
 
     @classmethod
     def client_credentials(cls, secret: Secret) -> Auth:
-        """The secret is JSON with `token_url`, `client_id`, `client_secret`, and `scope` or `audience` where the issuer
-        asks for them; each event gets a token of its own (OAuth 2.0 client credentials). For a stage with a user pool
-        of its own it is what `duecourse accounts create --json` prints.
+        """Return credentials with a secret in JSON: `token_url`, `client_id`, `client_secret`, and `scope` or
+        `audience` if the issuer requires them. Each event requests a new token (OAuth 2.0 client credentials). For a
+        stage with its own user pool, the secret is the output of `duecourse accounts create --json`.
         """
         return cls("client_credentials", secret)
 
     def bind(self, role: Role, api: str) -> Mapping[str, str]:
-        """Let the role do what it needs for this and nothing more; the property `Auth` of a resource.
+        """Grant the role only the permissions that these credentials need. Return the property `Auth` of a resource.
 
-        Raises ValueError where the API's id is not known.
+        Raises ValueError if the API's id is not known.
         """
         if self.secret is None:
             return self._signing(role, api)

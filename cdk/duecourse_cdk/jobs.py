@@ -1,4 +1,4 @@
-"""A job and a workflow as constructs."""
+"""The constructs for a job and a workflow."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from duecourse_cdk.stage import Duecourse
 from duecourse_cdk.targets import Target, target_document
 
 MAX_DOCUMENT_BYTES = 100_000
-"""An update's event holds the old document and the new one, and Lambda took 256 KB of an asynchronous event for years
-("Lambda quotas", AWS Lambda Developer Guide)."""
+"""The event of an update contains the old and the new document. For years, Lambda accepted at most 256 KB for an
+asynchronous event ("Lambda quotas", AWS Lambda Developer Guide).
+"""
 NAMES = ("id", "workflow")
-"""The field of a document with the id of a job, or of a workflow."""
+"""The field of a document with the id of a job or of a workflow."""
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 ID_LENGTH = TAG_LENGTH = 64
-"""As the API has them (openapi.json, JobRequest)."""
+"""The limits of the API (openapi.json, JobRequest)."""
 PATIENCE = Duration.minutes(15)
-"""How long CloudFormation waits for the function, which Lambda invokes again if it dies; the default is an hour."""
+"""The time for which CloudFormation waits for the function, which Lambda invokes again if it dies. The default is an
+hour.
+"""
 STACK, CONSTRUCT = "managed-by=stack:", "construct:"
-"""What the tags begin with that say whose a job is; `duecourse apply --owner stack:Billing` knows the first, too."""
+"""The prefixes of the tags for a job's owner. `duecourse apply --owner stack:Billing` also uses the first."""
 
 
 class ScheduledJob(Construct):
-    """A job of a stage: put when the stack is deployed, deleted with it."""
+    """A job of a stage. It is put when the stack is deployed, and deleted with it."""
 
     def __init__(
         self,
@@ -44,11 +47,11 @@ class ScheduledJob(Construct):
         removal_policy: RemovalPolicy | None = None,
         **fields: Any,
     ) -> None:
-        """`schedule` and `fields` (`timezone`, `payload`, `retry`, ...) are those of POST /v1/jobs; no `target` is
-        needed where the fields have a `task`. `job_id`: made from the construct's path unless it is given. Two tags
-        are added that say whose the job is. With RETAIN the job stays when the construct goes.
+        """`schedule` and `fields` (`timezone`, `payload`, `retry`, ...) are those of POST /v1/jobs. `target` is not
+        needed if the fields have a `task`. The default of `job_id` is generated from the construct's path. Two tags for
+        the owner are added. With RETAIN, the job remains when the construct is removed.
 
-        Raises ValueError for an id that is none or used twice, and for a target that is none.
+        Raises ValueError for an invalid or duplicate id, and for an invalid target.
         """
         super().__init__(scope, construct_id)
         self.job_id = _id(self, job_id)
@@ -65,7 +68,7 @@ class ScheduledJob(Construct):
 
 
 class Workflow(Construct):
-    """A workflow of a stage with the jobs that are defined in it."""
+    """A workflow of a stage with the jobs that it defines."""
 
     def __init__(
         self,
@@ -77,8 +80,8 @@ class Workflow(Construct):
         workflow_id: str | None = None,
         removal_policy: RemovalPolicy | None = None,
     ) -> None:
-        """`document` is that of PUT /v1/workflows/{id}; a `target` in it may be what that of a `ScheduledJob` may be.
-        `workflow_id`: made from the construct's path unless it is given. Raises ValueError as `ScheduledJob` does.
+        """`document` is that of PUT /v1/workflows/{id}. A `target` in it can be any target of a `ScheduledJob`. The
+        default of `workflow_id` is generated from the construct's path. Raises ValueError like `ScheduledJob`.
         """
         super().__init__(scope, construct_id)
         self.workflow_id = _id(self, workflow_id)
@@ -106,11 +109,11 @@ def _resource(
     document: Mapping[str, Any],
     removal_policy: RemovalPolicy | None,
 ) -> None:
-    """What CloudFormation creates, updates and deletes."""
+    """Create the resource in the template."""
     stack = Stack.of(construct)
     function, auth = stage.provide(stack)
     stack_tag, construct_tag = _tags(construct)
-    # As text: CloudFormation makes texts of all numbers and truth values.
+    # The document is text, because CloudFormation converts all numbers and booleans to text.
     body = json.dumps({key: document[key] for key in document if key not in NAMES}, allow_nan=False)
     if len(body.encode()) > MAX_DOCUMENT_BYTES:
         raise ValueError(
@@ -147,7 +150,7 @@ def _id(construct: Construct, given: str | None) -> str:
 
 
 def _tags(construct: Construct) -> tuple[str, str]:
-    """Of the stack, and of the construct in it."""
+    """Return the tags of the stack and of the construct in it."""
     stack = Stack.of(construct)
     while (parent := stack.nested_stack_parent) is not None:
         stack = parent

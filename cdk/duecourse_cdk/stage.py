@@ -1,4 +1,4 @@
-"""A stage that a CDK app's jobs are on, and the function that applies them: one for each stack that has any."""
+"""A stage for the jobs of a CDK app, and the function that applies them: one for each stack with jobs."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from duecourse_cdk.auth import Auth
 
 FUNCTION = Path(__file__).parent / "function"
 ALLOWED = ("duecourse-target-*",)
-"""What a stage calls unless its operator says otherwise (docs/security.md, `allowed_targets`)."""
+"""The default of the targets that a stage allows (docs/security.md, `allowed_targets`)."""
 THIS_MACHINE = frozenset({"127.0.0.1", "localhost"})
 TIMEOUT = Duration.minutes(5)
-"""How long the function waits for a stage that throttles or is away."""
+"""The time for which the function retries requests to a stage that throttles or does not respond."""
 NAME = "DuecourseProvider"
 
 
 class Duecourse(Construct):
-    """A stage, by the address of its API."""
+    """A stage with the address of its API."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, api: str, auth: Auth, allowed_names: Sequence[str] = ALLOWED
     ) -> None:
-        """As `from_api`."""
+        """The parameters are those of `from_api`."""
         super().__init__(scope, construct_id)
         if not Token.is_unresolved(api):
             _check(api)
@@ -43,30 +43,30 @@ class Duecourse(Construct):
     def from_api(
         cls, scope: Construct, construct_id: str, *, api: str, auth: Auth, allowed_names: Sequence[str] = ALLOWED
     ) -> Duecourse:
-        """The stage at this address (its output `ApiUrl`).
+        """Return the stage at this address (its output `ApiUrl`).
 
-        `allowed_names`: the patterns of the stage's `allowed_targets`, where its operator changed them. They are for
-        warnings only; the stage decides. Raises ValueError for an address that is none.
+        `allowed_names` are the patterns of the stage's `allowed_targets`, if its operator has changed them. They are
+        used only for warnings; the stage decides. Raises ValueError for an invalid address.
         """
         return cls(scope, construct_id, api=api, auth=auth, allowed_names=allowed_names)
 
     def take(self, ids: Sequence[str], path: str) -> None:
-        """Note whose these ids are. Raises ValueError for one that another construct has."""
+        """Record these ids for a construct. Raises ValueError if another construct uses one of them."""
         for job_id in ids:
             if (other := self._ids.setdefault(job_id, path)) != path:
                 raise ValueError(f"{path}: the job id {job_id} is already used by {other}")
 
     def provide(self, stack: Stack) -> tuple[str, Mapping[str, str]]:
-        """The ARN of the stack's function, and the property by which it knows who it is here."""
+        """Return the ARN of the stack's function, and the property with its credentials for this stage."""
         provider = stack.node.try_find_child(NAME) or Provider(stack, NAME)
-        # From the tree: jsii may lose the class of an object that Python code does not reference.
+        # Read it from the tree: jsii can lose the class of an object that Python code does not reference.
         function = cast("lambda_.Function", provider.node.find_child("Function"))
         role = cast("iam.Role", provider.node.find_child("Role"))
         return function.function_arn, self._auth.bind(role, self.api)
 
 
 class Provider(Construct):
-    """The function, with a role that has no rights but those that `Auth` gives it."""
+    """The function. Its role has only the permissions that `Auth` grants, and those for its logs."""
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(scope, construct_id)

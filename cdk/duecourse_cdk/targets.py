@@ -1,4 +1,4 @@
-"""What a job calls, as the API has it, from constructs of the app."""
+"""Converts constructs of the app to the targets of jobs in the API's format."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from constructs import Construct, IConstruct
 Target: TypeAlias = (
     lambda_.IFunction | sqs.IQueue | sns.ITopic | events.IEventBus | sfn.IStateMachine | str | Mapping[str, Any]
 )
-"""A resource of the app, the URL of an HTTP target, or a target as the API takes it."""
+"""A resource of the app, the URL of an HTTP target, or a target in the API's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A sort of resource: how the API calls it, its name in the API, in its construct, and in its resource."""
+    """A kind of resource: its type and field in the API, the attribute of its construct, and the property of its
+    resource.
+    """
 
     type: str
     field: str
@@ -41,9 +43,10 @@ KINDS = (
 
 
 def target_document(job: Construct, target: Target, allowed: Sequence[str]) -> Mapping[str, Any]:
-    """The target as the API takes it; the job comes after the resource, and warns of a name that no stage calls.
+    """Return the target in the API's format. The job depends on the resource, and has a warning if the stage does not
+    allow the resource's name.
 
-    Raises ValueError for what no job can call.
+    Raises ValueError for an unsupported target.
     """
     if isinstance(target, str):
         return {"type": "http", "url": target}
@@ -63,7 +66,7 @@ def target_document(job: Construct, target: Target, allowed: Sequence[str]) -> M
 
 
 def _name(job: IConstruct, resource: IResource, kind: Kind, allowed: Sequence[str]) -> str:
-    """The name: as it is written where it is written, so that it is in the document too."""
+    """Return the name. An explicit name is copied, so that the document contains it."""
     made_here = resource.node.default_child
     given = getattr(made_here, kind.given, None)
     name: str = _live_name(resource, kind) if given is None or Token.is_unresolved(given) else given
@@ -76,7 +79,7 @@ def _name(job: IConstruct, resource: IResource, kind: Kind, allowed: Sequence[st
 
 
 def _live_name(resource: IResource, kind: Kind) -> str:
-    """The name in CloudFormation, or the name of a resource from elsewhere."""
+    """Return the name in CloudFormation, or the name of an imported resource."""
     live: str = getattr(resource, kind.attribute)
     if not kind.attribute.endswith("_arn"):
         return live

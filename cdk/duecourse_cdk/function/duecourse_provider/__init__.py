@@ -1,4 +1,4 @@
-"""The function behind the constructs: it applies a job or a workflow on the request of CloudFormation.
+"""The function of the constructs, which applies a job or a workflow on the request of CloudFormation.
 
-It runs in Lambda with what Python and the runtime have (urllib, botocore) and imports nothing else.
+It runs in Lambda with only the standard library and the packages of the runtime (botocore).
 """

@@ -1,4 +1,4 @@
-"""HTTP requests to a stage: sent again while the stage asks for patience, and rejections in its own words."""
+"""HTTP requests to a stage, with retries for temporary errors. Errors contain the text of the stage's response."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 AGAIN = frozenset({429, 500, 502, 503, 504})
-"""A later try may go well (docs/api.md, "Answers")."""
+"""A retry can succeed (docs/api.md, "Answers")."""
 CALL_SECONDS = 30.0
-"""One request; API Gateway itself answers within 30 s."""
+"""The timeout of one request. API Gateway itself responds within 30 s."""
 LONGEST_WAIT_SECONDS = 20.0
-"""Between two tries, where the stage names no time."""
+"""The maximum wait between two tries if the response has no `Retry-After`."""
 
 Headers = Mapping[str, str]
 Authorize = Callable[[str, str, bytes], Headers]
-"""The headers that show who asks, from method, URL and body."""
+"""Returns the headers that authenticate a request with a method, URL and body."""
 
 
 class RefusedError(Exception):
-    """The request failed; `status` is 0 if there was no response, `kind` that of the problem, such as `in-workflow`."""
+    """The request failed. `status` is 0 without a response; `kind` is that of the problem, such as `in-workflow`."""
 
     def __init__(self, status: int, text: str, kind: str = "") -> None:
         self.status = status
@@ -35,7 +35,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: the JSON of the body ({} without any) and the headers, names in lower case."""
+    """A response: the JSON of the body ({} without one), and the headers with their names in lower case."""
 
     status: int
     body: Mapping[str, Any]
@@ -44,32 +44,32 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time as the function sees it, in seconds."""
+    """The clock of the function, in seconds."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     spread: Callable[[], float] = random.random
-    """0 to 1: the functions of one deployment must not all come back at the same moment."""
+    """0 to 1, so that the functions of one deployment do not all retry at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Until when (the clock's time) requests are sent again."""
+    """The time (by the clock) until which requests are retried."""
 
     until: float
     clock: Clock = field(default_factory=Clock)
 
     def at_most(self, seconds: float) -> Patience:
-        """The same, ending so many seconds from now at the latest."""
+        """Return a Patience that ends in `seconds` from now at the latest."""
         return Patience(min(self.until, self.clock.now() + seconds), self.clock)
 
     @property
     def left(self) -> float:
-        """Seconds."""
+        """The seconds until the end."""
         return self.until - self.clock.now()
 
     def wait(self, tries: int, asked: float | None) -> bool:
-        """Wait before the next try; False, at once, where that would be too late."""
+        """Wait before the next try. Return False immediately if the wait would exceed the end."""
         seconds = min(2.0**tries, LONGEST_WAIT_SECONDS) if asked is None else asked
         seconds += self.clock.spread()
         if seconds >= self.left:
@@ -79,22 +79,22 @@ class Patience:
 
 
 def no_authorization(_method: str, _url: str, _body: bytes) -> Headers:
-    """For who is not asked who it is."""
+    """Return no headers, for requests without authentication."""
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """What is below an address."""
+    """An API at a base URL."""
 
     base: str
     patience: Patience
     authorize: Authorize = no_authorization
 
     def send(self, method: str, path: str, body: bytes = b"", **headers: str) -> Answer:
-        """The response to a request that may be made twice (`if_match` is the header If-Match).
+        """Return the response to a request that is safe to repeat (`if_match` is the header If-Match).
 
-        Raises RefusedError for a status that is no success, once patience ends where a later try may go well.
+        Raises RefusedError for a status other than a success. Temporary errors are retried until the patience ends.
         """
         url = self.base + path
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -126,17 +126,17 @@ class Api:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """urllib would send the token to the address of a redirect."""
+    """Rejects redirects, because urllib would send the token to the address of a redirect."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Follow none."""
+        """Follow no redirect."""
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
 
 
 def sentence(status: int, problem: Mapping[str, Any]) -> str:
-    """A problem document (RFC 9457) as people read it, each wrong field by its name."""
+    """Return a problem document (RFC 9457) as text, with the name of each invalid field."""
     title = problem.get("title") or http.client.responses.get(status, "refused")
     detail = problem.get("detail") or problem.get("message") or problem.get("error_description") or problem.get("error")
     found = problem.get("errors")
@@ -150,7 +150,7 @@ def _place(fault: Mapping[str, Any]) -> str:
 
 
 def _json(answer: Any) -> Mapping[str, Any]:
-    """The body of a response, {} where it is no object of JSON."""
+    """Return the body of a response, or {} if it is not a JSON object."""
     try:
         found = json.loads(answer.read() or b"{}")
     except (ValueError, OSError, http.client.HTTPException):

@@ -1,8 +1,8 @@
-"""What a deployment does to a stage: a job or a workflow is put, or removed, where its tags say that it is the stack's.
+"""Applies a deployment to a stage: puts or removes a job or a workflow if its tags show that it belongs to the stack.
 
-Two tags say whose a job is. That of the stack (`managed-by=stack:Billing`) lets it be replaced. That of the construct
-lets it be deleted: where a construct gets another name, CloudFormation creates the new one first and deletes the old
-one then, and both are the same job.
+A job has two tags for its owner. The tag of the stack (`managed-by=stack:Billing`) allows the stack to replace it. The
+tag of the construct allows the construct to delete it. If a construct is renamed, CloudFormation creates the new one
+before it deletes the old one, and both are the same job.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class NotOursError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A job (`kind` jobs) or a workflow as a template has it."""
+    """A job (`kind` jobs) or a workflow in a template."""
 
     kind: str
     id: str
@@ -34,12 +34,12 @@ class Wanted:
 
     @classmethod
     def of(cls, properties: Mapping[str, Any]) -> Wanted:
-        """From the properties of a resource."""
+        """Read the instance from the properties of a resource."""
         return cls(*(str(properties[name]) for name in ("Kind", "Id", "Document", "StackTag", "ConstructTag")))
 
     @property
     def steps(self) -> frozenset[str]:
-        """The jobs that are defined in the workflow."""
+        """The jobs that the workflow defines."""
         if self.kind != WORKFLOWS:
             return frozenset()
         jobs = json.loads(self.document).get("jobs") or {}
@@ -47,7 +47,7 @@ class Wanted:
 
 
 def put(api: Api, wanted: Wanted) -> None:
-    """Make it as it is wanted. Raises NotOursError, or RefusedError with what the stage says.
+    """Put the job or workflow. Raises NotOursError, or RefusedError with the stage's error.
 
     If it changes between read and write, it is read again.
     """
@@ -67,9 +67,10 @@ def put(api: Api, wanted: Wanted) -> None:
 
 
 def make_way(api: Api, wanted: Wanted, before: Wanted) -> None:
-    """Delete a workflow whose jobs another one is to have, since a job is in one only; not before all else is right.
+    """Delete a workflow if another one needs its jobs, because a job can be in only one workflow. It is deleted only if
+    this is the other one's only fault.
 
-    Raises RefusedError with what is wrong with the other one.
+    Raises RefusedError with the other faults.
     """
     try:
         api.send("PUT", f"/v1/{wanted.kind}/{wanted.id}?dry_run=true", wanted.document.encode())
@@ -80,14 +81,14 @@ def make_way(api: Api, wanted: Wanted, before: Wanted) -> None:
 
 
 def remove(api: Api, wanted: Wanted) -> tuple[str, ...]:
-    """Delete the job and the jobs that are defined in it. Return the ids that were not deleted, because they no longer
-    belong to the construct.
+    """Delete the job and the jobs that it defines. Return the ids that were not deleted, because they no longer belong
+    to the construct.
     """
     return delete(api, (wanted.id, *sorted(wanted.steps)), wanted.construct)
 
 
 def delete(api: Api, ids: Iterable[str], tag: str) -> tuple[str, ...]:
-    """Delete each of the jobs that has the tag and is in no workflow; those that are left. What is gone is no error."""
+    """Delete each job that has the tag and is in no workflow. Return the others. Missing jobs are not an error."""
     return tuple(job_id for job_id in ids if not _deleted(api, job_id, tag))
 
 
@@ -112,7 +113,7 @@ def _deleted(api: Api, job_id: str, tag: str) -> bool:
 
 
 def _condition(api: Api, wanted: Wanted) -> dict[str, str]:
-    """The header by which nothing is written over that was not looked at."""
+    """Return the condition header, so that only the version that was checked is overwritten."""
     found = _look(api, wanted.id)
     if found is None:
         return {"if_none_match": "*"}
@@ -121,7 +122,7 @@ def _condition(api: Api, wanted: Wanted) -> dict[str, str]:
 
 
 def _check_steps(api: Api, wanted: Wanted, looked_at: Answer) -> None:
-    """The workflow may not change a job that has another owner."""
+    """Raise NotOursError if the workflow would change a job of another owner."""
     for job_id in sorted(wanted.steps & set(looked_at.body.get("changed") or ())):
         found = _look(api, job_id)
         if found is not None:
@@ -137,7 +138,7 @@ def _check(found: Answer, job_id: str, tag: str) -> None:
 
 
 def _changed_meanwhile(api: Api, refused: RefusedError) -> bool:
-    """Whether to read again after a conflicting change."""
+    """Return whether to read again after a conflicting change."""
     faster = refused.status == HTTPStatus.PRECONDITION_FAILED or refused.kind == "job-changed"
     return faster and api.patience.left > 0
 

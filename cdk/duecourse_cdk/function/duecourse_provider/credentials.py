@@ -1,4 +1,4 @@
-"""Who the function is to a stage. Tokens are read when they are needed and kept nowhere."""
+"""The function's credentials for a stage. Tokens are read when they are needed and never stored."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from duecourse_provider.api import Api, Authorize, Headers, Patience
 SERVICE = "execute-api"
 CREDENTIALS = ("token_url", "client_id", "client_secret")
 ASKED = ("scope", "audience")
-"""What a secret of client credentials must hold, and may."""
+"""The required and the optional fields of a secret with client credentials."""
 ACCOUNT = tuple(f"DUECOURSE_{name}" for name in ("ISSUER", "CLIENT_ID", "ACCOUNT", "CLIENT_SECRET"))
-"""What it holds for a service account of the stage's own user pool, as `duecourse accounts create --json` prints it."""
+"""The fields for a service account of the stage's user pool, from `duecourse accounts create --json`."""
 LOCAL = "http://127.0.0.1:"
 
 
 class CredentialsError(Exception):
-    """The secret does not hold what it should; says what it should hold, never what it holds."""
+    """The secret does not have the required fields. The message lists them, but never the secret's content."""
 
 
 def authorizer(auth: Mapping[str, str], patience: Patience, aws: Session) -> Authorize:
-    """How requests show who asks, by the property `Auth` of a resource."""
+    """Return the authentication of requests for the property `Auth` of a resource."""
     if auth["Kind"] == "iam":
         return _signed(aws, auth["Region"])
     secret = _read(auth, aws)
@@ -39,7 +39,7 @@ def authorizer(auth: Mapping[str, str], patience: Patience, aws: Session) -> Aut
 
 
 def _signed(aws: Session, region: str) -> Authorize:
-    """SigV4 with the function's own role."""
+    """Return SigV4 signatures with the function's own role."""
 
     def sign(method: str, url: str, body: bytes) -> Headers:
         request = AWSRequest(method=method, url=url, data=body, headers={"content-type": "application/json"})
@@ -50,7 +50,7 @@ def _signed(aws: Session, region: str) -> Authorize:
 
 
 def _read(auth: Mapping[str, str], aws: Session) -> str:
-    """The secret's value. Raises botocore's errors, which name the secret."""
+    """Return the secret's value. Raises botocore's errors, which contain the secret's name."""
     if parameter := auth.get("Parameter"):
         answer = aws.create_client("ssm").get_parameter(Name=parameter, WithDecryption=True)
         return str(answer["Parameter"]["Value"])
@@ -58,7 +58,7 @@ def _read(auth: Mapping[str, str], aws: Session) -> str:
 
 
 def _granted(secret: str, patience: Patience) -> str:
-    """A token for client credentials (RFC 6749, 4.4), or for a service account of a user pool."""
+    """Return a token for client credentials (RFC 6749, 4.4), or for a service account of a user pool."""
     try:
         known: Mapping[str, Any] = json.loads(secret)
         named = ACCOUNT if ACCOUNT[0] in known else CREDENTIALS
@@ -85,7 +85,7 @@ def _granted(secret: str, patience: Patience) -> str:
 
 
 def _of_pool(issuer: str, client_id: str, account: str, password: str, *, patience: Patience) -> str:
-    """A token of a user pool (Amazon Cognito, InitiateAuth; it needs no signature)."""
+    """Return a token of a user pool (Amazon Cognito, InitiateAuth, which needs no signature)."""
     shown = {"USERNAME": account, "PASSWORD": password}
     body = {"ClientId": client_id, "AuthFlow": "USER_PASSWORD_AUTH", "AuthParameters": shown}
     answer = Api(issuer.rpartition("/")[0], patience).send(

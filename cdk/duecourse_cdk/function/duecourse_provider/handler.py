@@ -1,4 +1,4 @@
-"""The Lambda function: an event of CloudFormation in, what it asks for done, the response to where the event says."""
+"""The Lambda function. It handles an event of CloudFormation and sends the response to the event's URL."""
 
 from __future__ import annotations
 
@@ -19,20 +19,24 @@ from duecourse_provider.credentials import CredentialsError, authorizer
 logger = logging.getLogger("duecourse_provider")
 
 MARGIN_SECONDS = 30.0
-"""Kept for the response to CloudFormation, which waits an hour for one that does not come."""
+"""The time for the response to CloudFormation, which waits an hour for a missing one."""
 TIDY_SECONDS = 30.0
-"""What is spent on removing what a failed creation may have left."""
+"""The maximum time to remove the remains of a failed creation."""
 REASON_LENGTH = 1500
-"""A response holds 4,096 bytes (AWS CloudFormation User Guide, "Custom resource response objects")."""
+"""The maximum length of a reason. A response has at most 4,096 bytes (AWS CloudFormation User Guide, "Custom resource
+response objects").
+"""
 FAILED = "failed:"
-"""Begins the physical id of what could not be created: to delete it must not fail, or no rollback would end."""
+"""The prefix of the physical id of a resource that could not be created. Its deletion must not fail, or a rollback
+would never end.
+"""
 
 Event = Mapping[str, Any]
 Known = (RefusedError, NotOursError, CredentialsError, BotoCoreError, ClientError)
 
 
 def handler(event: Event, context: Any) -> None:
-    """Lambda's entry."""
+    """The entry point of the Lambda function."""
     clock = Clock()
     patience = Patience(clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS, clock)
     answer = respond(event, patience, Session())
@@ -41,14 +45,14 @@ def handler(event: Event, context: Any) -> None:
 
 
 def respond(event: Event, patience: Patience, aws: Session) -> dict[str, str]:
-    """Do what the event asks for; the response for CloudFormation, also where that failed."""
+    """Handle the event. Return the response for CloudFormation, also after an error."""
     try:
         physical, reason = _ACTIONS[event["RequestType"]](event, patience, aws)
         return _answer(event, "SUCCESS", physical, reason)
     except Known as error:
         reason = str(error)
     except Exception as error:
-        # Whatever it is, CloudFormation must be answered.
+        # CloudFormation needs a response after every error.
         logger.exception("unexpected")
         reason = f"unexpected {type(error).__name__}; the function's log has more"
     wanted = str(event["ResourceProperties"].get("Id"))
@@ -67,11 +71,13 @@ _DELETE_HINT = (
 
 
 def report(url: str, answer: Mapping[str, str], patience: Patience) -> None:
-    """Give CloudFormation the response. Raises RuntimeError where it does not take it; Lambda then invokes again."""
+    """Send the response to CloudFormation. Raises RuntimeError if CloudFormation rejects it; Lambda then invokes the
+    function again.
+    """
     try:
-        # The address is signed for a request without a content type.
+        # The URL is signed for a request without a content type.
         Api(url, patience).send("PUT", "", json.dumps(answer).encode(), content_type="")
-    except RefusedError as refused:  # its text has the address, and who has that can answer for us
+    except RefusedError as refused:  # its text contains the URL, and anyone with the URL can send a response
         raise RuntimeError(f"CloudFormation did not accept the response: {refused.status}") from None
 
 
@@ -82,7 +88,7 @@ def _create(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
 
 
 def _update(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
-    """Under another id it is another one: CloudFormation then deletes the old one."""
+    """With another id, it is another resource. CloudFormation then deletes the old one."""
     wanted, before = Wanted.of(event["ResourceProperties"]), Wanted.of(event["OldResourceProperties"])
     api = _api(event, patience, aws)
     if before.steps and wanted.id != before.id:
@@ -120,6 +126,6 @@ def _answer(event: Event, status: str, physical: str, reason: str) -> dict[str, 
 
 
 def _log(event: Event, answer: Mapping[str, str]) -> None:
-    """One line. Never the event: who has its ResponseURL can answer for us, and its document has the payload."""
+    """Log one line. Never log the event: its ResponseURL allows anyone to respond, and its document has the payload."""
     said = {name: answer[name] for name in ("Status", "PhysicalResourceId", "Reason", "StackId", "LogicalResourceId")}
     sys.stdout.write(json.dumps({"request": event["RequestType"], **said}) + "\n")
