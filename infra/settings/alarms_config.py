@@ -28,19 +28,18 @@ class AlarmsConfig:
     watermark_seconds: int = 12_600
     """The maximum age of the oldest bucket that a shard still reads."""
     shard_queue_seconds: int = 150
+    """The maximum age of the oldest tick of a shard. A round takes up to 46 s, and the next tick waits for its end."""
+    deaths: int = 10
     """The maximum number of runs that die within five minutes. Each death is also published on the topic of deaths and
     has a dead letter; this alarm is for many deaths at the same time.
-    """
-    deaths: int = 10
-    """The number of runs that die within five minutes. Each death is also published on the topic of deaths and has a
-    dead letter; this alarm is for many deaths at the same time.
     """
     lateness_seconds: Mapping[str, int] = field(default_factory=_lateness)
     """The maximum p99 lateness of starts by lane, in seconds."""
     patience_seconds: Mapping[str, int] = field(default_factory=_patience)
     """The maximum age of a message by lane, in addition to the delay of up to 15 minutes."""
     throttled_minutes: int = 10
-    """The number of consecutive minutes with throttled claims or unfinished rounds. A burst can cause them for a while.
+    """The maximum number of consecutive minutes with throttled claims or unfinished rounds. A burst can cause them for
+    a while.
     """
     metric_math: bool = True
     """Whether alarms can combine several metrics. If not, as on the emulator, each metric has a separate alarm."""

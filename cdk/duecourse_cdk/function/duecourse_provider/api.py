@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 AGAIN = frozenset({429, 500, 502, 503, 504})
-"""A retry can succeed (docs/api.md, "Answers")."""
+"""A retry can succeed (docs/api.md, "Responses")."""
 CALL_SECONDS = 30.0
 """The timeout of one request. API Gateway itself responds within 30 s."""
 LONGEST_WAIT_SECONDS = 20.0

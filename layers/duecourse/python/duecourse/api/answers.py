@@ -294,9 +294,7 @@ class Answering(ABC):
     def _refuse_route(self, method: str, path: str) -> Answer:
         """Return 404 for an unknown path, or 405 for a method that the path does not support."""
         allowed = sorted(route.method for route in self._routes if _matches(route.path, path))
-        if (
-            not allowed or method in allowed
-        ):  # a method is in `allowed` if a segment of the path has characters that no route accepts
+        if not allowed or method in allowed:  # in the second case, the path has an invalid segment
             paths = ", ".join(sorted({route.path for route in self._routes}))
             raise Problem("unknown-path", f"This path does not exist; the paths are {paths}.")
         raise Problem(

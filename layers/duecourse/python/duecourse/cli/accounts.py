@@ -1,7 +1,7 @@
 """Service accounts of a stage's Cognito user pool: users for programs, each with a tenant and scopes.
 
-An account is a user with an address from its name (which cannot receive mail). Its password is the account's secret.
-docs/decisions/018-service-accounts.md explains why an account is not a separate client.
+An account is a user whose address is derived from its name and cannot receive mail. The account's secret is the user's
+password. docs/decisions/018-service-accounts.md explains why an account is not a separate client.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ class Issuer:
 
     @property
     def is_cognito(self) -> bool:
-        """Whether the issuer is a Cognito user pool, which has no token endpoint of its own here."""
+        """Whether the issuer is a Cognito user pool, which is called by Cognito's API instead of a token endpoint."""
         return self.account is not None or (urlsplit(self.url).hostname or "").startswith("cognito-idp.")
 
     def form(self, **fields: str | None) -> dict[str, str]:
@@ -188,9 +188,7 @@ class IssuedAuth(httpx.Auth):
 
     def _fresh(self, tokens: Tokens | None) -> Generator[httpx.Request, httpx.Response, Tokens]:
         issuer, secret = self._issuer, self._issuer.secret
-        refresh = (
-            tokens.refresh_token if tokens and secret is None else None
-        )  # a secret is valid for longer than a refresh token
+        refresh = tokens.refresh_token if tokens and secret is None else None  # a secret outlives refresh tokens
         if secret is None and refresh is None:
             raise _logged_out("there is no login")
         if issuer.is_cognito:

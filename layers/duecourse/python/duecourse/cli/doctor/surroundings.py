@@ -35,7 +35,7 @@ REPAIR_FINDS: Mapping[str, str] = {
 
 
 def shard_queue(found: Queue, shards: int | None) -> Check:
-    """Return whether rounds start soon after their tick."""
+    """Check whether rounds start soon after their tick."""
     said = f"{found.visible} rounds are waiting, {found.in_flight} are in progress"
     old = found.oldest is not None and found.oldest > ROUND_SECONDS
     if not old and (shards is None or found.visible <= 2 * shards):
@@ -52,7 +52,7 @@ def shard_queue(found: Queue, shards: int | None) -> Check:
 
 
 def dead_letters(found: Queue) -> Check:
-    """Return whether there are dead runs that were not handled."""
+    """Check whether there are dead runs that were not handled."""
     if not (count := found.visible + found.in_flight):
         return fine("dead letters", "no dead letters")
     return bad(
@@ -64,7 +64,7 @@ def dead_letters(found: Queue) -> Check:
 
 
 def archive_letters(found: Queue) -> Check:
-    """Return whether expired runs must be archived manually."""
+    """Check whether expired runs must be archived manually."""
     if not (count := found.visible + found.in_flight):
         return fine("archive", "all expired runs are archived")
     return bad(
@@ -76,7 +76,7 @@ def archive_letters(found: Queue) -> Check:
 
 
 def functions(found: Sequence[Function]) -> Check:
-    """Return the errors and throttles of the last hour. Throttles of the tick and the dispatcher are bad; for other
+    """Check the errors and throttles of the last hour. Throttles of the tick and the dispatcher are bad; for other
     functions, errors and throttles above 5 % are bad.
     """
     failing = [each for each in found if each.errors or each.throttles]
@@ -103,7 +103,7 @@ def functions(found: Sequence[Function]) -> Check:
 
 
 def tables(found: Sequence[Table]) -> Check:
-    """Return the requests that DynamoDB throttled in the last hour. Most of them were retried and succeeded."""
+    """Check for requests that DynamoDB throttled in the last hour. Most of them were retried and succeeded."""
     throttled = [each for each in found if each.throttled]
     if not throttled:
         return fine("tables", "no request was throttled in the last hour")
@@ -117,7 +117,7 @@ def tables(found: Sequence[Table]) -> Check:
 
 
 def quotas(found: Quotas) -> Check:
-    """Return whether the account's quota is sufficient for the stage."""
+    """Check whether the account's quota is sufficient for the stage."""
     where = "docs/operations.md#quotas-to-raise"
     most = "" if found.most is None else f", at most {found.most:.0f} at once in the last hour"
     said = f"{found.concurrency} concurrent executions, {found.unreserved} of them unreserved{most}"
@@ -140,7 +140,7 @@ def quotas(found: Quotas) -> Check:
 
 
 def audit(found: AuditState) -> Check:
-    """Return whether the completeness audit makes progress, and its findings of the last day."""
+    """Check whether the completeness audit makes progress, and its findings of the last day."""
     if found.last is None or found.last > AUDIT_SECONDS:
         if found.last is None and found.stack_age < AUDIT_SECONDS:
             return fine("audit", "the stack is new; its first audit has not run yet")
@@ -166,7 +166,7 @@ def audit(found: AuditState) -> Check:
 
 
 def repair(found: RepairState) -> Check:
-    """Return whether the daily index repair runs, and the findings of the last one."""
+    """Check whether the daily index repair runs, and the findings of the last one."""
     if found.begun is None or found.begun > 2 * DAY:
         if found.begun is None and found.stack_age < 2 * DAY:
             return fine("repair", "the stack is new; its first index repair has not run yet")

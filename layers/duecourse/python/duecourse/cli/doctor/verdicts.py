@@ -43,7 +43,7 @@ def clock(found: Skew) -> Check:
 
 
 def tick(found: LastTick) -> Check:
-    """Return whether the stage's tick runs."""
+    """Check whether the stage's tick runs."""
     if found.rule != "ENABLED":
         state = "is missing" if found.rule is None else f"is {found.rule}"
         return bad(
@@ -57,7 +57,7 @@ def tick(found: LastTick) -> Check:
 
 
 def rules(found: ClockRules) -> Check:
-    """Return whether the rules of the maintenance functions are enabled. `tick` checks the tick's rule."""
+    """Check whether the rules of the maintenance functions are enabled. `tick` checks the tick's rule."""
     off = {name: state for name, state in found.states.items() if state != "ENABLED"}
     if not off:
         return fine("rules", f"those of {', '.join(found.states) or 'no function'} are enabled")
@@ -71,7 +71,7 @@ def rules(found: ClockRules) -> Check:
 
 
 def event_sources(found: Sequence[Source]) -> Check:
-    """Return whether every queue and the stream are read. A disabled event source raises no error, and its messages
+    """Check whether every queue and the stream are read. A disabled event source raises no error, and its messages
     wait or expire.
     """
     off = [each for each in found if each.state not in ("Enabled", *PASSING)]
@@ -96,7 +96,7 @@ def event_sources(found: Sequence[Source]) -> Check:
 
 
 def due(found: Due) -> Check:
-    """Return whether all due entries have been claimed."""
+    """Check whether all due entries have been claimed."""
     soon = f"{found.soon}{'+' if found.soon_more else ''} entries are due within the lookahead"
     if found.left_out:
         soon += f"; {found.left_out} shards were not checked"
@@ -116,7 +116,7 @@ def due(found: Due) -> Check:
 
 
 def cursors(found: Cursors) -> Check:
-    """Return whether there are quarantined cursors."""
+    """Check whether there are quarantined cursors."""
     part = "" if found.complete else f" (of the first {found.looked_at} items; index repair reads all)"
     if not found.aside:
         return fine("cursors", f"none is quarantined{part}")
