@@ -63,8 +63,8 @@ class Parameter:
 
 
 class Query(BaseModel):
-    """The base class of models of query parameters; itself, it has none. Each field is a text, or has a Parameter that
-    reads it.
+    """The base class of the models of query parameters, which has no parameters itself. Each field of a model is a
+    text, or has a Parameter that reads it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)

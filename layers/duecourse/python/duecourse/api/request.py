@@ -35,9 +35,9 @@ class Request:
     """A request to the API.
 
     `query` has each parameter once; API Gateway joins repeated ones with commas. `body` is the raw body.
-    `authorization` can contain a run's token and is never logged, as are the other `headers` (names in lower case).
-    `correlation_id` is the header X-Correlation-Id, or the request's id. `budget` limits the work that the request can
-    cause.
+    `authorization` can contain a run's token. It is never logged, and neither are the other `headers` (names in lower
+    case). `correlation_id` is the header X-Correlation-Id, or the request's id. `budget` limits the work that the
+    request can cause.
 
     The check of the route's scope sets tenant, principal, scopes and tags from the gateway's `authorizer`
     (`identity.admitted`). `tags` are the tags to which the scopes limit the caller; None means no limit. `seen` is the

@@ -57,7 +57,7 @@ class _Troubled:
 
 
 def _line(run: Run) -> str:
-    """Return the line of a run: `03:00:01Z nightly.20261121T030000Z RETRYING 1/4 http.503: ...`."""
+    """Return the line of a run: `03:00:01Z  nightly.20261121T030000Z  RETRYING 1/4  http.503: ...`."""
     said = f"{run.state} {run.attempts}/{run.max_attempts}" + (f" ({run.reason})" if run.reason else "")
     now = moment(datetime.now(UTC)).partition(" ")[2]
     return plain(f"{now}  {run.id}  {said}  {run.error or ''}".rstrip())

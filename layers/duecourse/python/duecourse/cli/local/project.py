@@ -63,7 +63,7 @@ def node_version(text: str) -> tuple[int, int]:
 
 
 def find_node(path: str | None = None) -> Path:
-    """Return the path of Node. Raises CliError if it is too old for the CDK CLI and for the console's build."""
+    """Return the path of Node. Raises CliError if it is missing, or too old for the CDK CLI and the console's build."""
     needed = "Node {}.{} or newer".format(*OLDEST_NODE)
     found = shutil.which("node", path=path)
     if found is None:

@@ -41,7 +41,7 @@ def lateness(seconds: float | None) -> str:
 
 
 def print_fields(document: Mapping[str, Any], path: str = "") -> None:
-    """Print a document with one field per line: `jobs.active 12`."""
+    """Print a document with one field per line: `jobs.active  12`."""
     for name, value in document.items():
         if isinstance(value, Mapping):
             print_fields(value, f"{path}{name}.")
