@@ -313,7 +313,7 @@ def test_a_round_has_its_functions_time_less_what_the_handler_keeps(stack: Stack
 @pytest.mark.parametrize(
     ("file", "told"),
     [
-        ("infra/settings/alarms_config.py", r"a round takes up to (\d+) s"),
+        ("infra/settings/alarms_config.py", r"A round takes up to (\d+) s"),
         ("layers/duecourse/python/duecourse/cli/doctor/surroundings.py", r"A round takes up to (\d+) s"),
         ("docs/sizing.md", r"a round works (\d+) s of each minute"),
     ],

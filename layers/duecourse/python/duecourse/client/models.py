@@ -167,6 +167,7 @@ class Check(Answer):
 
     name: str
     verdict: Literal["ok", "warning", "bad", "unknown"]
+    """`unknown`: it could not be checked."""
     says: str
     do: str | None
     runbook: str | None
