@@ -10,6 +10,9 @@ import { Bars } from "./Bars";
 import type { Load } from "./load";
 import { BAR_MINUTES, type useLoad } from "./useLoad";
 
+const USUAL = "var(--dc-info)";
+const BUSIEST = "var(--dc-warning)";
+
 /** The runs that come due in the next 24 hours. */
 export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
   const found = load.data;
@@ -38,13 +41,20 @@ export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {
       {found !== undefined && found.runs > 0 && (
         <>
           <Bars
-            label={`Upcoming runs per ${BAR_MINUTES} minutes; red bars contain one of the busiest minutes`}
+            label={`Upcoming runs per ${BAR_MINUTES} minutes; highlighted bars contain one of the busiest minutes`}
             bars={found.bars.map(({ at, runs, hot }) => ({
               at,
-              parts: [{ count: runs, color: hot ? "var(--dc-error)" : "var(--dc-info)" }],
+              parts: [{ count: runs, color: hot ? BUSIEST : USUAL }],
               text: `${runs.toLocaleString("en-GB")} runs${hot ? ", includes one of the busiest minutes" : ""}`,
             }))}
           />
+          {found.hot.length > 0 && (
+            <Box>
+              <span className="key" style={{ background: USUAL }} />
+              runs due, <span className="key" style={{ background: BUSIEST }} />
+              with one of the busiest minutes
+            </Box>
+          )}
           <Hot minutes={found.hot} />
         </>
       )}
