@@ -15,7 +15,7 @@ def test_the_stage_says_what_it_is_what_is_in_order_and_what_is_not_known(
 ) -> None:
     page = open_page(sampled, "/stage")
     alarms = page.get_by_role("region", name="alarms")
-    expect(alarms).to_contain_text("could not be checked: a stage in memory does not have it")
+    expect(alarms).to_contain_text("could not be checked: a stage in memory has no CloudWatch")
     expect(page.get_by_text("The alarms could not be read.")).to_be_visible()
     expect(page.get_by_role("region", name="tick")).to_contain_text("the last tick ran")
     expect(page.get_by_text("of 100,000 jobs")).to_be_visible()

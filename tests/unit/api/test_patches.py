@@ -195,7 +195,7 @@ def test_a_job_in_it_has_no_fields_of_a_schedule(field: str) -> None:
 
 
 def test_a_job_in_it_is_named_by_its_place() -> None:
-    assert faults_of_job(id="extract") == {"/id": "is the name under jobs; remove it"}
+    assert faults_of_job(id="extract") == {"/id": "is set by the name under jobs; remove it"}
 
 
 def test_a_job_in_it_is_judged_like_any_other() -> None:

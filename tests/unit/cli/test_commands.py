@@ -291,7 +291,7 @@ def created(document: Path) -> Result:
         (b'{"target": {"url": "a", "url": "b"}}', '"url" twice'),
         (b'{"payload": ' + b"9" * 5_000 + b"}", "digits"),
         (b'{"payload": "\xff"}', "utf-8"),
-        (b'["a job"]', "a job is a JSON object"),
+        (b'["a job"]', "a job must be a JSON object"),
         (b"", "the text is not valid JSON"),
     ],
     ids=[

@@ -190,7 +190,7 @@ def test_a_service_account_of_the_pool_shows_its_secret_each_time() -> None:
 
 def test_a_missing_or_ended_login_is_reported() -> None:
     world = World()
-    with pytest.raises(UnauthorizedError, match="there is no login; log in: duecourse login"):
+    with pytest.raises(UnauthorizedError, match="you are not logged in; log in: duecourse login"):
         world.client(TokenMemory()).get_job("nightly")
     world.status, world.answer = 400, {"error": "invalid_grant"}
     with pytest.raises(UnauthorizedError, match=r"the issuer responded with 400: .*invalid_grant.*; log in"):

@@ -279,7 +279,7 @@ def test_an_answer_that_does_not_come_to_its_end_is_not_read_for_ever(outcome_of
     outcome = outcome_of(writing(head, drip=drip), timeout_seconds=60)
     assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("connection", True)
-    assert "does not end" in outcome.error
+    assert "did not end" in outcome.error
 
 
 class Names:

@@ -132,10 +132,10 @@ CALL = {"Arn": "arn:aws:scheduler:::aws-sdk:ecs:updateService", "Input": "{}"}
         ({"Arn": f"{LAMBDA}:7"}, "without alias, version or path"),
         ({"Arn": f"arn:aws:states:{HERE}:stateMachine:flow:live"}, "without alias, version or path"),
         ({"Arn": f"arn:aws:states:{HERE}:activity:flow"}, "a job calls a resource by its name"),
-        ({"Arn": LAMBDA.replace("123456789012", "210987654321")}, "is not where the stage is"),
+        ({"Arn": LAMBDA.replace("123456789012", "210987654321")}, "is not in the stage's account and region"),
         ({"Arn": LAMBDA.replace("eu-central-1", "us-east-1")}, "(account 123456789012, region eu-central-1)"),
-        ({"Arn": f"arn:aws:sqs:us-east-1:{HERE[-12:]}:mail"}, "is not where the stage is"),
-        (CALL | {"RoleArn": "arn:aws:iam::210987654321:role/scheduler"}, "is not where the stage is"),
+        ({"Arn": f"arn:aws:sqs:us-east-1:{HERE[-12:]}:mail"}, "is not in the stage's account and region"),
+        (CALL | {"RoleArn": "arn:aws:iam::210987654321:role/scheduler"}, "is not in the stage's account and region"),
         (CALL | {"RoleArn": "arn:aws:iam::123456789012:role/service/scheduler"}, "version or path"),
         (TASK | {"EcsParameters": TASK["EcsParameters"] | {"TaskCount": 2}}, "must be one task"),
         (TASK | {"EcsParameters": TASK["EcsParameters"] | {"LaunchType": None}}, "with LaunchType FARGATE"),
@@ -145,7 +145,7 @@ CALL = {"Arn": "arn:aws:scheduler:::aws-sdk:ecs:updateService", "Input": "{}"}
                 "EcsParameters": TASK["EcsParameters"]
                 | {"TaskDefinitionArn": "arn:aws:ecs:us-east-1:123456789012:task-definition/report:7"}
             },
-            "is not where the stage is",
+            "is not in the stage's account and region",
         ),
         (TASK | {"Input": '{"containerOverrides": [{"name": "app", "command": ["x"]}]}'}, "override nothing"),
     ],
@@ -167,7 +167,7 @@ def test_a_target_that_a_job_would_call_in_another_way_is_left_out_or_a_message(
 
 def test_a_stage_elsewhere_is_named_by_options() -> None:
     there = Place("210987654321", "us-east-1")
-    assert "is not where the stage is" in entry(SCHEDULE, stage=there).notes[0]
+    assert "is not in the stage's account and region" in entry(SCHEDULE, stage=there).notes[0]
     target = {"Arn": LAMBDA.replace("eu-central-1:123456789012", "us-east-1:210987654321")}
     assert entry(SCHEDULE | {"Target": target}, stage=there).job is not None
     call = CALL | {"RoleArn": "arn:aws:iam::210987654321:role/scheduler"}
@@ -323,7 +323,7 @@ def test_import_ends_with_3_where_an_entry_was_left_out(options: tuple[str, ...]
         result = imported(endpoint, "--account", "210987654321", *options)
 
     assert result.exit_code == 3, result.output
-    assert "is not where the stage is" in result.output
+    assert "is not in the stage's account and region" in result.output
 
 
 def test_an_account_that_does_not_answer_is_one_line() -> None:

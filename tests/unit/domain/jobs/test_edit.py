@@ -132,7 +132,7 @@ def test_a_bound_below_what_has_come_due_is_refused() -> None:
         edited(of, ahead, at=190, max_runs=3)
     assert (refused.value.field, refused.value.detail) == (
         "max_runs",
-        "3 occurrences are already due; choose a larger number",
+        "must be more than 3, the number of occurrences that are already due",
     )
 
 

@@ -135,7 +135,7 @@ def admitted(request: Request, needed: frozenset[str], settings: ApiSettings) ->
 def _scope_missing(needed: frozenset[str], caller: Principal) -> Problem:
     wanted = " or ".join(sorted(needed))
     has = ", ".join(sorted(caller.scopes)) or "no scope of Duecourse"
-    return insufficient_scope(f"This needs the scope {wanted}; the token has {has}.", needed)
+    return insufficient_scope(f"This request needs the scope {wanted}; the token has {has}.", needed)
 
 
 def insufficient_scope(detail: str, needed: frozenset[str], faults: Sequence[FieldFault] = ()) -> Problem:

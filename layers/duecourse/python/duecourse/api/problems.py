@@ -164,5 +164,5 @@ def unavailable(error: Exception) -> Problem | None:
     """
     if not isinstance(error, NoAnswerError) and not (isinstance(error, ServiceError) and error.temporary):
         return None
-    detail = "A required service is too busy or does not respond. Try again in some seconds."
+    detail = "A required service is too busy or does not respond. Try again in a few seconds."
     return later("unavailable", detail)

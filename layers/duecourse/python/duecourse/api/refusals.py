@@ -81,14 +81,14 @@ def refusing(job_quota: int, path: Mapping[str, str], kinds: Sequence[str]) -> I
 
 def busy() -> Problem:
     """Return 503: the request itself is valid."""
-    return later("busy", "Too many writes are in progress; nothing was changed. Try again in some seconds.")
+    return later("busy", "Too many writes are in progress; nothing was changed. Try again in a few seconds.")
 
 
 def bad_token() -> Problem:
     """Return the same response for every token that is not valid, so that it does not reveal which runs exist."""
     return Problem(
         "bad-token",
-        "This needs the callback token of the run's current attempt, as Authorization: "
+        "This request requires the callback token of the run's current attempt, as Authorization: "
         "Bearer <token>. If you have the token of an earlier attempt, stop working: another attempt has started.",
         headers={"www-authenticate": "Bearer"},
     )
@@ -117,12 +117,12 @@ def _of_job(error: Exception, path: Mapping[str, str]) -> Problem | None:
                 "Too many writes are in progress; some of the workflow's jobs may be written. Send the same "
                 "request again"
             )
-            return later("busy", f"{detail} in some seconds; it continues where this request ended.")
+            return later("busy", f"{detail} in a few seconds; it continues where this request ended.")
         case StoreBusyError():
             return busy()
         case TasksUnavailableError():
             detail = "The registered tasks are temporarily unavailable; nothing was changed."
-            return later("tasks-unavailable", f"{detail} Try again in some seconds.")
+            return later("tasks-unavailable", f"{detail} Try again in a few seconds.")
     return None
 
 
@@ -130,7 +130,7 @@ def _of_creation(error: Exception, job_quota: int) -> Problem | None:
     match error:
         case JobExistsError():
             fault = FieldFault("is taken; choose another id, or delete that job first", "/id")
-            return Problem("job-exists", f'There is a job "{error}" already.', faults=[fault])
+            return Problem("job-exists", f'A job "{error}" already exists.', faults=[fault])
         case KeyReusedError():
             detail = "was used for a request with another body; send a new key with a new request"
             return _key("idempotency-key-reused", detail)
@@ -171,7 +171,7 @@ def _of_run(error: Exception) -> Problem | None:
         case RunStateError():
             return _state(error)
         case LaneUnavailableError():
-            detail = "The queue did not accept the message; nothing was changed. Try again in some seconds."
+            detail = "The queue did not accept the message; nothing was changed. Try again in a few seconds."
             return later("lane-unavailable", detail)
     return None
 
@@ -218,7 +218,9 @@ def _key(kind: str, detail: str) -> Problem:
 def _too_large(error: BackfillTooLargeError) -> Problem:
     count = f"more than {error.count}" if error.at_least else str(error.count)
     detail = f"The range has {count} occurrences; at most {error.limit} can be backfilled at once"
-    fault = FieldFault(f"leaves {count} occurrences; at most {error.limit} are allowed: choose a shorter range", "/to")
+    fault = FieldFault(
+        f"gives a range of {count} occurrences; at most {error.limit} are allowed: choose a shorter range", "/to"
+    )
     return Problem("backfill-too-large", f"{detail}. Nothing was started.", faults=[fault])
 
 
@@ -226,13 +228,13 @@ def _state(error: RunStateError) -> Problem:
     run = error.run
     match error:
         case AttemptOverError():
-            detail = f"Attempt {run.attempt} of {run.name} is over; the run is {run.state}. Stop working on it."
+            detail = f"Attempt {run.attempt} of {run.name} has ended; the run is {run.state}. Stop working on it."
             return StateProblem("attempt-over", detail, run.state)
         case NotDeadError():
             return StateProblem("not-dead", f"{run.name} is {run.state}; only dead runs are redriven.", run.state)
         case RunNotEndedError() if run.state.final:
             detail = (
-                f"{run.name} continues, because a step of it was redriven. Wait for its end, or cancel the "
+                f"{run.name} continues, because a step of it was redriven. Wait until it ends, or cancel the "
                 "run of the step."
             )
             return StateProblem("run-not-ended", detail, run.state)

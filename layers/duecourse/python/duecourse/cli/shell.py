@@ -50,7 +50,7 @@ def read_allowed(text: str) -> frozenset[str]:
                 found.add(str(json.loads(line)))
             except ValueError as error:
                 raise ValueError(
-                    f"line {number} starts with a double quote and is not a JSON string: {error}"
+                    f"line {number} starts with a double quote but is not a JSON string: {error}"
                 ) from error
         elif line.strip() and not line.startswith("#"):
             found.add(line)

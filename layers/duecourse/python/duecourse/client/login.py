@@ -190,7 +190,7 @@ class IssuedAuth(httpx.Auth):
         issuer, secret = self._issuer, self._issuer.secret
         refresh = tokens.refresh_token if tokens and secret is None else None  # a secret outlives refresh tokens
         if secret is None and refresh is None:
-            raise _logged_out("there is no login")
+            raise _logged_out("you are not logged in")
         if issuer.is_cognito:
             if secret is None:
                 answer = yield cognito_request(issuer, "REFRESH_TOKEN_AUTH", {"REFRESH_TOKEN": refresh or ""})

@@ -93,7 +93,7 @@ class NoAlarms:
 
     def alarms(self) -> Alarms:
         """See StageAlarms."""
-        raise CloudWatchUnavailableError("a stage in memory does not have it")
+        raise CloudWatchUnavailableError("a stage in memory has no CloudWatch")
 
 
 @dataclass

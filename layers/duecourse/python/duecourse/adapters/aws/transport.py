@@ -258,7 +258,7 @@ def _read(sock: Any, received: bytes) -> tuple[Response, bool]:
     """Return the response that starts with `received`, and whether the connection can be reused."""
     while (end := received.find(b"\r\n\r\n")) < 0:
         if len(received) > _MOST_HEAD:
-            raise UnusualError("the head of the response does not end")
+            raise UnusualError("the headers of the response are too long")
         received += _more(sock.recv(_CHUNK))
     status_line, *lines = received[:end].decode("latin-1").split("\r\n")
     version, _, status = status_line.partition(" ")
@@ -267,7 +267,7 @@ def _read(sock: Any, received: bytes) -> tuple[Response, bool]:
     if version != "HTTP/1.1" or not status.isdecimal() or not 200 <= int(status) < 600:
         raise UnusualError(f"the response begins with {status_line[:100]!r}")
     if "transfer-encoding" in headers or "content-encoding" in headers or not length.isdecimal():
-        raise UnusualError("the response has no plain body", refused=400 <= int(status) < 500)
+        raise UnusualError("the body of the response is encoded or has no length", refused=400 <= int(status) < 500)
     if int(length) > _MOST_BODY:
         raise UnusualError("the response is too large", refused=400 <= int(status) < 500)
     body: bytes | bytearray = received[end + 4 :]
@@ -354,7 +354,7 @@ def _document(answer: Response) -> dict[str, Any]:
     """
     checksum = answer.headers.get("x-amz-crc32")
     if checksum is not None and checksum != str(crc32(answer.body)):
-        raise ConnectionError("the response does not have its checksum")
+        raise ConnectionError("the checksum of the response does not match")
     try:
         document = orjson.loads(answer.body)
     except ValueError:

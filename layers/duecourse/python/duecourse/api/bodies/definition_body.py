@@ -500,7 +500,7 @@ class JobBody(DefinitionBody):
         timeout = info.data.get("timeout_seconds")
         if info.field_name == "completion_seconds" and timeout is not None and value < timeout:
             default = f"the default is {COMPLETION_SECONDS}"
-            raise refuse(f"must not be less than timeout_seconds ({timeout}), the limit of the call alone; {default}")
+            raise refuse(f"must not be less than timeout_seconds ({timeout}), which limits the call alone; {default}")
         return value
 
     @field_validator("idempotency_key")

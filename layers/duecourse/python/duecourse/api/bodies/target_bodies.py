@@ -58,7 +58,7 @@ def url_problem(url: str, *, private_allowed: bool) -> str | None:
     if parts.scheme not in schemes:
         return f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}"
     if "@" in parts.netloc:
-        return "must not hold credentials; send them in a header"
+        return "must not contain credentials; send them in a header"
     if "#" in url:
         return "must not have a fragment (#...); remove it"
     if port == 0 or parts.netloc.endswith(":"):

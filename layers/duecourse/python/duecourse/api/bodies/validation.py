@@ -59,7 +59,7 @@ _REQUIRED = {
     '{"extract": {}, "load": {"after": ["extract"]}}',
     "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00), "
     "or null for a job that runs only on request",
-    "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered one',
+    "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered task',
     **{
         f"/target/{name}": f"is required: write {each.wanted}"
         for kind in TARGETS.values()
@@ -99,7 +99,7 @@ _PATTERNS = {
     "/target/subnets": "must be the id of a subnet, such as subnet-0123456789abcdef0",
     "/target/security_groups": "must be the id of a security group, such as sg-0123456789abcdef0",
     "/target/sign/secret": "must be the name of a secret: 1 to 64 letters, digits, _ . and -",
-    "/target/service": "must be the name of a service as boto3 has it, such as ecs",
+    "/target/service": "must be boto3's name of a service, such as ecs",
     "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
 
@@ -299,7 +299,7 @@ def _defined(value: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]
 
 def _read_inline(job: Mapping[str, Any], name: str, zone: str, tenant: str, rules: Rules) -> Draft:
     """The draft of a job of the document, which has no schedule of its own. Raises Problem."""
-    foreign = [FieldFault("is the name under jobs; remove it", "/id")] if "id" in job else []
+    foreign = [FieldFault("is set by the name under jobs; remove it", "/id")] if "id" in job else []
     foreign += [
         FieldFault("is a field of the workflow, which starts its steps; remove it here", f"/{field}")
         for field in _OF_THE_WORKFLOW

@@ -100,7 +100,7 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     except UnicodeEncodeError as error:
         raise UsageError("an id or a cursor contains an unpaired surrogate; correct it. No request was sent") from error
     except ApiUnreachableError as error:
-        raise CliError(plain(f"{error}; is the stack up, and is --api right?")) from error
+        raise CliError(plain(f"{error}; check that the stack is running and that --api is correct")) from error
 
 
 def _remember(context: click.Context, _option: click.Parameter, token: str | None) -> None:

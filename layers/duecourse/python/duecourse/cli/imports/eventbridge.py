@@ -87,7 +87,9 @@ class _Arn:
     def within(self, stage: Place) -> _Arn:
         """Return the ARN. Raises _NotCarriedError if a stage at this place cannot call it."""
         if self.place != stage:
-            raise _NotCarriedError(f"{self.text or 'a missing ARN'} is not where the stage is ({stage}); {_REMEDY}")
+            raise _NotCarriedError(
+                f"{self.text or 'a missing ARN'} is not in the stage's account and region ({stage}); {_REMEDY}"
+            )
         return self
 
 

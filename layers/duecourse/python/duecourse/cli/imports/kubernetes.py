@@ -53,7 +53,7 @@ def read_cronjobs(text: str, *, file: str, runner: Runner, names: Names, zone: s
 def _objects(document: Parsed, file: str) -> Iterator[tuple[str, Any]]:
     value = document.value
     if not isinstance(value, Mapping):
-        raise NotReadableError(f"{file}:{document.line()}: is not an object of Kubernetes")
+        raise NotReadableError(f"{file}:{document.line()}: is not a Kubernetes object")
     if isinstance(value.get("items"), list):
         for number, each in enumerate(value["items"]):
             yield f"{file}:{document.line(f'items/{number}')}", each

@@ -12,7 +12,7 @@ def read_job(text: str) -> dict[str, Any]:
     """Return the single object of a text. Raises ValueError with the fault in one line."""
     job = read_json(text)
     if not isinstance(job, dict):
-        raise ValueError("a job is a JSON object")  # noqa: TRY004  (the text is wrong, not the type of an argument)
+        raise ValueError("a job must be a JSON object")  # noqa: TRY004  (the text is wrong, not the type of an argument)
     return job
 
 
@@ -28,7 +28,7 @@ def read_json(text: str) -> Any:
     except UnicodeEncodeError as error:
         raise ValueError("a string contains an unpaired surrogate; send the complete character") from error
     except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+        raise ValueError("the text is nested too deeply") from error
     return value
 
 

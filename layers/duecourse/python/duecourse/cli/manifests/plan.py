@@ -106,7 +106,7 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
         in_turn(steps)
     except CycleError as error:
         names = ", ".join(sorted(set(error.args[1])))
-        raise FaultsError([f"the workflows {names} exchange jobs; apply one change after the other"]) from error
+        raise FaultsError([f"the workflows {names} exchange jobs; apply the changes one at a time"]) from error
     return steps
 
 

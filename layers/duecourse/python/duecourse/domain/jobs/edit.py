@@ -156,7 +156,7 @@ def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:
         return edited.max_runs
     passed = job.max_runs - remaining
     if edited.max_runs <= passed:
-        raise ScheduleError("max_runs", f"{passed} occurrences are already due; choose a larger number")
+        raise ScheduleError("max_runs", f"must be more than {passed}, the number of occurrences that are already due")
     return edited.max_runs - passed
 
 

@@ -35,7 +35,6 @@ def check_interval(schedule: Schedule, after: int, smallest: int) -> None:
         at, distance = found
         raise ScheduleError(
             "schedule",
-            f"fires at times that are {distance} s apart (at {iso(at)}Z for the first time), and this stage "
-            "requires at least "
+            f"has occurrences that are {distance} s apart (first at {iso(at)}Z), but this stage requires at least "
             f"{smallest} s; choose fewer times",
         )

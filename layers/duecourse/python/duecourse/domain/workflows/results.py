@@ -145,7 +145,7 @@ def _name(match: re.Match[str]) -> str:
 def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Any:
     taken = read_name(name)
     if taken is None:
-        raise UpstreamResultError(f"{{{{{name[:40]}}}}} is not understood")
+        raise UpstreamResultError(f"{{{{{name[:40]}}}}} is not a known placeholder")
     if taken.job is None:
         return _inside(workflow_payload(), taken.path, name)
     run = records.get(taken.job)

@@ -146,7 +146,7 @@ def instant_of(job: Job, text: str) -> int:
     once = replace(job.schedule, expression=moment.canonical, anchor=None, start=None, end=None)
     instant = compile_schedule(once).next(0)
     if instant is None:
-        raise ScheduleError("at", f"does not exist in {job.schedule.timezone}: the clock jumps over it; name another")
+        raise ScheduleError("at", f"does not exist in {job.schedule.timezone} (clocks go forward); choose another time")
     return instant
 
 
@@ -228,10 +228,10 @@ class Manual:
     def _check(self, job: Job, suffix: str, due: int, now: float) -> None:
         """Raises ScheduleError or RunQuotaError for a time that is not allowed in a new request."""
         if due > now + MAX_AHEAD_DAYS * DAY_SECONDS:
-            raise ScheduleError("at", f"is too far ahead; name a time within {MAX_AHEAD_DAYS} days, or create a job")
+            raise ScheduleError("at", f"is too far ahead; choose a time within {MAX_AHEAD_DAYS} days, or create a job")
         problem: Exception | None = None
         if due < now - PAST_SECONDS:
-            problem = ScheduleError("at", "has passed; name a time that is still to come")
+            problem = ScheduleError("at", "is in the past; choose a time in the future")
         elif due > now + AT_ONCE_SECONDS:
             problem = self.quota.refusal(job.tenant, due)
         if problem is not None and self.inputs.get(job.tenant, job.id, suffix) is None:  # else it is a repeated request

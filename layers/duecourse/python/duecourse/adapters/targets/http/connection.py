@@ -82,7 +82,7 @@ class _Incoming(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         if self._read > MAX_BYTES:
-            raise ConnectionError("the response does not end")
+            raise ConnectionError(f"the response did not end within {MAX_BYTES // 2**20} MB")
         self._sock.settimeout(self._deadline.left())
         count = self._sock.recv_into(buffer)
         self._read += count
