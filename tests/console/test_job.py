@@ -57,7 +57,7 @@ def test_the_next_is_skipped_once_its_number_is_confirmed_though_an_answer_is_lo
 ) -> None:
     create(scheduler)
     page = open_page(console, "/jobs/report?tab=next")
-    choose(page, "Skip the next")
+    choose(page, "Skip next occurrences")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("starting with 2026-03-28 13:00:00 UTC")
     dialog.get_by_label("Number").fill("2")
@@ -113,7 +113,7 @@ def test_it_runs_now_with_a_payload_of_its_own_and_is_deleted(
     expect(dialog.get_by_text("The payload is not JSON")).to_be_visible()
     dialog.get_by_label("Payload").fill('{"order": 12345678901234567890}')
     dialog.get_by_role("button", name="Run now").click()
-    expect(dialog.get_by_text("They would be rounded: /order.")).to_be_visible()
+    expect(dialog.get_by_text("Affected values: /order.")).to_be_visible()
     dialog.get_by_label("Payload").fill('{"day": 7}')
     dialog.get_by_role("button", name="Run now").click()
 

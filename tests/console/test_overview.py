@@ -45,7 +45,7 @@ def test_jobs_that_are_late_or_do_not_fire_are_named(sampled: ServedConsole, ope
     page.route("**/v1/upcoming**", troubled)
     page.get_by_role("navigation").get_by_role("link", name="Overview").click()
     late, silent = (
-        page.get_by_title("A run has been due for a minute"),
+        page.get_by_title("Jobs with a run that was due more than a minute ago"),
         page.get_by_title("The cursors of these jobs"),
     )
     expect(late).to_have_text(re.compile(r"Late now\s*4\s*month-end\s*b\s*c\s*and 1 more"))

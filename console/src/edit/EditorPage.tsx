@@ -55,7 +55,7 @@ export function EditorPage({
   const why =
     refusal ??
     (unreadable ? "Some fields are not valid JSON; correct the marked fields." : undefined) ??
-    (rounded ? "A number would be rounded; see the message at the JSON." : undefined);
+    (rounded ? "A number would be rounded; see the message next to the JSON." : undefined);
   const shown: Editor = {
     ...editor,
     errors: [
@@ -78,7 +78,8 @@ export function EditorPage({
           header="Unsaved changes restored"
           action={<Button onClick={editor.startOver}>Start over</Button>}
         >
-          These changes were kept in this tab at <Time at={editor.found} />. Continue editing, or start over.
+          These changes were stored in this tab at <Time at={editor.found} />. Continue editing, or start
+          over.
         </Alert>
       )}
       {wide ? (

@@ -83,7 +83,7 @@ export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof
           );
         })}
       </ol>
-      {shaped.length > 0 && <Box variant="small">The preview does not consider: {shaped.join(", ")}.</Box>}
+      {shaped.length > 0 && <Box variant="small">The preview ignores these fields: {shaped.join(", ")}.</Box>}
     </section>
   );
 }

@@ -143,9 +143,9 @@ function When({ kind, schedule, write }: { kind: Kind; schedule: string; write(t
         onChange={({ detail }) => write(detail.value)}
       />
       <Select
-        ariaLabel="Usual schedules"
+        ariaLabel="Common schedules"
         selectedOption={null}
-        placeholder="Usual schedules"
+        placeholder="Common schedules"
         options={PRESETS.map(({ id, text }) => ({ value: id, label: text, description: id }))}
         onChange={({ detail }) => write(detail.selectedOption.value ?? "")}
       />

@@ -23,11 +23,11 @@ const options = (labels: Record<string, string>) =>
   Object.entries(labels).map(([value, label]) => ({ value, label }));
 
 export const PEOPLE: Field[] = [
-  field("name", "Name", "text", { hint: "For people; the id is for programs." }),
+  field("name", "Name", "text", { hint: "A name that is shown to people; programs use the id." }),
   field("description", "Description", "area", { hint: "The purpose of the job, in one line." }),
   field("owner", "Owner", "text", { hint: "The team or person responsible for it." }),
   field("tags", "Tags", "list", { hint: "Separated by commas." }),
-  field("runbook_url", "Runbook", "text", { hint: "The address of the instructions for failures." }),
+  field("runbook_url", "Runbook", "text", { hint: "The URL of the instructions for failed runs." }),
 ];
 
 export const SHAPE: Field[] = [
@@ -47,7 +47,7 @@ export const SHAPE: Field[] = [
   field("end", "Not at or after", "text", { hint: "An instant in UTC." }),
   field("anchor", "Anchor", "text", { hint: "For a rate: the instant of the first occurrence." }),
   field("exclude", "Excluded", "list", {
-    hint: "Dates, ranges of dates and instants without runs: 2026-12-24/2027-01-06, separated by commas.",
+    hint: "Dates, date ranges (2026-12-24/2027-01-06) and instants without runs, separated by commas.",
   }),
   field("jitter_seconds", "Jitter, in seconds", "number", {
     standard: "0",
@@ -62,7 +62,10 @@ export const SHAPE: Field[] = [
       run_all: "Run all of them",
     }),
   }),
-  field("missed/grace_seconds", "Missed after, in seconds", "number", { standard: "60" }),
+  field("missed/grace_seconds", "Grace period, in seconds", "number", {
+    standard: "60",
+    hint: "An occurrence that has not started by then is missed.",
+  }),
   field("missed/max_missed", "Maximum missed runs", "number", {
     standard: "10",
     hint: "The limit for “Run all of them”.",
@@ -89,21 +92,21 @@ export const RARE: Field[] = [
   }),
   field("retry/min_seconds", "Minimum delay, in seconds", "number", { standard: "2" }),
   field("retry/max_seconds", "Maximum delay, in seconds", "number", { standard: "3600" }),
-  field("retry/max_age_seconds", "Give up after, in seconds", "number", { standard: "no age limit" }),
-  field("retry/on", "Try again only after", "list", { hint: "Statuses and codes: 503, 5xx, timeout." }),
-  field("retry/never", "Never try again after", "list", { hint: "Statuses and codes: 404, 4xx." }),
+  field("retry/max_age_seconds", "No retries after, in seconds", "number", { standard: "no age limit" }),
+  field("retry/on", "Retry only these errors", "list", { hint: "Statuses and codes: 503, 5xx, timeout." }),
+  field("retry/never", "Never retry these errors", "list", { hint: "Statuses and codes: 404, 4xx." }),
   field("completion", "A run succeeds when", "choice", {
     standard: "response",
     options: options({ response: "The target has responded", callback: "The target has called back" }),
   }),
   field("completion_seconds", "Wait for the callback, in seconds", "number"),
-  field("heartbeat_seconds", "A heartbeat every … seconds", "number"),
-  field("start_deadline_seconds", "Start within, in seconds", "number", {
+  field("heartbeat_seconds", "Heartbeat interval, in seconds", "number"),
+  field("start_deadline_seconds", "Start deadline, in seconds", "number", {
     standard: "no limit",
-    hint: "A run that has not started by then is skipped.",
+    hint: "A run that has not started this long after it was due is skipped.",
   }),
   field("pause_on_failure", "Pause after failed runs in a row", "number", { standard: "never" }),
-  field("estimated_seconds", "Usually takes, in seconds", "number"),
+  field("estimated_seconds", "Estimated duration, in seconds", "number"),
   field("delivery", "Delivery", "choice", {
     standard: "at_least_once",
     options: options({
@@ -114,7 +117,7 @@ export const RARE: Field[] = [
   field("idempotency_key", "Idempotency key", "text", {
     hint: "A template; the same for every attempt of a run.",
   }),
-  field("after_completion", "After its end", "json", {
+  field("after_completion", "After completion", "json", {
     hint: 'Remove a job that ends: {"delete_after_seconds": 86400}; null for never.',
   }),
   field("precision", "Precision", "choice", {

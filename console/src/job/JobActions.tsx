@@ -91,7 +91,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
             }}
           />
           <TextQuestion
-            label="At"
+            label="Start time"
             description={`A time in ${job.timezone}, such as 2026-12-24T18:00:00. If it is empty, the run starts now.`}
             onChange={(text) => {
               at = text.trim();
@@ -182,7 +182,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   const disabled = refusal !== undefined;
   const unscheduled = job.schedule === null ? "It has no schedule." : undefined;
   const items = [
-    { id: "skip", text: "Skip the next", disabledReason: refusal ?? unscheduled },
+    { id: "skip", text: "Skip next occurrences", disabledReason: refusal ?? unscheduled },
     { id: "backfill", text: "Backfill", disabledReason: refusal ?? unscheduled },
     { id: "edit", text: "Edit", href: to.editJob(job.id), disabledReason: refusal },
     { id: "copy", text: "Create a copy", href: to.copyJob(job.id), disabledReason: refusal },
@@ -238,7 +238,7 @@ function parsed(text: string): Json {
     throw new ApiProblem(
       0,
       "These numbers would be rounded",
-      `They would be rounded: ${rounded.join(", ")}. Write them as strings in quotes, or use the command duecourse jobs.`,
+      `Affected values: ${rounded.join(", ")}. Write them as strings in quotes, or use the command duecourse jobs.`,
     );
   }
   return payload;

@@ -97,7 +97,7 @@ function Definition({ job }: { job: Schemas["Job"] }) {
       <CopyToClipboard
         copyButtonText="Copy"
         copySuccessText="Copied"
-        copyErrorText="The browser did not allow the copy"
+        copyErrorText="The browser did not allow copying"
         textToCopy={text}
       />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard */}

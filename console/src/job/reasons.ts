@@ -12,7 +12,7 @@ const REASONS: Record<string, string> = {
   upstream_failed: "an upstream step failed",
   upstream_skipped: "an upstream step was skipped",
   not_needed: "it runs only after a failure, and no upstream step failed",
-  not_its_time: "it takes part in other occurrences only",
+  not_its_time: "the step is not part of this occurrence of the workflow",
   attempts_exhausted: "the last attempt failed",
   not_retryable: "the error is not retryable",
   too_old: "the next attempt would start too late",

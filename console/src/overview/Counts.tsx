@@ -38,7 +38,10 @@ export function Counts({
         <Count label="Paused jobs" href="#/jobs?state=PAUSED">
           {load && counted(load.paused, load.cut)}
         </Count>
-        <JobCount label="Late now" title="A run has been due for a minute and is not enqueued yet">
+        <JobCount
+          label="Late now"
+          title="Jobs with a run that was due more than a minute ago and is not enqueued yet"
+        >
           {load && { ...load.late, text: counted(load.late.count, load.cut) }}
         </JobCount>
         <JobCount

@@ -26,7 +26,7 @@ export function MetricsBox() {
       header={
         <Header
           variant="h2"
-          description="All tenants, in intervals of 30 minutes. CloudWatch metrics are delayed by some minutes."
+          description="All tenants, in intervals of 30 minutes. CloudWatch metrics are delayed by a few minutes."
         >
           Stage metrics, last 24 hours
         </Header>

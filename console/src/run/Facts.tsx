@@ -78,7 +78,7 @@ function Elsewhere({ run }: { run: SingleRun }) {
           textToCopy={id}
           copyButtonAriaLabel="Copy the correlation id"
           copySuccessText="Copied"
-          copyErrorText="The copy failed"
+          copyErrorText="Copying failed"
         />
       )}
       {logs !== null && (

@@ -11,7 +11,7 @@ const number = (count: number) => count.toLocaleString("en-GB");
 /** What the tenant has, and what it may still have. */
 export function Limits({ stats }: { stats: Schemas["Stats"] | undefined }) {
   return (
-    <Container header={<Header variant="h2">Limits and use of the tenant</Header>}>
+    <Container header={<Header variant="h2">Limits and usage of the tenant</Header>}>
       {stats === undefined ? (
         <StatusIndicator type="loading">Loading</StatusIndicator>
       ) : (
@@ -37,7 +37,7 @@ export function Limits({ stats }: { stats: Schemas["Stats"] | undefined }) {
             { type: "pair", label: "Requests per second", value: number(stats.requests.per_second) },
             {
               type: "pair",
-              label: "Smallest interval of a schedule",
+              label: "Minimum interval of a schedule",
               value: duration(stats.limits.smallest_interval_seconds),
             },
             { type: "pair", label: "Maximum runs of a backfill", value: number(stats.limits.backfill) },
@@ -53,7 +53,7 @@ function Use({ used, of, what }: { used: number; of: number; what: string }) {
   return (
     <ProgressBar
       value={share}
-      ariaLabel={`Use of ${what}`}
+      ariaLabel={`Usage of ${what}`}
       additionalInfo={`${number(used)} of ${number(of)} ${what}, ${number(Math.max(of - used, 0))} left`}
     />
   );

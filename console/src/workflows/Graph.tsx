@@ -28,7 +28,7 @@ interface Shown {
 export default function Graph({ steps, label }: Shown) {
   const places = useLayout(steps);
   if (places === null)
-    return <StatusIndicator type="loading">Laying out {steps.length} jobs</StatusIndicator>;
+    return <StatusIndicator type="loading">Drawing the graph of {steps.length} steps</StatusIndicator>;
   if (places === "failed") return <p>The browser could not lay out the picture; the table has all jobs.</p>;
   const nodes = steps.map((step) => ({
     id: step.id,

@@ -181,7 +181,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
         />
         {path.ids.length > 0 && (
           <Box color="text-body-secondary" fontSize="body-s">
-            Thick borders: the critical path, the chain of steps with the longest duration.
+            Thick borders mark the critical path: the chain of steps with the longest duration.
           </Box>
         )}
       </Container>

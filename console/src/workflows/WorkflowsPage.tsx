@@ -51,7 +51,7 @@ export default function WorkflowsPage() {
         {
           id: "schedule",
           header: "Schedule",
-          cell: (each) => each.understood_as ?? "None: it runs on request",
+          cell: (each) => each.understood_as ?? "None: runs on request only",
         },
         {
           id: "next",

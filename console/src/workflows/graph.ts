@@ -86,7 +86,7 @@ const RULES: Record<string, string> = {
   all_done: "all upstream steps to end",
   any_success: "one upstream step to succeed",
   any_failure: "one upstream step to fail",
-  none_failed: "all upstream steps to end, none failed and at least one succeeded",
+  none_failed: "all upstream steps to end, with none failed and at least one succeeded",
 };
 
 /** When a job starts, in words. */
