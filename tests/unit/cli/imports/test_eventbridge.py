@@ -171,7 +171,7 @@ def test_a_stage_elsewhere_is_named_by_options() -> None:
     target = {"Arn": LAMBDA.replace("eu-central-1:123456789012", "us-east-1:210987654321")}
     assert entry(SCHEDULE | {"Target": target}, stage=there).job is not None
     call = CALL | {"RoleArn": "arn:aws:iam::210987654321:role/scheduler"}
-    assert "schedule/default/nightly is not where" in entry(SCHEDULE | {"Target": call}, stage=there).notes[0]
+    assert "schedule/default/nightly is not in the stage's" in entry(SCHEDULE | {"Target": call}, stage=there).notes[0]
     nowhere = {name: value for name, value in SCHEDULE.items() if name != "Arn"}
     assert "set --account and --region" in entry(nowhere).notes[0]
     assert entry(nowhere, stage=Place("123456789012", "eu-central-1")).job is not None
@@ -182,8 +182,8 @@ def test_an_aws_call_needs_the_role_and_the_region_of_its_schedule() -> None:
     call = CALL | {"RoleArn": "arn:aws:iam::123456789012:role/scheduler"}
     here = Place("123456789012", "eu-central-1")
     assert entry(SCHEDULE | {"Target": call}).job is not None
-    assert "a missing ARN is not where" in entry(nowhere | {"Target": call}, stage=here).notes[0]
-    assert "a missing ARN is not where" in entry(SCHEDULE | {"Target": CALL}).notes[0]
+    assert "a missing ARN is not in the stage's" in entry(nowhere | {"Target": call}, stage=here).notes[0]
+    assert "a missing ARN is not in the stage's" in entry(SCHEDULE | {"Target": CALL}).notes[0]
 
 
 def test_schedules_of_two_accounts_have_no_common_stage() -> None:
