@@ -269,7 +269,7 @@ def test_the_profile_of_a_service_account_needs_its_secret(tmp_path: Path) -> No
     home = profiles_in(tmp_path, 'account = "reports"')
     assert access("prod", home | SECRET).issuer == Issuer("https://login", "cli", account="reports", secret="s")
     for environment in (home, home | SECRET | {"DUECOURSE_ACCOUNT": "other"}):
-        with pytest.raises(ValueError, match="belongs to the service account reports; set DUECOURSE_CLIENT_SECRET, and"):
+        with pytest.raises(ValueError, match="to the service account reports; set DUECOURSE_CLIENT_SECRET, and"):
             access("prod", environment)
 
 
