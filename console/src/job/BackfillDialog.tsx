@@ -128,8 +128,8 @@ function Outlook({ found, zone }: { found: Schemas["Backfill"]; zone: string }) 
   return (
     <Alert header={`${runs(found.count)} for about ${price(found.estimated_cost_usd)}`}>
       From {found.first && inZone(found.first, zone)} to {found.last && inZone(found.last, zone)}. The last
-      run would start {found.ends_at ? inZone(found.ends_at, zone) : "immediately"}. The price covers this
-      stage, without the costs of the target.
+      run would start {found.ends_at ? inZone(found.ends_at, zone) : "immediately"}. The price does not
+      include the costs of the target.
     </Alert>
   );
 }

@@ -34,7 +34,11 @@ export function WhyTab({ job }: { job: Schemas["Job"] }) {
             <FormField
               label="Time"
               constraintText={`2026-03-29 02:30, in the time zone ${job.timezone}`}
-              errorText={text !== "" && instant === null && "This time does not exist in the time zone."}
+              errorText={
+                text !== "" &&
+                instant === null &&
+                "Use the format 2026-03-29 02:30, and a time that exists in the time zone."
+              }
             >
               <Input value={text} onChange={({ detail }) => setText(detail.value)} />
             </FormField>

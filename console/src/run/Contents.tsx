@@ -86,7 +86,7 @@ export function Message({ sent, error }: { sent: ReadPayload | undefined; error:
 
 /** The payload with which the run was sent, as the API computes it again. */
 export function Payload({ sent }: { sent: ReadPayload }) {
-  if (sent.problem !== null) return <Box>Nothing to show: {sent.problem}.</Box>;
+  if (sent.problem !== null) return <Box>The payload is not available: {sent.problem}.</Box>;
   return (
     <SpaceBetween size="xs">
       <Box color="text-body-secondary">
