@@ -1,4 +1,4 @@
-"""POST /v1/jobs/batch: many jobs in one request, each with its own response."""
+"""The route POST /v1/jobs/batch, which creates many jobs in one request and returns a result for each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ from duecourse.usecases.jobs.change import Draft, RequestKey
 MAX_BATCH = 100
 
 BATCH_SECONDS = 15.0
-"""When no further jobs are written: an HTTP API times out after 30 s, and the caller would get no response."""
+"""The time after which no further jobs are written. An HTTP API times out after 30 s, and the caller would get no
+response.
+"""
 
 logger = logging.getLogger("duecourse.api")
 
@@ -82,7 +84,7 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         except Problem as problem:
             items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})
         except Exception as error:
-            # Those before it are created: the caller must get a response.
+            # The jobs before this one have been created, so the caller must get a response.
             ids = {"request_id": request.request_id, "correlation_id": request.correlation_id}
             logger.exception("job_failed", extra={"action": "job_failed", "index": index, **ids})
             fault = unavailable(error) or internal()
@@ -96,7 +98,7 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
 
 
 def _outcomes(api: Api, request: Request, values: Sequence[Any], key: str | None, until: float) -> list[Outcome]:
-    """What became of each posted value, or why there is no job."""
+    """Return the outcome of each posted value: its job, or the error."""
     outcomes: dict[int, Outcome] = {}
     named: dict[int, RequestKey | None] = {}
     drafts: dict[int, Draft] = {}
@@ -120,7 +122,7 @@ def _outcomes(api: Api, request: Request, values: Sequence[Any], key: str | None
 
 @contextmanager
 def _kept(outcomes: dict[int, Outcome], indices: Iterable[int]) -> Iterator[None]:
-    """An error becomes the outcome of these jobs."""
+    """Record an error in the block as the outcome of the jobs at these indices."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 (the error is the result of each job)
@@ -128,13 +130,13 @@ def _kept(outcomes: dict[int, Outcome], indices: Iterable[int]) -> Iterator[None
 
 
 def check_time(api: Api, until: float) -> None:
-    """Raises Problem (503) for a job or run for which no time is left."""
+    """Raise Problem (503) if no time is left for another job or run."""
     if api.jobs.clock.now() > until:
         raise busy()
 
 
 def _placed(problem: Problem, index: int, request_id: str) -> Document:
-    """The problem of one job, its pointers from the root of the whole body."""
+    """Return the problem of one job with pointers relative to the root of the request body."""
     faults = [
         fault if fault.pointer is None else FieldFault(fault.detail, f"/jobs/{index}{fault.pointer}")
         for fault in problem.faults

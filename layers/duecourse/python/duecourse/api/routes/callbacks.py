@@ -1,6 +1,7 @@
-"""The routes that a program calls that works on a run. It needs only the run's token, which names tenant and attempt.
+"""The routes for the worker of a run. They require only the callback token, which contains the tenant and the attempt.
 
-A body is read only after the token was found to be that of the run's present attempt: a body needs no authorization.
+A body is read only after the token has been verified against the current attempt. These routes have no other
+authorization.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from duecourse.usecases.runs.commands import DEFAULT_CODE, Callbacks, ReportedFa
 MAX_RESULT_BYTES = 200 * 1024
 MAX_ERROR = 2000
 MAX_HEARTBEAT_BYTES = 4 * 1024
-"""Of a heartbeat's body: more than progress and the longest note can take."""
+"""The maximum size of a heartbeat's body. It is larger than progress and the longest note."""
 MAX_FAIL_BYTES = 32 * 1024
-"""Of the body of `fail`: more than the longest error can take when each of its characters is escaped."""
+"""The maximum size of the body of `fail`. It is larger than the longest error with every character escaped."""
 MAX_NOTE = 200
-"""Characters. It is written with heartbeats."""
+"""The maximum length of a note in characters. Heartbeats store the note."""
 
 MAX_RETRY_AFTER_SECONDS = 86_400
 
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _UNSENDABLE = re.compile("[\ufffe\uffff]")
-"""Amazon SQS, SendMessage: characters that a message must not hold (JSON escapes the others itself)."""
+"""Characters that an SQS message must not contain (SendMessage). JSON escapes the other forbidden characters."""
 _UNSENDABLE_FAULT = "contains U+FFFE or U+FFFF, which are not characters; remove them"
 
 
 class CallbackApi(Protocol):
-    """What these routes need. `Api` has it, and the function for callbacks has nothing else."""
+    """The dependencies of these routes. `Api` provides them; the callback function has no others."""
 
     @property
     def callbacks(self) -> Callbacks:
@@ -174,7 +175,7 @@ def fail_run(api: CallbackApi, request: Request, parameters: Mapping[str, str]) 
 
 
 def _token(request: Request) -> CallbackToken:
-    """The token of the header. Raises Problem (401)."""
+    """Return the callback token of the request. Raises Problem (401)."""
     scheme, _, text = (request.authorization or "").partition(" ")
     try:
         if scheme.lower() == "bearer":

@@ -1,4 +1,4 @@
-"""The routes of dead runs."""
+"""The routes for dead runs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class RedrivenAnswer(TypedDict):
 
 
 class DeadRunsQuery(PageQuery):
-    """Which dead runs to list."""
+    """The filters of a list of dead runs."""
 
     job_id: Annotated[str | None, job_parameter("OfJob", "Only runs of this job.")] = None
     since: Annotated[int | None, SINCE] = None
@@ -158,7 +158,7 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
 
 
 def _read(request: Request) -> RedriveBody:
-    """The optional body. Raises Problem."""
+    """Return the body, or the defaults if there is none. Raises Problem."""
     body = read_body(request, RedriveBody, optional=True)
     if body.since is not None and body.until is not None and body.since >= body.until:
         raise invalid([FieldFault("must be later than since", "/until")], "invalid-command")

@@ -1,4 +1,4 @@
-"""The routes of jobs: create, read, list, replace, change, delete, and their history."""
+"""The routes for jobs: create, read, list, replace, change, delete and history."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def _flag(text: str) -> bool:
 
 
 class DryRunQuery(Query):
-    """`dry_run`: whether nothing is to be written; a misspelt parameter must not write."""
+    """The parameter `dry_run`, which prevents writes. Unknown parameters are rejected, so that a misspelled `dry_run`
+    does not write.
+    """
 
     dry_run: Annotated[
         bool,
@@ -76,7 +78,7 @@ def _prefix(text: str) -> str:
 
 
 class JobsQuery(PageQuery):
-    """Which jobs to list."""
+    """The filters of a list of jobs."""
 
     prefix: Annotated[
         str | None,
@@ -105,13 +107,13 @@ class JobsQuery(PageQuery):
 
 
 SEARCH = 4
-"""Requests that a page of some of the jobs counts as: one query looks at 1 MB of them, some 400."""
+"""The cost of a filtered page, in requests. One query reads 1 MB of jobs, about 400 jobs."""
 
 
 def job_page(
     api: Api, request: Request, action: str, document: Callable[[JobView], Document], *, workflows: bool = False
 ) -> Answer:
-    """A page of the tenant's jobs, or of those alone that are workflows. Raises Problem."""
+    """Return a page of the tenant's jobs, or only of its workflows. Raises Problem."""
     query = JobsQuery.of(request)
     after, chosen = read_job_page_token(query.cursor), listed_tag(request, query.tag)
     where = JobFilter(query.prefix or "", query.name, chosen, query.state, query.owner, workflows)
@@ -179,7 +181,7 @@ def _document(record: ChangeRecord) -> ChangeAnswer:
 
 
 JOB_PROBLEMS = ("invalid-job", "tasks-unavailable", "job-changed", "busy")
-"""What may be wrong with a job that is written."""
+"""The problems of requests that write a job."""
 
 
 @route(
@@ -209,7 +211,7 @@ def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
 
 
 def new_draft(api: Api, request: Request, value: Any) -> Draft:
-    """The definition of a new job in a posted value. Raises Problem."""
+    """Return the draft of a new job from a posted value. Raises Problem."""
 
     def read(own: Any) -> Draft:
         return read_job(own, request.tenant, rules_of_stage(api), api.jobs.check)
@@ -220,8 +222,8 @@ def new_draft(api: Api, request: Request, value: Any) -> Draft:
 
 
 def created_answer(request: Request, made: Created | JobView) -> Answer:
-    """201, or 200 for the job that an earlier request with the same key created. Raises Problem where the caller may
-    not see that job.
+    """Return 201, or 200 if an earlier request with the same key created the job. Raises Problem if the caller must not
+    see that job.
     """
     if isinstance(made, Created):
         return made_answer(made)
@@ -344,13 +346,13 @@ def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
 
 
 def job_answer(action: str, view: JobView, **facts: object) -> Answer:
-    """200: a job as it is now, with its ETag."""
+    """Return 200 with the current job and its ETag."""
     headers = {"etag": etag_of(view.job)}
     return Answer(HTTPStatus.OK, action, job_document(view), headers, {"job_id": view.job.id, **facts})
 
 
 def made_answer(made: Created) -> Answer:
-    """201: a new job."""
+    """Return 201 with the new job."""
     facts = {"sent": made.sent, "unsent": made.unsent, "send_error": made.send_error}
     answer = job_answer("job_created", made.view, **facts)
     location = {"location": f"/v1/jobs/{made.view.job.id}"}
@@ -358,7 +360,7 @@ def made_answer(made: Created) -> Answer:
 
 
 def job_id_in(parameters: Mapping[str, str]) -> str:
-    """The id in a path. One that no job can have is an unknown job's."""
+    """Return the job id in a path. Raises Problem (404) if it is not a valid id."""
     job_id = unquote(parameters["job_id"])
     if not is_id(job_id):
         raise unknown_job(job_id)
@@ -366,15 +368,17 @@ def job_id_in(parameters: Mapping[str, str]) -> str:
 
 
 def rules_of_stage(api: Api) -> Rules:
-    """What the stage allows its jobs."""
+    """Return the validation rules of the stage."""
     settings = api.settings
     private = settings.private_targets == "allow"
     return Rules(private, settings.allowed_targets, settings.default_precision, api.jobs.tasks)
 
 
 def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | None) -> Draft:
-    """The draft, over the stored job, of a value that may leave out its id, or must repeat the path's. Raises
-    Problem with all its faults, or where the job would have none of the caller's tags.
+    """Return the draft that replaces the stored job (None: a new job). The value may omit its id; otherwise the id must
+    equal the id in the path.
+
+    Raises Problem with all faults, or if the job would have none of the caller's tags.
     """
     if job is not None and isinstance(job.target, WorkflowTarget):
         raise Problem("is-workflow", f"{job_id} is a workflow; change it by PUT /v1/workflows/{job_id}.")

@@ -1,4 +1,4 @@
-"""The routes of manual actions: run now, backfill, skip the next occurrences."""
+"""The routes for manual actions: run a job, backfill, and skip the next occurrences."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def run_job_many_times(api: Api, request: Request, parameters: Mapping[str, str]
 
 
 def _one_of_many(api: Api, request: Request, job: Job, body: RunBody, place: RunRequest, until: float) -> Document:
-    """The response for one run. An error does not affect the other runs, which may have been requested already."""
+    """Return the result for one run. An error does not affect the other runs, which may have been requested already."""
     try:
         check_time(api, until)
         with refusing(api.settings.job_quota, {}, _PROBLEMS):
@@ -277,19 +277,19 @@ def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 
 
 def _own_payload(body: RunBody) -> OwnPayload | None:
-    """The payload of the body; None where it names none."""
+    """Return the payload of the body, or None if the body has none."""
     return OwnPayload(body.payload) if "payload" in body.model_fields_set else None
 
 
 def _later(job: Job, body: RunBody) -> Later | None:
-    """When the run is to start; None: now. Raises ScheduleError (on `at`)."""
+    """Return the start time of the run, or None for now. Raises ScheduleError for an invalid `at`."""
     if body.at is not None:
         return Later(at=instant_of(job, body.at))
     return None if body.delay_seconds is None else Later(delay_seconds=body.delay_seconds)
 
 
 def _payload_faults(api: Api, job: Job, own: OwnPayload | None) -> list[FieldFault]:
-    """What the job's payload may not be, this one may not be either."""
+    """Return the faults of the payload of a run. It must obey the rules for the payload of its job."""
     if own is None:
         return []
     value = {"payload": own.payload, "completion": job.completion.value, "target": {"type": type_of(job.target)}}
@@ -301,7 +301,9 @@ def _payload_faults(api: Api, job: Job, own: OwnPayload | None) -> list[FieldFau
 
 
 def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | None) -> BackfillAnswer:
-    """What is, or would be. `suffix` ends the id of each of its runs; null where nothing was started."""
+    """Return the document of a backfill that was started or planned. `suffix` is the suffix of its run ids, or None if
+    nothing was started.
+    """
     plan = look.plan
     return BackfillAnswer(
         dry_run=suffix is None,

@@ -190,7 +190,7 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
 
 
 def _chosen(body: ManyBody) -> tuple[JobSelection, str | None]:
-    """The selected jobs, and the id after which to continue. Raises Problem if the body selects no jobs."""
+    """Return the selection of jobs, and the id after which to continue. Raises Problem if the body selects no jobs."""
     if body.tag is None and not body.all:
         fault = FieldFault('is required: set a tag, or write "all": true to select every job', "/tag")
         raise invalid([fault], "invalid-command")

@@ -1,4 +1,4 @@
-"""The routes of runs: lists, single runs, and GET /v1/jobs/<job_id>/explain."""
+"""The routes for runs: lists, single runs, and GET /v1/jobs/<job_id>/explain."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _BEGUN = tuple(state for state in RunState if state is not RunState.QUEUED)
 
 
 class RunsOfJobQuery(PageQuery):
-    """Which runs of a job to list."""
+    """The filters of a list of the runs of a job."""
 
     state: Annotated[tuple[RunState, ...], RUN_STATE] = ()
     first: Annotated[int | None, FROM] = Field(None, alias="from")
@@ -87,7 +87,7 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 
 
 class RunsQuery(PageQuery):
-    """Which runs to find across jobs."""
+    """The filters of a search for runs across jobs."""
 
     state: Annotated[tuple[RunState, ...], RUN_STATE] = ()
     tag: Annotated[str | None, RUN_TAG] = None
@@ -144,7 +144,9 @@ def _by_state(page: StatePage) -> Answer:
 
 
 def _job_needed(states: Sequence[RunState]) -> Problem:
-    """Runs that go well are in no index across jobs: it would cost each of them a write."""
+    """Return the problem for states without an index across jobs. An index of successful runs would add a write to each
+    run.
+    """
     named = ", ".join(states)
     remedy = "add a job (job=ID), or use DEAD, RETRYING, CANCELLED or SKIPPED"
     detail = f"Runs in {named} are listed for one job at a time; {remedy}."
@@ -252,14 +254,14 @@ def _asked(command: Command, parameters: Mapping[str, str], ask: Callable[[str],
 
 
 def accepted(command: Command, run: Run) -> Answer:
-    """202: the worker will decide; the run is shown as it is now."""
+    """Return 202 with the current run. The worker applies the command later."""
     body = AcceptedAnswer(run=run_document(run), accepted=command)
     facts = {"tenant": run.tenant, "run_id": str(run.name), "attempt": run.attempt, "state": run.state}
     return Answer(HTTPStatus.ACCEPTED, f"{command}_accepted", body, facts=facts)
 
 
 def run_id_in(parameters: Mapping[str, str]) -> str:
-    """The id in a path, as it was meant."""
+    """Return the percent-decoded run id in a path."""
     return unquote(parameters["run_id"])
 
 
@@ -282,7 +284,7 @@ class ExplainedAnswer(TypedDict):
 
 
 class ExplainQuery(Query):
-    """The instant."""
+    """The instant to explain."""
 
     at: Annotated[
         int,

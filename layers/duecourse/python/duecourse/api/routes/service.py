@@ -1,4 +1,4 @@
-"""The routes of the service itself: GET /v1/health and GET /v1/stats."""
+"""The routes for the state of the service: GET /v1/health and GET /v1/stats."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def get_health(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
 
 
 def tick_document(pulse: ClockHealth) -> TickAnswer:
-    """The last tick."""
+    """Return the document of the last tick."""
     last = None if pulse.last is None else to_iso(int(pulse.last))
     return {"last": last, "age_seconds": None if pulse.age is None else round(pulse.age, 3)}
 
 
 def dispatch_document(dispatching: Dispatching) -> DispatchAnswer:
-    """The progress of the shards: the delay of each watermark in seconds."""
+    """Return the document of the progress of the shards."""
     return {
         "shards": dispatching.shards,
         "watermarks_behind_seconds": {str(shard): behind for shard, behind in dispatching.behind.items()},

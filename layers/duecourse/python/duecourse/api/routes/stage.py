@@ -1,4 +1,4 @@
-"""GET /v1/stage and GET /v1/stage/metrics."""
+"""The routes for the state of the stage: GET /v1/stage and GET /v1/stage/metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All routes, gathered from the modules that declare them."""
+"""All routes, collected from the modules that declare them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from duecourse.api.routes import (  # noqa: F401
 )
 
 ROUTES = tuple(sorted(declared, key=lambda route: route.path))
-"""Every route, those of a path side by side."""
+"""All routes, ordered by path."""
 
 OPEN = frozenset((route.method, route.path) for route in ROUTES if not route.scopes)
-"""Method and path of the routes without an authorizer (`infra/functions/api.py` has the same list)."""
+"""The method and path of each route without an authorizer (`infra/functions/api.py` has the same list)."""

@@ -1,4 +1,4 @@
-"""The routes of previews and of the coming load."""
+"""The routes for previews of schedules and for upcoming runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PreviewBody(ScheduleBody):
 
     @property
     def spec(self) -> ScheduleSpec:
-        """What the engine is asked about."""
+        """The schedule to preview."""
         return ScheduleSpec(
             self.schedule, self.timezone, self.dst_gap, self.dst_fold, self.anchor, self.start, self.end
         )
@@ -95,7 +95,7 @@ def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str])
 
 
 class UpcomingQuery(Query):
-    """Which window, in which steps."""
+    """The time window, and the length of its intervals."""
 
     begin: Annotated[int | None, FROM] = Field(None, alias="from")
     end: Annotated[int | None, TO, after("begin", "from")] = Field(None, alias="to")
@@ -115,7 +115,7 @@ class UpcomingQuery(Query):
 
 
 NAMED = 10
-"""Jobs of each kind that a page names."""
+"""The maximum number of jobs in `late_jobs` and in `uncounted_jobs`."""
 
 _Names = Annotated[list[JobId], Field(max_length=NAMED, description="The ids of the first 10 of these jobs.")]
 
@@ -204,7 +204,7 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
 
 
 def _window(query: UpcomingQuery, now: int) -> Window:
-    """Raises Problem (400)."""
+    """Return the window of the query. Raises Problem (400)."""
     step = query.step
     begin = now - now % step if query.begin is None else query.begin
     end = begin + MAX_WINDOW_SECONDS if query.end is None else query.end

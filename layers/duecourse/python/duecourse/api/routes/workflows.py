@@ -1,4 +1,4 @@
-"""The routes of workflows: create, replace, read, list; a run with its jobs; run a part of it again."""
+"""The routes for workflows: create, replace, read, list, read a run with its steps, and rerun a part of a run."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def rerun(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
 
 
 def workflow_id_in(parameters: Mapping[str, str]) -> str:
-    """The id in a path. One that no workflow can have is an unknown one's."""
+    """Return the workflow id in a path. Raises Problem (404) if it is not a valid id."""
     workflow_id = unquote(parameters["workflow_id"])
     if not is_id(workflow_id):
         raise unknown_workflow(workflow_id)
@@ -182,7 +182,10 @@ def workflow_id_in(parameters: Mapping[str, str]) -> str:
 
 
 def _draft(api: Api, tenant: str, workflow_id: str, value: Any, job: Job | None) -> WorkflowDraft:
-    """The draft, over the stored job of the workflow, of a value that may repeat the path's id. Raises Problem."""
+    """Return the draft that replaces the stored workflow (None: a new workflow). Raises Problem.
+
+    The value may repeat the id in the path.
+    """
     check, rules = api.editing.check_over(job), rules_of_stage(api)
 
     def read(own: Any) -> WorkflowDraft:
@@ -193,7 +196,9 @@ def _draft(api: Api, tenant: str, workflow_id: str, value: Any, job: Job | None)
 
 
 def _cost(value: Any) -> int:
-    """The requests that a posted workflow counts as, whatever is wrong with it: it is paid before it is checked."""
+    """Return the cost of a posted workflow, in requests. The value may be invalid, because the cost is charged before
+    validation.
+    """
     jobs = value.get("jobs") if isinstance(value, dict) else None
     steps = list(jobs.values()) if isinstance(jobs, dict) else []
     defined = sum(isinstance(step, dict) and "job" in step for step in steps)
