@@ -1,13 +1,8 @@
-"""The bodies of POST /v1/jobs and PUT /v1/workflows/<id>: when they are due, and how their runs are treated.
+"""The bodies of POST /v1/jobs and PUT /v1/workflows/<id>.
 
-The templates that a posted job may have, and its maximum size, before they are filled in and at
-the run whose values are longest.
-
-What a job and a workflow have in common when they are posted: when they are due, and how their runs are treated.
-
-The body of POST /v1/jobs.
-
-The body of PUT /v1/workflows/<id>.
+The fields that jobs and workflows share are in `ScheduleBody` and `DefinitionBody`. This module also checks the
+templates of a job, and the maximum size of its requests, both before the templates are filled in and with the longest
+values that a run can have.
 """
 
 from __future__ import annotations
@@ -113,7 +108,7 @@ Expression = Annotated[
 class ScheduleBody(Body):
     """When something is due."""
 
-    model_config = ConfigDict(defer_build=True)  # never validated itself
+    model_config = ConfigDict(defer_build=True)  # only its subclasses validate values
 
     schedule: Annotated[Expression | None, Field(description=f"{_FORMS} Null: it runs only on request.")]
     timezone: Annotated[
@@ -130,13 +125,13 @@ class ScheduleBody(Body):
 ALWAYS = "* * * * *"
 
 CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
-"""Raises ScheduleError or ExclusionError for a schedule (and what it excludes) that no job may have."""
+"""A check of a schedule and its exclusions. It raises ScheduleError or ExclusionError if a job must not have them."""
 
 
 def schedule_faults(
     value: Mapping[str, Any], known: Mapping[str | None, FieldFault], check: CheckSchedule
 ) -> Iterator[FieldFault]:
-    """What is wrong with them, as far as each can be looked at: those with `known` faults are left out."""
+    """Yield the faults of the fields of the schedule. Fields with `known` faults are not checked."""
     if "/schedule" in known:
         return
 
@@ -152,7 +147,7 @@ def schedule_faults(
     usable_exclude = isinstance(excluded, list) and not any((place or "").startswith("/exclude") for place in known)
     exclude = tuple(str(entry) for entry in excluded or ()) if usable_exclude else ()
     gap, fold = usable("dst_gap", "next"), usable("dst_fold", "first")
-    expression = value.get("schedule") or ""  # null: none
+    expression = value.get("schedule") or ""  # null: no schedule
     spec = ScheduleSpec(
         expression, usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")
     )
@@ -162,7 +157,7 @@ def schedule_faults(
         yield FieldFault(problem.detail, f"/exclude/{problem.index}")
     except ScheduleError as problem:
         yield FieldFault(problem.detail, f"/{problem.field}")
-        # The engine stops at the first fault; what it has not looked at then is asked about by itself.
+        # The engine stops at the first fault. The other field is checked separately.
         if problem.field == "timezone":
             yield from schedule_faults({"schedule": spec.expression}, {}, check)
         elif problem.field == "schedule" and spec.timezone != "UTC":
@@ -172,10 +167,12 @@ def schedule_faults(
 MAX_PAYLOAD_BYTES = 200 * 1024
 MAX_PARAMETER_BYTES = 16 * 1024
 MAX_ECS_CHARACTERS = 7000
-"""ECS takes 8,192 characters of overrides; what else an event holds needs some of them."""
+"""The maximum length of a payload for ECS. ECS allows 8,192 characters of overrides, and the other parts of an event
+need some of them.
+"""
 
 _TEMPLATED = {word: [name for name, field in kind.fields.items() if field.template] for word, kind in TARGETS.items()}
-"""The fields of a target that are templates, beside headers and parameters."""
+"""The fields of each type of target that are templates, except headers and parameters."""
 
 _REMEDY = "store the data elsewhere and pass its address"
 
@@ -184,8 +181,9 @@ _MAX_ID = "x" * 64
 
 
 def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFault]) -> Iterator[FieldFault]:
-    """What is wrong with payload and target that no model can see; what has `known` faults is not looked at. A
-    workflow's payload is no template; that of a job without a schedule may take results of other jobs.
+    """Yield the faults of payload and target that the models do not find. Fields with `known` faults are not checked.
+
+    The payload of a workflow is not a template. The payload of a job without a schedule may use results of other jobs.
     """
     target = value.get("target")
     target = target if isinstance(target, dict) else {}
@@ -210,7 +208,7 @@ def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFau
 
 
 def _within(place: str, known: Mapping[str | None, FieldFault]) -> bool:
-    """Whether anything there is known to be wrong, or the whole of which it is a part."""
+    """Return whether the value at `place`, a part of it, or a value that contains it has a known fault."""
     return any(at == place or at.startswith(f"{place}/") or place.startswith(f"{at}/") for at in known if at)
 
 
@@ -225,7 +223,7 @@ def _sizes(place: str, part: Any, target: Mapping[str, Any]) -> Iterator[FieldFa
 
 
 def _header_problems(target: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
-    """What is wrong with the templates in the headers of an HTTP target: secrets are allowed only there."""
+    """Yield the errors in the templates of the headers of an HTTP target. Only headers may contain secrets."""
     headers = target.get("headers")
     if target.get("type") == "http" and isinstance(headers, dict):
         for name, text in headers.items():
@@ -234,14 +232,16 @@ def _header_problems(target: Mapping[str, Any], names: tuple[str, ...]) -> Itera
 
 
 def _hint(problem: str, value: Mapping[str, Any]) -> str:
-    """What a name that is good elsewhere wants here."""
+    """Return the problem, with a hint if the placeholder requires `completion: callback`."""
     if "{{callback_token}}" in problem and value.get("completion") != "callback":
         return f"{problem}; callback_token needs completion: callback"
     return problem
 
 
 def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
-    """What would be too large to be sent. How long secrets are is known at the call alone: here they count nothing."""
+    """Return the faults of the parts of a request that would be too large to send. The length of a secret is known only
+    at the call, so secrets have length 0 here.
+    """
     faults: list[FieldFault] = []
     with _noted(faults, "/idempotency_key", "choose a shorter template"):
         callback = job.completion is Completion.CALLBACK
@@ -272,7 +272,7 @@ def _target_faults(target: Target, values: Mapping[str, str], tasks: Tasks) -> l
 
 @contextmanager
 def _noted(faults: list[FieldFault], place: str, remedy: str) -> Iterator[None]:
-    """Whatever is too large becomes a fault at that place."""
+    """Convert a TemplateTooLargeError in the block to a fault at `place`."""
     try:
         yield
     except TemplateTooLargeError as problem:
@@ -325,13 +325,13 @@ OverlapBody = Annotated[
 
 
 OF_SCHEDULES = ("dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "jitter_seconds", "max_runs", "missed")
-"""The fields that shape a schedule's occurrences. Not the time zone: dates in templates are read on its calendar."""
+"""The fields that require a schedule. The time zone is not one of them, because dates in templates use it."""
 
 
 class DefinitionBody(ScheduleBody):
     """A job or a workflow, but for what it does."""
 
-    model_config = ConfigDict(defer_build=True)  # never validated itself
+    model_config = ConfigDict(defer_build=True)  # only its subclasses validate values
 
     name: Line = ""
     owner: Annotated[
@@ -453,7 +453,7 @@ class AfterCompletionBody(Body):
 
 
 NO_END = 4_102_444_800
-"""2100-01-01T00:00:00Z: a schedule that has an occurrence after it does not end."""
+"""2100-01-01T00:00:00Z. A schedule with a later occurrence counts as a schedule without an end."""
 
 
 def _target_or_task(schema: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""A job as it is answered: what was posted with the defaults filled in, and what became of it.
+"""A job in responses: the posted fields with their defaults, and the state of the job.
 
-The document alone asks these models for their schemas; `answers.job_document` builds what they describe.
+Only the OpenAPI document uses these models. `answers.job_document` builds the responses.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from duecourse.domain.jobs.job import JobState
 
 
 def _without_task(schema: dict[str, Any]) -> None:
-    """`task` is short for a target, which the response has."""
+    """Remove `task` from the schema. It is an abbreviation for a target, and responses have the target."""
     del schema["properties"]["task"]
     schema["required"].remove("task")
 
 
 class KeptBody(Body):
-    """What a job and a workflow show beside what was posted."""
+    """The fields of a job or workflow in responses, in addition to the posted fields."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -62,7 +62,7 @@ class JobAnswer(KeptBody, JobBody):
     model_config = ConfigDict(defer_build=True, json_schema_extra=_without_task)
 
     id: JobId
-    target: ShownTarget  # type: ignore[assignment]  # more is shown than can be posted
+    target: ShownTarget  # type: ignore[assignment]  # responses have more types of target than requests
     precision: Literal["second", "exact"]
     workflow: Annotated[JobId | None, Field(description="The workflow that has it as a step.")]
     delete_at: Annotated[

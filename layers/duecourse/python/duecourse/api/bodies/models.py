@@ -1,8 +1,8 @@
-"""JSON text, and what the bodies of requests have in common.
+"""JSON parsing, and the types that request bodies share.
 
-JSON as strictly as RFC 8259 and I-JSON (RFC 7493) have it: what is read here can be written again unchanged.
+JSON is parsed strictly according to RFC 8259 and I-JSON (RFC 7493). Every parsed value can be written again unchanged.
 
-The common parts of request bodies. The types contain the rules of JSON Schema, validators the other rules.
+The types of fields contain the rules that JSON Schema can express. Validators contain the other rules.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from duecourse.ports import Tasks
 from duecourse.settings import AllowedTargets
 
 MAX_DEPTH = 32
-"""Levels of objects and arrays inside the payload."""
+"""The maximum number of levels of objects and arrays in a payload."""
 
 HANDED_ON = ("payload", "result")
-"""Fields of a body that hold JSON of the caller's own, which is handed on as it is: NUL is a character there."""
+"""Fields of a body with arbitrary JSON of the caller, which is passed on unchanged and may contain NUL."""
 
 MAX_DIGITS = 400
-"""Digits of a whole number that are looked at; no number that can be kept is longer."""
+"""The maximum number of digits of an integer. All numbers that can be stored are shorter."""
 
 
 def read_json(raw: bytes) -> Any:
-    """The value of a UTF-8 text. Raises Problem (400) that says where it breaks off."""
+    """Parse JSON in UTF-8. Raises Problem (400) with the position of the error."""
     try:
         return json.loads(
             raw.decode("utf-8"), parse_constant=_no_constant, parse_int=_whole, object_pairs_hook=_members
@@ -50,15 +50,13 @@ def read_json(raw: bytes) -> Any:
 
 
 def write_json(value: Any) -> str:
-    """Compact, and plain ASCII: whatever it echoes, a half surrogate pair included, can be sent."""
+    """Return compact JSON in ASCII. It can be sent even if the value contains an unpaired surrogate."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def unfit(value: Any) -> Iterator[FieldFault]:
-    """Values that JSON allows but that cannot be passed on: text that is not Unicode, numbers beyond 64 bits, too many
-    levels.
-
-    NUL, too, in any field but HANDED_ON. Every body is looked at by this.
+    """Yield the faults of values that JSON allows but that cannot be passed on: text that is not Unicode, numbers
+    beyond 64 bits, too many levels, and NUL in fields other than HANDED_ON. All bodies are checked with this function.
     """
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
     while pending:
@@ -110,7 +108,7 @@ def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 OWN = "duecourse"
-"""Type of the errors whose message is already written for people."""
+"""The type of errors with a message that can be returned to the caller unchanged."""
 
 
 def _instant(value: object, info: ValidationInfo) -> object:
@@ -132,12 +130,12 @@ Instant = Annotated[
     ),
     WithJsonSchema({"type": "string", "format": "date-time", "description": "UTC."}, "serialization"),
 ]
-"""A field that takes `2026-03-08T07:00:00Z` and holds UTC seconds."""
+"""A field that accepts `2026-03-08T07:00:00Z` and stores seconds (UTC)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the stage allows, passed to the validators as their context, and the tasks that are registered on it."""
+    """The rules of a stage and its registered tasks, passed to the validators as their context."""
 
     private_targets: bool
     allowed: AllowedTargets
@@ -146,19 +144,19 @@ class Rules:
 
 
 def refuse(reason: str) -> PydanticCustomError:
-    """The error of a validator: a sentence that is returned to the caller unchanged."""
+    """Return the error that a validator raises. `reason` is returned to the caller unchanged."""
     return PydanticCustomError(OWN, "{reason}", {"reason": reason})
 
 
 def rules_of(info: ValidationInfo) -> Rules:
-    """The rules that a validator goes by. Raises TypeError where the caller passed none."""
+    """Return the rules in the context of a validator. Raises TypeError if the context has none."""
     if not isinstance(info.context, Rules):
         raise TypeError("validate with the stage's Rules as context")
     return info.context
 
 
 def _whole_number(value: object) -> object:
-    """JSON knows one kind of number: 30.0 is 30."""
+    """Convert a float without a fraction to an int. JSON has only one type of number, so 30.0 equals 30."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -166,29 +164,31 @@ Whole = Annotated[int, BeforeValidator(_whole_number)]
 
 
 LINE: JsonDict = {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$"}
-"""What JSON Schema says of `no_controls`."""
+"""The JSON Schema equivalent of `no_controls`."""
 
 
 def no_controls(text: str) -> str:
-    """The text, if it is one line without control characters."""
+    """Return the text unchanged. Raises an error if it contains control characters or line breaks."""
     if any(ord(character) < 32 or 127 <= ord(character) < 160 for character in text):
         raise refuse("must not contain control characters or line breaks; remove them")
     return text
 
 
 UNIQUE: JsonDict = {"uniqueItems": True}
-"""What JSON Schema says of `each_once`."""
+"""The JSON Schema equivalent of `each_once`."""
 
 
 def each_once(entries: list[str]) -> list[str]:
-    """The entries, if each of them occurs once. Their list needs a `max_length` before this."""
+    """Return the entries unchanged. Raises an error if an entry occurs more than once. Annotate the list with a
+    `max_length` before this validator.
+    """
     if twice := sorted(entry for entry, count in Counter(entries).items() if count > 1):
         raise refuse(f"contains {', '.join(twice)} more than once; keep one of each")
     return entries
 
 
 class Body(BaseModel):
-    """Strict: no guessing, no unknown fields, no NaN."""
+    """The strict base class of bodies: no type coercion, no unknown fields, no NaN."""
 
     model_config = ConfigDict(
         extra="forbid",

@@ -1,11 +1,11 @@
-"""Bodies before validation: read-only fields, defaults of registered tasks, and merge patches.
+"""The steps before the validation of a body: read-only fields, defaults of registered tasks, and merge patches.
 
-What answers show and requests do not set. GET's answer can be put back: such an unchanged field is ignored, and
-rejected by name where it says something else.
+Read-only fields are in responses, but requests cannot set them. The response of GET is a valid body of PUT: a read-only
+field is ignored if it is unchanged, and rejected if it has another value.
 
-A job that names a registered task: the shorthand written out, and the task's defaults filled in.
+For a job with a registered task, the abbreviation `task` is expanded and the task's defaults are filled in.
 
-JSON merge patches (RFC 7396) of jobs.
+Merge patches of jobs follow RFC 7396.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from duecourse.ports import Tasks
 from duecourse.usecases.jobs.view import JobView
 
 KEPT = ("tenant", "state", "paused_by", "paused_because", "created_at", "workflow")
-"""What other requests set."""
+"""Read-only fields that only other requests can change."""
 
 DERIVED = ("understood_as", "schedule_canonical", "next_occurrence", "updated_at", "error", "delete_at")
-"""What follows from the rest of the body, from the time and from the last write. Ignored whatever they say: after the
-first of two equal requests they differ, and the second has to be the same as the first.
+"""Read-only fields that are computed from the rest of the body, the time and the last write. They are always ignored:
+the first of two equal requests changes them, and the second request must still be valid.
 """
 
 T = TypeVar("T")
 
 
 def validate_draft(value: Any, job_id: str | None, job: Job | None, kind: str, read: Callable[[Any], T]) -> T:
-    """What `read` makes of a body without its read-only fields, over the stored job (None: a new one). The body
-    may repeat the id of the path.
+    """Check the read-only fields of a body, and return the result of `read` for the other fields.
 
-    Raises Problem, of this `kind` where fields are wrong, with the faults of both.
+    `job` is the stored job (None: a new job). The body may repeat the id in the path. Raises Problem; for invalid
+    fields it has this `kind` and contains the faults of the read-only fields and of `read`.
     """
     if not isinstance(value, Mapping):
         return read(value)
@@ -71,7 +71,9 @@ def _changed(value: Mapping[str, Any], job: Job | None) -> list[FieldFault]:
 
 
 def _same(name: str, said: object, stands: object) -> bool:
-    """A job is ACTIVE or COMPLETED by its schedule and the time; only a pause is an action of a caller."""
+    """Return whether the posted value counts as unchanged. ACTIVE and COMPLETED are equal, because they depend on the
+    schedule and the time; callers can only pause a job.
+    """
     by_itself = (JobState.ACTIVE.value, JobState.COMPLETED.value)
     return said == stands or (name == "state" and said in by_itself and stands in by_itself)
 
@@ -85,7 +87,7 @@ DEFAULT_FIELDS = JobBody.model_fields.keys() - {
     "id", "name", "description", "schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "exclude",
     "jitter_seconds", "max_runs", "target", "task", "precision", "tags", "after_completion",
 }  # fmt: skip
-"""The fields of a job for which a task may have defaults: all but what the job is called and when it is due."""
+"""The fields of a job for which a task may have defaults. The fields that name or schedule the job are not included."""
 
 _MERGED = ("retry", "missed")
 _OF_CALLBACKS = ("completion_seconds", "heartbeat_seconds")
@@ -93,8 +95,8 @@ _OF_CALLBACKS = ("completion_seconds", "heartbeat_seconds")
 
 @dataclass(frozen=True, slots=True)
 class WrittenOut:
-    """A posted job as it is validated. `short`: it named its task by `task`. `defaulted`: pointers of what the task
-    filled in. `faults`: what was wrong with that already.
+    """A posted job, expanded for validation. `short`: the job used the field `task`. `defaulted`: pointers to the
+    fields that have a default of the task. `faults`: the faults found during the expansion.
     """
 
     value: Any
@@ -104,7 +106,9 @@ class WrittenOut:
     faults: tuple[FieldFault, ...] = ()
 
     def placed(self, fault: FieldFault) -> FieldFault:
-        """A fault of the validated value, as the caller knows it: at `/task`, or at the default that it is."""
+        """Return a fault of the validated value in terms of the posted value: at `/task` for an abbreviated target, and
+        with a note for a default of the task.
+        """
         place = fault.pointer or ""
         if self.short and (place == "/target" or place.startswith("/target/")):
             return FieldFault(fault.detail, "/task")
@@ -118,8 +122,8 @@ class WrittenOut:
 
 
 def write_out(value: Any, tasks: Tasks) -> WrittenOut:
-    """The posted value with `task` written out as its target, and with the task's defaults. Anything else stays as it
-    is, for the models to judge.
+    """Return the posted value with `task` expanded to a target and with the task's defaults. All other values are
+    unchanged; the models validate them.
     """
     if not isinstance(value, dict):
         return WrittenOut(value)
@@ -144,7 +148,7 @@ def write_out(value: Any, tasks: Tasks) -> WrittenOut:
 
 
 def _task_of(target: object) -> str | None:
-    """The name in a posted target of type task."""
+    """Return the name in a posted target of type task, or None for another target."""
     if isinstance(target, dict) and target.get("type") == "task" and isinstance(target.get("name"), str):
         name: str = target["name"]
         return name
@@ -152,11 +156,11 @@ def _task_of(target: object) -> str | None:
 
 
 def _fill(job: dict[str, Any], defaults: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give the job what it leaves out; the pointers of what it was given."""
+    """Add the defaults of the fields that the job omits. Return the pointers to these fields."""
     filled: list[str] = []
     for name in sorted(DEFAULT_FIELDS & defaults.keys()):
         if name in _OF_CALLBACKS and job.get("completion", "callback") != "callback":
-            continue  # the job itself says that it waits for no callback, so how long it would is nothing to it
+            continue  # the job does not wait for a callback, so the limits of the wait do not apply
         if name in OF_SCHEDULES and job.get("schedule", "") is None:
             continue
         posted, default = job.get(name), defaults[name]
@@ -174,7 +178,7 @@ POSTABLE = tuple(name for name in JobBody.model_fields if name != "task")
 
 
 def merged(target: Any, patch: Any) -> Any:
-    """What the patch makes of a JSON value: objects are merged, null removes, anything else replaces."""
+    """Apply the patch to a JSON value: objects are merged, null removes a field, and other values replace."""
     if not isinstance(patch, Mapping):
         return patch
     result = dict(target) if isinstance(target, Mapping) else {}
@@ -187,9 +191,9 @@ def merged(target: Any, patch: Any) -> Any:
 
 
 def patched(job: Job, patch: Any) -> Any:
-    """The job's document with the patch, to be judged as if it had been posted.
+    """Return the job's document with the patch applied. It is validated like a posted job.
 
-    A target of another type takes nothing over from the one before: their fields are not each other's.
+    A target of another type replaces the target completely, because the types have different fields.
     """
     if not isinstance(patch, Mapping):
         return patch
@@ -200,16 +204,16 @@ def patched(job: Job, patch: Any) -> Any:
     )
     if another or patch.get("task") is not None:
         del document["target"]
-    responds = "completion" in patch and patch["completion"] in (None, Completion.RESPONSE)  # null: by default it does
+    responds = "completion" in patch and patch["completion"] in (None, Completion.RESPONSE)  # null: the default
     if responds and job.completion_seconds == COMPLETION_SECONDS:
-        document["completion_seconds"] = None  # the default, which was not set and need not be reset
+        document["completion_seconds"] = None  # the default; the caller did not set it
     if "schedule" in patch and patch["schedule"] is None:
-        document["anchor"] = None  # where a rate counts from, which may not have been set
-    return {"schedule": None} | merged(document, patch)  # it has no default that null could bring back: null is none
+        document["anchor"] = None  # the start of a rate; the caller may not have set it
+    return {"schedule": None} | merged(document, patch)  # null means no schedule
 
 
 def postable(job: Job) -> Document:
-    """The job as it could have been posted, every field written out."""
+    """Return the document of the job as a valid body, with all fields."""
     shown = job_document(JobView(job, None))
     document: Document = json.loads(write_json({name: shown[name] for name in POSTABLE}))
     return document

@@ -1,6 +1,6 @@
-"""Targets as posted: the models, and the rules that only the stage or two fields together can decide.
+"""The models of targets in requests, and the rules that depend on the stage or on more than one field.
 
-What a target may be when a job is created. Names are resolved and checked again at each call, by the adapter.
+The rules apply when a job is written. The adapters resolve the names and check them again at each call.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ MAX_HEADER_VALUE = 4096
 
 _TASK = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
-_ALLOWED = re.compile(r"[!-~]+")  # printable ASCII without blanks
+_ALLOWED = re.compile(r"[!-~]+")  # printable ASCII without spaces
 _FORBIDDEN = re.compile(r"[\\^`{|}\"<>]")
 
 
 def url_problem(url: str, *, private_allowed: bool) -> str | None:
-    """What is wrong with the URL of an HTTP target, and what to write instead; None when nothing is."""
+    """Return the problem with the URL of an HTTP target, including the remedy, or None if it is valid."""
     if _ALLOWED.fullmatch(url) is None:
         return "must be printable ASCII without spaces; percent-encode the path and write the host as punycode"
     if found := _FORBIDDEN.search(url):
@@ -67,8 +67,8 @@ def url_problem(url: str, *, private_allowed: bool) -> str | None:
 
 
 def name_problem(kind: str, name: str, allowed: AllowedTargets) -> str | None:
-    """What is wrong with the name of something that a target calls, and what to do; None when nothing is. `kind`: a
-    field of AllowedTargets.
+    """Return the problem with the name of a resource that a target calls, including the remedy, or None if the stage
+    allows it. `kind` is a field of AllowedTargets.
     """
     if re.fullmatch(ALLOW_LISTS[kind].form, name) is None:
         return f"must be {ALLOW_LISTS[kind].wants}"
@@ -76,7 +76,7 @@ def name_problem(kind: str, name: str, allowed: AllowedTargets) -> str | None:
 
 
 def task_problem(name: str, tasks: Tasks) -> str | None:
-    """What is wrong with the name of a registered task; None when nothing is."""
+    """Return the problem with the name of a registered task, or None if the task exists."""
     if _TASK.fullmatch(name) is None:
         return "must be the name of a registered task: 1 to 64 letters, digits, - and _"
     if tasks.get(name) is None:
@@ -88,7 +88,7 @@ def task_problem(name: str, tasks: Tasks) -> str | None:
 
 
 def header_problems(headers: Mapping[str, str]) -> list[str]:
-    """What keeps these headers from being sent, one sentence each."""
+    """Return the problems that prevent these headers from being sent."""
     problems: list[str] = []
     seen: set[str] = set()
     for name, value in headers.items():
@@ -132,7 +132,7 @@ def _address(netloc: str, host: str) -> IPv4Address | IPv6Address | None:
 
 
 def _reads_as_number(label: str) -> bool:
-    """Whether resolvers would take a host with this last label for an IPv4 address (2130706433, 0x7f.1, 127.1)."""
+    """Return whether resolvers parse a host with this last label as an IPv4 address (2130706433, 0x7f.1, 127.1)."""
     return label.isdigit() or re.fullmatch(r"0[xX][0-9A-Fa-f]*", label) is not None
 
 
@@ -144,7 +144,7 @@ _STATUS = re.compile(r"[2-5](xx|[0-9]{2})")
 
 
 def _status(value: object) -> str:
-    """`2xx` as it is, 404 and "404" alike."""
+    """Return the status or class of statuses as text: both 404 and "404" become "404"."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or _STATUS.fullmatch(text) is None:
         raise refuse("must be a status from 200 to 599, or a class of statuses such as 2xx")
@@ -231,16 +231,16 @@ _LENGTH = re.compile(r"\(\?=\.\{1,(\d+)\}\\Z\)")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Annotates a name that the stage has to allow, with the list that holds it."""
+    """An annotation for a name that the stage must allow. `kind` is the allow list."""
 
     kind: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """The check."""
+        """Add the check to the validation of the name."""
         return with_info_after_validator_function(self._check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """What a name looks like, as ECMA has patterns: a length in front is said by itself."""
+        """Add the form of the name as an ECMA pattern. A leading limit of the length becomes `maxLength`."""
         form, wants = ALLOW_LISTS[self.kind].form, ALLOW_LISTS[self.kind].wants
         length = _LENGTH.match(form)
         return handler(schema) | {
@@ -256,7 +256,7 @@ class Named:
 
 
 def _allowed(kind: str, given: list[str], names: Iterable[str], info: ValidationInfo) -> list[str]:
-    """The given names, if the stage allows each of the names that they resolve to."""
+    """Return `given` unchanged. Raises an error if the stage does not allow one of `names`."""
     for name in names:
         if problem := name_refusal(kind, name, rules_of(info).allowed):
             raise refuse(f"{name} {problem}")
@@ -264,7 +264,7 @@ def _allowed(kind: str, given: list[str], names: Iterable[str], info: Validation
 
 
 def _fifo(group: str | None, info: ValidationInfo, holder: str) -> str | None:
-    """A message group belongs to FIFO queues and topics alone."""
+    """Return the message group unchanged. Raises an error if the queue or topic is not FIFO."""
     name = info.data.get(holder)
     if group is not None and name is not None and not name.endswith(".fifo"):
         raise refuse(f"is allowed only for FIFO {holder}s; remove it, or use a {holder} with a name that ends in .fifo")
@@ -427,4 +427,4 @@ TargetBody = Annotated[
 TARGET_BODIES: Mapping[str, type[Body]] = {
     get_args(model.model_fields["type"].annotation)[0]: model for model in get_args(get_args(TargetBody)[0])
 }
-"""The models by the word that chooses them."""
+"""The models by the value of `type`."""

@@ -1,6 +1,7 @@
-"""From a posted value to a draft of a job or workflow, or to everything that is wrong with it.
+"""The validation of request bodies.
 
-From a posted value to a draft of a job or to the body's model, or to everything that is wrong with it.
+The functions convert a posted value to the draft of a job or workflow, or to the model of a body. If the value is not
+valid, they raise Problem with all its faults.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
 }
 
 _UNIONS = ("target", "overlap")
-"""The fields whose errors have the variant's tag in their place, which is no part of the document."""
+"""The fields whose errors have the tag of the variant in their location. The tag is not a part of the document."""
 
 _WORKFLOW = "cannot be used here; create the workflow with its jobs by PUT /v1/workflows/<id>"
 _TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
@@ -107,7 +108,7 @@ Model = TypeVar("Model", bound=Body)
 
 
 def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedule) -> Draft:
-    """The draft of a posted value. Raises Problem (422) with all its faults."""
+    """Return the draft of a posted job. Raises Problem (422) with all its faults."""
     written = write_out(value, rules.tasks)
     posted = written.value
     faults = {fault.pointer: fault for fault in unfit(posted)}
@@ -138,10 +139,10 @@ def _draft(body: JobBody, tenant: str, rules: Rules) -> Draft:
 
 
 def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[FieldFault]:
-    """Pydantic's errors about a body, said so that they can be acted upon.
+    """Yield Pydantic's errors as faults with a remedy.
 
-    What an unknown field may have meant is looked for in the first of them only: that takes 50 µs each, and a body can
-    hold tens of thousands of such fields, of which MAX_FAULTS are reported.
+    Only the first MAX_FAULTS errors have suggestions for unknown fields. A suggestion takes 50 µs, and a body can
+    contain tens of thousands of unknown fields, of which MAX_FAULTS are reported.
     """
     for number, each in enumerate(error.errors(include_url=False, include_input=False)):
         yield _fault(each, root, hinted=number < MAX_FAULTS)
@@ -190,7 +191,7 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
 
 
 def _pattern(place: str) -> str | None:
-    """What the field of a job at `place`, or the list there, requires of its text."""
+    """Return the required form of the text at `place`, which is a field or an entry of a list."""
     return _PATTERNS.get(place) or _PATTERNS.get(place.rpartition("/")[0])
 
 
@@ -232,11 +233,10 @@ def read_body(
     apart: str | None = None,
     most: int = MAX_BODY_BYTES,
 ) -> Model:
-    """The request's body, of at most `most` bytes. One that is `optional` may be left out, which says as much as an
-    empty object.
+    """Read the body of a request, of at most `most` bytes. A missing `optional` body is equal to an empty object.
 
-    `more` says what else is wrong with a body in which nothing is so far; the field `apart` is checked
-    elsewhere. Raises Problem: what `Request.json` raises, and `kind` with all that is wrong with it.
+    `more` returns further faults of an otherwise valid body. The value of the field `apart` is checked by the caller.
+    Raises the problems of `Request.json`, and Problem of this `kind` with all faults of the body.
     """
     if optional and not request.body:
         return model()
@@ -263,7 +263,7 @@ _TARGET = {"type": "workflow", "graph": ""}
 def read_workflow(
     value: Any, workflow_id: str, tenant: str, rules: Rules, check_schedule: CheckSchedule
 ) -> WorkflowDraft:
-    """The draft of a posted value. Raises Problem (422) with all its faults, including those of its jobs."""
+    """Return the draft of a posted workflow. Raises Problem (422) with all its faults, including those of its jobs."""
     faults = {fault.pointer: fault for fault in unfit(value)}
     body: WorkflowBody | None = None
     try:
@@ -290,7 +290,7 @@ def read_workflow(
 
 
 def _defined(value: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """The jobs that are defined in the document, as far as they are objects."""
+    """Yield the id and the definition of each job that the document defines. Omit those that are not objects."""
     jobs = value.get("jobs")
     for name, step in jobs.items() if isinstance(jobs, dict) else ():
         if is_id(name) and isinstance(step, dict) and isinstance(step.get("job"), dict):
@@ -298,7 +298,7 @@ def _defined(value: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]
 
 
 def _read_inline(job: Mapping[str, Any], name: str, zone: str, tenant: str, rules: Rules) -> Draft:
-    """The draft of a job of the document, which has no schedule of its own. Raises Problem."""
+    """Return the draft of a job that the document defines. The job has no schedule. Raises Problem."""
     foreign = [FieldFault("is set by the name under jobs; remove it", "/id")] if "id" in job else []
     foreign += [
         FieldFault("is a field of the workflow, which starts its steps; remove it here", f"/{field}")

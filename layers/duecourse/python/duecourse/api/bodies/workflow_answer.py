@@ -1,4 +1,4 @@
-"""Workflows and their runs as they are answered: the models and types, and what makes them."""
+"""Workflows and their runs in responses: the models and types, and the functions that build them."""
 
 from __future__ import annotations
 
@@ -121,18 +121,18 @@ SHOWN = tuple(name for name in WorkflowSummaryAnswer.model_fields if name != "de
 
 
 def summary_document(view: JobView) -> Document:
-    """`WorkflowSummaryAnswer`, of the workflow's own job."""
+    """Return a `WorkflowSummaryAnswer` of the job of a workflow."""
     shown = job_document(view)
     return {name: shown[name] for name in SHOWN} | {"deadline_seconds": view.job.completion_seconds}
 
 
 def workflow_document(view: JobView, graph: Graph) -> Document:
-    """`WorkflowAnswer`."""
+    """Return a `WorkflowAnswer`."""
     return summary_document(view) | {"jobs": {step.id: _step(step) for step in graph.steps}}
 
 
 def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
-    """`WorkflowRunAnswer`."""
+    """Return a `WorkflowRunAnswer`."""
     run, counts = view.run, Counter(each.progress for each in view.steps)
     deadlines = run.deadlines if isinstance(run, Alive) else None
     return WorkflowRunAnswer(
