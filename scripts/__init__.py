@@ -1,1 +1,1 @@
-"""Scripts around the project."""
+"""Scripts for development and deployment."""

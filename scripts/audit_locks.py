@@ -1,9 +1,10 @@
-"""Known vulnerabilities of the locked packages: what `make audit-locks` runs.
+"""Check the locked packages for known vulnerabilities (`make audit-locks`).
 
     .venv/bin/python -m scripts.audit_locks
 
-Asks PyPI's database, else OSV's, about all Python locks by pip-audit, and npm's about the lock of the node tools. What
-cannot be reached is said in a line and skipped. The status is 1 where a vulnerability is known.
+Checks all Python locks with pip-audit, in the database of PyPI or, if it is not available, of OSV. Checks the lock of
+the Node tools with `npm audit`. A check without an available database is skipped with one line. The exit status is 1 if
+there is a known vulnerability.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MAX_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a database said: packages it was asked about, a line for each vulnerability, what it does not know."""
+    """The result of an audit: the number of checked packages, one line per vulnerability, and the unknown packages."""
 
     packages: int
     vulnerabilities: tuple[str, ...]
@@ -42,8 +43,9 @@ class Audit:
 
 
 def of_python(said: str) -> Audit | None:
-    """From pip-audit's JSON; None where it gave none, or the database knew not one of the packages: some mirrors answer
-    so, which pip-audit takes for no known vulnerability.
+    """Read pip-audit's JSON. Return None if there is none, or if the database knows none of the packages.
+
+    Some mirrors know no packages, and pip-audit reports this as no known vulnerability.
     """
     packages: list[dict[str, Any]] = _document(said).get("dependencies", [])
     known = [each for each in packages if "skip_reason" not in each]
@@ -58,7 +60,7 @@ def of_python(said: str) -> Audit | None:
 
 
 def of_node(said: str) -> Audit | None:
-    """From `npm audit`'s JSON; None where the registry did not answer with a report."""
+    """Read the JSON of `npm audit`. Return None if the registry did not return a report."""
     document = _document(said)
     if "auditReportVersion" not in document:
         return None
@@ -66,7 +68,7 @@ def of_node(said: str) -> Audit | None:
 
 
 def _node_vulnerabilities(document: dict[str, Any]) -> Iterator[str]:
-    """Where they are; packages that only depend on such a one are left out."""
+    """Yield a line for each vulnerability. Packages that only depend on a vulnerable package are omitted."""
     for name, each in document["vulnerabilities"].items():
         for one in each["via"]:
             if isinstance(one, dict):
@@ -82,7 +84,7 @@ def _document(said: str) -> dict[str, Any]:
 
 
 def report(what: str, found: Audit | None) -> tuple[str, int]:
-    """What to say, and the status."""
+    """Return the text of the report and the exit status."""
     if found is None:
         return f"{what}: no database of vulnerabilities could be reached, skipped", 0
     if found.vulnerabilities:
@@ -93,7 +95,7 @@ def report(what: str, found: Audit | None) -> tuple[str, int]:
 
 
 def _said(command: Sequence[str]) -> str:
-    """What a tool writes to its standard output, whatever its status: a vulnerability is one, too."""
+    """Return the standard output of a tool. The status is ignored, because vulnerabilities change it too."""
     try:
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=MAX_SECONDS, env=environment()
@@ -120,7 +122,7 @@ def _node() -> Audit | None:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command and return its exit status."""
     reports = [report("python locks", _python()), report("package-lock.json", _node())]
     for line, _ in reports:
         print(line)

@@ -1,4 +1,4 @@
-"""`python -m scripts.console_kinds`: write what the console knows of targets and overlap, from the domain."""
+"""`python -m scripts.console_kinds`: write the console's data about targets and overlap, generated from the domain."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FILE = Path(__file__).resolve().parent.parent / "console" / "src" / "shared" / "
 
 
 def written() -> str:
-    """The kinds of targets by their words: a target in a line, its fields in the form, and those of a new one. The
-    rules for overlap, with their labels.
+    """Return the types of targets, each with its labels, the fields of its form and the fields of a new target. Return
+    also the rules for overlap with their labels.
     """
     rules = [{"value": each, "label": each.rule.label, "limited": each.rule.limited} for each in Overlap]
     found = {"targets": {word: _kind(kind) for word, kind in TARGETS.items()}, "overlap": rules}

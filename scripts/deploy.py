@@ -1,11 +1,13 @@
-"""Deploys a stage: what `make deploy` runs.
+"""Deploy a stage (`make deploy`).
 
     .venv/bin/python -m scripts.deploy -c stage=prod [-c NAME=VALUE ...] [options of `cdk deploy`]
 
-Two things around `cdk deploy`. Before it, whether the account has the concurrency that the stage reserves: without it
-CloudFormation fails after minutes. And a stage that keeps its data is made in two deployments, the second of which
-protects it from deletion: `cdk deploy` would protect it before anything is made, and CloudFormation could not take back
-what fails.
+The script runs `cdk deploy` and adds two things:
+
+- It first checks that the account has the concurrency that the stage reserves. Without it, CloudFormation fails after
+  some minutes.
+- It creates a stage that keeps its data in two deployments. The second deployment protects the stack from deletion.
+  `cdk deploy` would protect the stack before it creates any resource, and CloudFormation could not roll back a failure.
 """
 
 from __future__ import annotations
@@ -30,19 +32,19 @@ ROOT = Path(__file__).resolve().parent.parent
 UNPROTECTED = ("-c", "deletion_protection=off")
 
 NEVER_MADE = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
-"""What is left of a stack whose first deployment failed: it can only be deleted, and `cdk deploy` does so before it
-creates it again (AWS CloudFormation User Guide, "Stack status codes").
+"""The states of a stack after its first deployment failed. Such a stack can only be deleted. `cdk deploy` deletes it
+and creates it again (AWS CloudFormation User Guide, "Stack status codes").
 """
 IN_REVIEW = "REVIEW_IN_PROGRESS"
-"""A stack of which there is a change set and nothing else."""
+"""The state of a stack that has only a change set."""
 
 Clients = Callable[[str], Any]
-"""A boto3 client by the name of its service."""
+"""A function that returns a boto3 client by the name of its service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The stack as it is; without a status there is none."""
+    """The current stack. Without a status the stack does not exist."""
 
     status: str | None = None
     protected: bool = False
@@ -50,12 +52,12 @@ class Found:
 
     @property
     def never_made(self) -> bool:
-        """Whether its first deployment failed."""
+        """Whether the first deployment of the stack failed."""
         return self.status in NEVER_MADE
 
     @property
     def is_new(self) -> bool:
-        """Whether the next deployment is the one that makes it."""
+        """Whether the next deployment creates the stack."""
         return self.never_made or self.status in {None, IN_REVIEW}
 
 
@@ -67,7 +69,10 @@ def deploy(
     *,
     settings: Path,
 ) -> int:
-    """Look, then deploy; the exit status. `run` is `cdk deploy` with arguments, `say` gets one line at a time."""
+    """Check the account and the stack, then deploy. Return the exit status.
+
+    `run` calls `cdk deploy` with arguments. `say` prints one line.
+    """
     try:
         config = _config(arguments, settings)
     except ConfigError as error:
@@ -98,13 +103,13 @@ def deploy(
 
 
 def _steps(arguments: Sequence[str], *, in_two: bool) -> list[list[str]]:
-    """The deployments."""
+    """Return the arguments of each deployment."""
     whole = [*arguments]
     return [[*whole, *UNPROTECTED], whole] if in_two else [whole]
 
 
 def _config(arguments: Sequence[str], settings: Path) -> StageConfig:
-    """The stage that is about to be deployed. Raises ConfigError."""
+    """Return the settings of the stage to deploy. Raises ConfigError."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-c", "--context", action="append", default=[])
     pairs = (each.partition("=") for each in parser.parse_known_args(arguments)[0].context)
@@ -142,9 +147,10 @@ def _problem_of_concurrency(config: StageConfig, found: Found, clients: Clients)
 
 
 def problem_of_concurrency(config: StageConfig, held: Mapping[str, int], *, quota: int, unreserved: int) -> str | None:
-    """What the account lacks for what a stage reserves, in one sentence; None where it lacks nothing. `held`: what the
-    stage's functions have already, by their names. What one of them gives back is not counted for another: functions
-    are changed in any order.
+    """Return a message if the account has too little concurrency for the stage, otherwise None.
+
+    `held` is the current reserved concurrency of the stage's functions by name. Concurrency that one function releases
+    does not count for another function, because CloudFormation changes functions in any order.
     """
     wishes = _wishes(config.reserved_concurrency)
     more = sum(max(wish - held.get(name, 0), 0) for name, wish in wishes.items())
@@ -165,8 +171,8 @@ def _wishes(reserved: ReservedConcurrency) -> dict[str, int]:
 
 
 def _clients(arguments: Sequence[str]) -> Clients:
-    """With the credentials and in the region that the CDK will use. Making one raises BotoCoreError for a profile that
-    is none.
+    """Return a factory of clients with the credentials and the region that the CDK uses. The factory raises
+    BotoCoreError if the profile does not exist.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--profile")
@@ -174,14 +180,14 @@ def _clients(arguments: Sequence[str]) -> Clients:
 
     def client(service: str) -> Any:
         session = boto3.Session(profile_name=profile)
-        # botocore reads AWS_DEFAULT_REGION only; the CDK reads both, and takes us-east-1 without a setting.
+        # botocore reads only AWS_DEFAULT_REGION. The CDK reads both variables, and uses us-east-1 by default.
         return session.client(service, os.environ.get("AWS_REGION") or session.region_name or "us-east-1")
 
     return client
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command and return its exit status."""
     given = sys.argv[1:] if arguments is None else [*arguments]
 
     def run(step: list[str]) -> int:

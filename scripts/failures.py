@@ -1,4 +1,4 @@
-"""The cause of a failed step of the setup and its remedy, in one sentence; standard library only."""
+"""Messages with the cause and the remedy of a failed setup step. Uses only the standard library."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ OFFLINE = "check the network connection, and the package index that {tool} is co
 
 
 def local_cause(said: str) -> str | None:
-    """The cause that lies on this machine, found in what a tool or an exception said; None if there is none."""
+    """Return the cause on this machine that the output of a tool or exception shows, or None if there is none."""
     return next((cause for parts, cause in CAUSES if any(part in said for part in parts)), None)
 
 
 def cause_of_download(
     said: str, tool: str, environment: Mapping[str, str], answers: Callable[[str], bool] | None = None
 ) -> str:
-    """Why a download by `tool` failed. `answers` reports whether a proxy's address accepts connections."""
+    """Return why a download by `tool` failed. `answers` returns whether a proxy's address accepts connections."""
     if (cause := local_cause(said)) is not None:
         return cause
     name = next((name for name in PROXIES if environment.get(name)), None)
@@ -57,12 +57,12 @@ def cause_of_download(
 
 
 def shown(proxy: str) -> str:
-    """The address of a proxy without its credentials."""
+    """Return the address of a proxy without its credentials."""
     return proxy.rpartition("@")[2].rpartition("//")[2].rstrip("/")
 
 
 def accepts_connections(proxy: str) -> bool:
-    """Whether the address of a proxy accepts a connection."""
+    """Return whether the address of a proxy accepts a connection."""
     try:
         parts = urlsplit(proxy if "//" in proxy else f"//{proxy}")
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -73,7 +73,7 @@ def accepts_connections(proxy: str) -> bool:
 
 
 def cause_of(error: OSError, checkout: Path) -> str:
-    """The message for an error of the operating system during the setup in `checkout`."""
+    """Return the message for an error of the operating system during the setup in `checkout`."""
     what = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
     if not os.access(checkout, os.W_OK):
         return f"{what}: this checkout is not writable for you: clone it into a folder of your own"

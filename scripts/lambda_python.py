@@ -28,11 +28,11 @@ from scripts.setup import (
 )
 
 UNREACHABLE = ("Failed to fetch", "error sending request", "dns error")
-"""Parts of uv's messages about a package index that does not answer."""
+"""Parts of uv's messages about a package index that does not respond."""
 
 
 def run_tests(name: str) -> int:
-    """Run the unit tests with the interpreter `name` in an environment of its own; the exit status."""
+    """Run the unit tests with the interpreter `name` in a separate environment. Return the exit status."""
     python = shutil.which(name)
     if python is None or not works([python, "-c", ""]):
         print(f"test-314: skipped: {name} was not found; install it, for example with `uv python install 3.14`")
@@ -48,7 +48,7 @@ def run_tests(name: str) -> int:
 
 
 def check_wheels() -> int:
-    """Check that each locked package of the layer has a wheel for Lambda's Python and processor; the exit status."""
+    """Check that each locked package of the layer has a wheel for Lambda. Return the exit status."""
     from infra.bundling import LAMBDA_PYTHON, LOCK, Target
 
     target = Target.lambda_arm64(LAMBDA_PYTHON)

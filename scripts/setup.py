@@ -1,8 +1,8 @@
-"""Makes the project's environment: uv, the locked Python packages, the project itself, the Node tools.
+"""Create the project's environment: uv, the locked Python packages, the project, and the Node tools.
 
-Run by scripts/setup.sh for `make setup` (and so for every other target) with any Python from 3.11 on; only the
-standard library is used. Each step leaves a stamp with a hash of what it was made from, written when the step is
-complete: a second run does nothing, an interrupted one starts the unfinished step afresh.
+scripts/setup.sh runs this script for `make setup`, on which every other target depends. It requires Python 3.11 or
+later, and uses only the standard library. Each completed step writes a stamp with a hash of its inputs: a second run
+does nothing, and a run after an interruption repeats the unfinished step.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ OLDEST_NODE = (20, 19)
 
 
 class SetupError(Exception):
-    """What is missing and what to do about it, in one line."""
+    """A failed setup. The message has the cause and the remedy, in one line."""
 
 
 def say(text: str) -> None:
-    """One short line of progress."""
+    """Print one short line of progress."""
     print(f"setup: {text}", flush=True)
 
 
 def digest(*names: str) -> str:
-    """A hash of the named files of the project."""
+    """Return a hash of these files of the project."""
     whole = hashlib.sha256()
     for name in names:
         whole.update(name.encode() + b"\0" + (ROOT / name).read_bytes() + b"\0")
@@ -69,12 +69,12 @@ def run(command: list[str], failure: str, env: dict[str, str] | None = None, dow
 
 
 def works(command: list[str]) -> bool:
-    """Whether a command ends well; its output is discarded."""
+    """Return whether a command succeeds. Its output is discarded."""
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
 
 
 def find_or_bring_uv() -> str:
-    """uv from the PATH or from .tools/, else brought into .tools/ with pip."""
+    """Return the path of uv, from the PATH or from .tools/. If uv is missing, install it into .tools/ with pip."""
     if found := find_uv():
         return found
     say("bringing uv into .tools/ ...")
@@ -91,7 +91,7 @@ def find_or_bring_uv() -> str:
 
 
 def install_uv(folder: Path, python: str) -> Path:
-    """uv's binary, installed from its hashed lock into `folder` with the standard library's venv, or with pip alone."""
+    """Install uv into `folder` from its hashed lock, with venv or only with pip. Return the path of its binary."""
     wanted = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", "requirements/uv.txt"]
     failure = "uv could not be installed"
     if works([python, "-m", "venv", str(folder)]):
@@ -106,7 +106,7 @@ def install_uv(folder: Path, python: str) -> Path:
 
 
 def make_environment(folder: Path, python: str) -> None:
-    """A virtual environment with the locked packages in `folder`, of the interpreter `python`."""
+    """Create a virtual environment of the interpreter `python` in `folder`, and install the locked packages."""
     uv = find_or_bring_uv()
     env = environment()
     made, its_python = folder / ".made", folder / "bin" / "python"
@@ -122,7 +122,7 @@ def make_environment(folder: Path, python: str) -> None:
 
 
 def install_project(folder: Path) -> None:
-    """Install the project into an environment: editable, built with packages of the lock."""
+    """Install the project into an environment in editable mode, built with the locked packages."""
     uv = find_or_bring_uv()
     env = environment()
     say("installing the project ...")
@@ -135,7 +135,7 @@ def install_project(folder: Path) -> None:
 
 
 def check_node() -> None:
-    """Node and npm are there and new enough."""
+    """Check that Node and npm are installed and recent enough. Raises SetupError."""
     needed = "Node.js {}.{} or newer (with npm) is needed".format(*OLDEST_NODE)
     if not shutil.which("node") or not shutil.which("npm"):
         raise SetupError(f"{needed} and was not found on the PATH: install it and try again")
@@ -146,7 +146,7 @@ def check_node() -> None:
 
 
 def install_node_tools() -> None:
-    """The CDK command line, DynamoDB Local and what the console is built with, from the lock."""
+    """Install the CDK command line, DynamoDB Local and the build tools of the console from the lock."""
     say("installing the Node tools (CDK command line, DynamoDB Local, croner, the console's packages) ...")
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
     run(["npm", "ci", *quiet], "the Node tools could not be installed", downloads="npm")
@@ -154,7 +154,7 @@ def install_node_tools() -> None:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Two setups in one folder wait for each other."""
+    """Hold a lock, so that only one setup at a time runs in a folder."""
     TOOLS.mkdir(exist_ok=True)
     with (TOOLS / "setup.lock").open("w") as lock:
         try:
@@ -166,7 +166,7 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def step(name: str, wanted: str, there: Path, work: Callable[[], None]) -> bool:
-    """Do `work` unless the stamp of this step says that it was done for `wanted`."""
+    """Do `work`, unless `there` exists and the stamp of the step contains `wanted`. Return whether `work` was done."""
     stamp = TOOLS / f"{name}.stamp"
     if there.exists() and stamp.exists() and stamp.read_text() == wanted:
         return False
@@ -177,7 +177,7 @@ def step(name: str, wanted: str, there: Path, work: Callable[[], None]) -> bool:
 
 
 def setup() -> None:
-    """All steps; what is missing on the machine is said before anything is downloaded."""
+    """Run all steps. Missing tools are reported before the first download."""
     began = time.monotonic()
     with one_at_a_time():
         python_wanted = f"{base_python()} {digest('requirements/dev.txt')}"

@@ -1,5 +1,7 @@
-"""`python -m scripts.site_pages FOLDER`: the configuration of the site and its pages: those under docs/, those of
-the repository's root, and those made from the code.
+"""`python -m scripts.site_pages FOLDER`: write the configuration and the pages of the documentation site.
+
+The pages are the Markdown files under docs/ and in the root of the repository, and reference pages generated from the
+code.
 """
 
 from __future__ import annotations
@@ -24,13 +26,15 @@ ROOT_PAGES = {"README.md": "index.md"} | {
     name: name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 }
 MONEY = re.compile(r"(^( *)(`{3,}).*?^\2\3$|`[^`\n]+`)|<!-- /?n(?::[\w.]+)? -->|\$(?=[\d<])", re.DOTALL | re.MULTILINE)
-"""Code, which stays as it is; a mark of a published number; a dollar, which the site would take for mathematics."""
+"""Matches code, which is not changed, marks of published numbers, and dollar signs, which the site would read as
+mathematics.
+"""
 
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def pages() -> Mapping[str, str]:
-    """The text of every page of the site, by its path there."""
+    """Return the text of every page by its path in the site."""
     found = {inside: (ROOT / name, inside) for name, inside in ROOT_PAGES.items()}
     docs = ROOT / "docs"
     found |= {(inside := str(path.relative_to(docs))): (path, inside) for path in sorted(docs.rglob("*.md"))}
@@ -41,13 +45,13 @@ def pages() -> Mapping[str, str]:
 
 
 def pictures() -> Mapping[str, Path]:
-    """The pictures that pages show, and the style sheet, by their path in the site."""
+    """Return the pictures and the style sheet by their path in the site."""
     docs = ROOT / "docs"
     return {str(path.relative_to(docs)): path for path in sorted((*docs.rglob("*.png"), docs / "site.css"))}
 
 
 def _linked(page: Path, inside: str, sources: Mapping[Path, str]) -> str:
-    """A page whose links lead to pages of the site; what links to code is its name alone."""
+    """Return a page with links to the pages of the site. A link to code becomes the name of the code."""
 
     def link(found: re.Match[str]) -> str:
         text, target, anchor = found[1], found[2], found[3] or ""
@@ -60,7 +64,7 @@ def _linked(page: Path, inside: str, sources: Mapping[Path, str]) -> str:
         return f"[{text}]({os.path.relpath(there, Path(inside).parent)}{anchor})"
 
     text = MONEY.sub(lambda found: found[1] or ("&#36;" if found[0] == "$" else ""), page.read_text(encoding="utf-8"))
-    # A drawing by mermaid would load it from another host: its source says the same.
+    # The site would load mermaid from another host, so the page shows the source of the diagram.
     return LINK.sub(link, text.replace("```mermaid", "```text"))
 
 
@@ -84,7 +88,7 @@ def _schemas() -> Mapping[str, Any]:
 
 
 def job() -> str:
-    """Every field of a job with its kind, default and limits, as the API's document has it."""
+    """Return the page with every field of a job: type, default and limits from the OpenAPI document."""
     schemas = _schemas()
     lines = ["# A job, field by field", "", "What `POST /v1/jobs` takes. An unknown field is refused.", ""]
     parts = ["JobRequest", "Missed", "Retry", *sorted(name for name in schemas if name.endswith("Target"))]
@@ -130,7 +134,7 @@ def _limits(schema: Mapping[str, Any]) -> str:
 
 
 def commands() -> str:
-    """Every command with its help, as `--help` says it."""
+    """Return the page with the `--help` text of every command."""
     from duecourse.cli.main import main
 
     lines = ["# Commands", "", "What `duecourse COMMAND --help` says.", ""]
@@ -151,7 +155,7 @@ def _commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple
 
 
 def settings() -> str:
-    """Every setting of a stage with its default and what it says of itself."""
+    """Return the page with every setting of a stage: default and docstring."""
     from infra.settings.config import StageConfig
 
     source = inspect.getsource(StageConfig)
