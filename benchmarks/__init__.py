@@ -1,6 +1,7 @@
-"""What the budgets are measured with. Run one as `python -m benchmarks.<name>`."""
+"""The benchmarks that measure the budgets. Run a benchmark with `python -m benchmarks.<name>`."""
 
 import os
 
-# The functions have no awscrt, which the command line brings (requirements/dev.in): botocore signs here as there.
+# The functions do not have awscrt, which the command line requires (requirements/dev.in). Without it botocore signs
+# requests here as it does in the functions.
 os.environ["BOTO_DISABLE_CRT"] = "true"

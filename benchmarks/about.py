@@ -1,4 +1,4 @@
-"""What a figure needs to be believed: the machine, the versions, the date, the command that made it and the code."""
+"""The origin of a result: the machine, the versions, the date, the command and the code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from duecourse.version import VERSION
 
 
 def about(name: str, packages: Iterable[str] = ()) -> dict[str, Any]:
-    """The head of the result of `python -m benchmarks.<name>`; `packages` are those whose versions matter to it."""
+    """Return the head of the result of `python -m benchmarks.<name>`, with the versions of `packages`."""
     return {
         "benchmark": name,
         "command": shlex.join(["python", "-m", f"benchmarks.{name}", *sys.argv[1:]]),
@@ -37,7 +37,7 @@ def about(name: str, packages: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """Its name, where Linux tells it."""
+    """Return the name of the processor, if Linux reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,10 +1,10 @@
-"""What creating a job costs: write units of one `POST /v1/jobs`, counted on tables in this process.
+"""Count the write units of one `POST /v1/jobs` on tables in this process.
 
     python -m benchmarks.creation [--json]
 
-Each case creates jobs of its kind by the API, after two hundred others of the same tenant, and counts twenty. A figure
-is the mean of these: it has the tenant's share of its bucket of requests and of its count of jobs. Every figure is
-counted and is the same on any machine.
+Each case first creates two hundred jobs of the tenant, and then counts twenty creations by the API. A figure is the
+mean of the twenty, and includes the writes of the tenant's token bucket and job count. The figures are counted, so they
+are the same on any machine.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ CASES: Mapping[str, tuple[dict[str, Any], bool, bool]] = {
         True,
     ),
 }
-"""The body, whether seats are free, whether each request has a key."""
+"""By case: the body, whether seats are free, and whether each request has an Idempotency-Key."""
 
 
 def measure(body: dict[str, Any], *, seated: bool, keyed: bool) -> dict[str, float]:
-    """Write units of one creation, and of which kinds of items."""
+    """Return the write units of one creation, in total and by kind of item."""
     api, client = _api(seats=SEATS if seated else 1)
     unseated = DAILY | {"schedule": "* 2 * * *", "timeout_seconds": 60, "overlap": "allow"}
     for number in range(BEFORE):  # the tenant's counters are stocked
@@ -69,7 +69,7 @@ def _create(api: ApiClient, body: dict[str, Any], headers: Mapping[str, str] = M
 
 
 def measure_batch(body: dict[str, Any]) -> dict[str, float]:
-    """Write units of each job of a batch of a hundred, without seats, and the requests of the batch."""
+    """Return the write units per job of a batch of a hundred jobs without seats, and the requests of the batch."""
     api, client = _api(seats=1)
     for batch in range(BEFORE // BATCH + 1):
         client.clear()
@@ -103,7 +103,7 @@ def _figures(client: Metered, jobs: int) -> dict[str, float]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print."""
+    """Measure, and print the result. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.creation", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""The published numbers: a name for each, and how it is computed from the benchmarks' results and from prices. Pure."""
+"""The published numbers: the name of each number, and its computation from the benchmarks' results and prices. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from benchmarks.cost.prices import PRICES
 from benchmarks.cost.prices import usd as price
 
 Results = Mapping[str, Any]
-"""The documents in benchmarks/results/, by benchmark."""
+"""The documents in benchmarks/results/ by benchmark."""
 
 
 def usd(dollars: float) -> str:
-    """Dollars and cents."""
+    """Format dollars and cents, with the dollar sign."""
     return f"${dollars:,.2f}"
 
 
 def plain(amount: float) -> str:
-    """Two digits after the point: dollars in a table of dollars."""
+    """Format an amount with two decimals, for tables in dollars."""
     return f"{amount:,.2f}"
 
 
@@ -35,7 +35,7 @@ def short(amount: float) -> str:
 
 
 def _idle(*items: str) -> Callable[[Results], float]:
-    """Items of the idle month, added up (USD)."""
+    """Return the sum of these items of the idle month (USD)."""
     return lambda results: sum(_month(results)[item] for item in items)
 
 
@@ -61,7 +61,7 @@ def _spent_on_records(case: str) -> Callable[[Results], str]:
 
 
 def _months(volume: str) -> Callable[[Results], str]:
-    """From jobs that fire every minute and may overlap to daily jobs with the default."""
+    """Return the range of costs, from jobs that fire every minute and may overlap to daily jobs with the default."""
 
     def read(results: Results) -> str:
         month = results["cost"]["months_of_firings"][volume]
@@ -71,7 +71,7 @@ def _months(volume: str) -> Callable[[Results], str]:
 
 
 def _burst(setting: str, jobs: int = 500_000, shards: int | None = None) -> Callable[[Results], Any]:
-    """The first scenario of so many jobs with that setting, and of so many shards where a number is given."""
+    """Return the first scenario with this number of jobs, this setting and, unless None, this number of shards."""
     return lambda results: next(
         scenario
         for scenario in results["burst"]["scenarios"]
@@ -88,7 +88,7 @@ def _created(case: str) -> Callable[[Results], str]:
 
 
 def _step(suffix: str = "") -> Callable[[Results], float]:
-    """Write units of one more job in a workflow: a diamond has one more than the chain of three."""
+    """Return the write units of one more step in a workflow. A diamond has one step more than the chain of three."""
 
     def read(results: Results) -> float:
         cases = results["workflows"]["cases"]
@@ -102,7 +102,7 @@ def _run_of_a_workflow(results: Results) -> float:
 
 
 def _slow(results: Results) -> Mapping[str, Any]:
-    """A tenant with 300 jobs whose calls take 89 s, all due in one second."""
+    """Return the case of a tenant with 300 jobs that take 89 s each and are due in the same second."""
     wanted = {"hostile_tenants": 1, "jobs_each": 300, "call_seconds": 89, "due": "in one second"}
     found: Mapping[str, Any] = next(case for case in results["seats"]["cases"] if wanted.items() <= case.items())
     return found
@@ -115,16 +115,16 @@ def _steps(results: Results) -> Mapping[str, Any]:
 
 
 JOB_KILOBYTES = 2.5
-"""Of a job with all its items, as docs/completeness.md assumes."""
+"""The size of a job with all its items, as assumed in docs/completeness.md."""
 
 SCAN_UNITS = MILLION * JOB_KILOBYTES / 4 / 2
-"""Read units of a scan of a million jobs: half a unit for each 4 KB."""
+"""The read units of a scan of a million jobs: half a unit per 4 KB."""
 
 AUDIT_UNITS = SCAN_UNITS + MILLION / 2
-"""The scan, and the record of each job's last run."""
+"""The read units of the scan, and of the record of each job's last run."""
 
 KEY_WORKERS = 30
-"""Busy workers in the example of docs/security.md."""
+"""The number of busy workers in the example of docs/security.md."""
 
 FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "idle": lambda r: usd(_month(r)["total"]),
@@ -222,4 +222,4 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "console.kb": lambda r: whole(r["console"]["first_page"]["transferred_bytes"] / 1000),
     "console.hour": f"${price('metric_query', 15 * 12):.4f}",
 }
-"""By name: the text, or how it is made from all results."""
+"""The texts by name, or the functions that compute them from all results."""

@@ -1,4 +1,4 @@
-"""What other benchmarks have found, if they were run."""
+"""The results of other benchmarks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def result_of(name: str) -> dict[str, Any] | None:
-    """The document in results/; None, and a line on stderr, where there is none."""
+    """Return the document in results/. If there is none, print a line to stderr and return None."""
     path = RESULTS / f"{name}.json"
     if not path.is_file():
         print(f"no results of {name}: its documented counts are taken (python -m benchmarks.results)", file=sys.stderr)

@@ -47,12 +47,12 @@ PATIENCE_SECONDS = 300.0
 BUDGET_SECONDS = 1.0
 WATCH_SECONDS = 30
 SETTLED_SECONDS = 5
-"""After so long the run that is to wait stands in line."""
+"""The time after which the second run is in the wait queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """So many runs wait, each call takes so long, and one run waits for so long (seconds)."""
+    """The number of runs in the wait queue, the duration of each call, and the wait of a single run (seconds)."""
 
     runs: int
     seconds: float
@@ -61,7 +61,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Measurement:
-    """One measurement on a stack that is up."""
+    """A measurement on a running stack."""
 
     plan: Plan
     screen: Screen
@@ -71,7 +71,7 @@ class Measurement:
     receiver: str
 
     def run(self) -> dict[str, Any]:
-        """What was found."""
+        """Measure, and return the figures."""
         self._warm_up()
         gaps = self._hand_over()
         return {"hand_over_seconds": figures(gaps), "waiting": self._wait()}
@@ -128,7 +128,7 @@ class Measurement:
 
 
 def log_events(endpoint: str) -> list[tuple[datetime, str]]:
-    """All that the workers have logged, and when."""
+    """Return all log lines of the workers with their times."""
     logs = aws.client(endpoint, "logs")
     found = []
     for page in aws.client(endpoint, "lambda").get_paginator("list_functions").paginate():
@@ -144,7 +144,7 @@ def log_events(endpoint: str) -> list[tuple[datetime, str]]:
 
 
 def received(events: Iterable[tuple[datetime, str]], begin: datetime, end: datetime) -> int:
-    """How many messages the workers of all lanes received from `begin` to `end`, by their metrics."""
+    """Return the number of messages that the workers received from `begin` to `end`, from the metrics of all lanes."""
     total = 0
     for at, message in events:
         if begin <= at <= end and message.startswith('{"_aws"') and '"lane"' in message:
@@ -154,7 +154,7 @@ def received(events: Iterable[tuple[datetime, str]], begin: datetime, end: datet
 
 
 def gaps(arrivals: list[datetime], seconds: float) -> list[float]:
-    """From the end of each call to the arrival of the next one."""
+    """Return the times from the end of each call to the arrival of the next call (seconds)."""
     taken = timedelta(seconds=seconds)
     return [(later - earlier - taken).total_seconds() for earlier, later in pairwise(arrivals)]
 
@@ -180,7 +180,7 @@ def measure(plan: Plan, screen: Screen) -> dict[str, Any]:
 
 
 def budgets(found: dict[str, Any]) -> dict[str, bool]:
-    """What was promised."""
+    """Return whether each budget is met."""
     waiting = found["waiting"]
     return {
         "every_hand_over_within_a_second": found["hand_over_seconds"]["max"] < BUDGET_SECONDS,
@@ -189,7 +189,7 @@ def budgets(found: dict[str, Any]) -> dict[str, bool]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; 1 when a promise is not kept."""
+    """Measure, and print the result. Return 1 if a budget is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.line", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--runs", type=positive, default=20, help="runs that wait in the wait queue (20)")

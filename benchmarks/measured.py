@@ -1,7 +1,7 @@
-"""Which source files each benchmark measures, and a fingerprint of them.
+"""The source files that each benchmark measures, and their fingerprints.
 
 Each result records the fingerprint of its run (`measured` in its head). A result whose fingerprint differs from that of
-the present files is stale: benchmarks/RESULTS.md says so until the benchmark runs again.
+the current files is stale: benchmarks/RESULTS.md marks it until the benchmark runs again.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "slow": (*_EXECUTE, f"{CORE}/domain/jobs", *_STAGE, "benchmarks/slow.py"),
     "console": ("console/src", f"{CORE}/api", "benchmarks/console.py"),
 }
-"""Files and folders by benchmark. A result that is computed from other results names their files."""
+"""Files and folders by benchmark. For a result that is computed from other results, they include their files."""
 
 
 def fingerprint(name: str, root: Path = ROOT) -> str:
-    """Sixteen hexadecimal digits of the present content of a benchmark's files. A file that is missing is left out."""
+    """Return a hash of the current content of a benchmark's files: 16 hexadecimal digits. Missing files are omitted."""
     digest = sha256()
     for path in sorted(_files(SOURCES.get(name, ()), root)):
         content = sha256(path.read_bytes()).hexdigest()
@@ -71,7 +71,7 @@ def fingerprint(name: str, root: Path = ROOT) -> str:
 
 
 def stale(documents: Mapping[str, Mapping[str, Any]], root: Path = ROOT) -> frozenset[str]:
-    """The results whose measured files have changed since, and those that do not say what they measured."""
+    """Return the results with a fingerprint that differs from the current files, and those without a fingerprint."""
     return frozenset(
         name
         for name, document in documents.items()

@@ -1,9 +1,9 @@
-"""What a one-off costs: write units of its whole life, counted on tables in this process, with a settable clock.
+"""Count the write units of a one-off over its whole life, on tables in this process, with a settable clock.
 
     python -m benchmarks.oneoff [--json]
 
-A job with the schedule `at`: it is created, fires and ends, and is removed a day later by the table. And a run of
-an existing job that is requested for two hours later. Every figure is counted and is the same on any machine.
+There are two cases. A job with the schedule `at` is created, fires and ends, and the table removes it a day later. A
+run of an existing job is requested for two hours later. The figures are counted, so they are the same on any machine.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ BACKGROUND = frozenset({"SHARD WATERMARK", "TICK LAST", "REPAIR LAST", "SHARDS H
 
 
 def metered_world() -> tuple[World, Metered]:
-    """A world that counts."""
+    """Return a world and the client that counts its writes."""
     tables = create_tables(in_process.dynamodb())
     client = Metered(tables.client)
     return World(replace(tables, client=client)), client
 
 
 def counted(client: Metered, step: Callable[[], object]) -> dict[str, int]:
-    """Write units of a step, by what the item is."""
+    """Return the write units of a step by kind of item."""
     client.clear()
     step()
     return {kind: units for kind, units in client.units.items() if kind not in BACKGROUND}
 
 
 def at_job(overlap: Overlap) -> dict[str, dict[str, int]]:
-    """The parts of the life of a job with the schedule `at`."""
+    """Return the write units of a job with the schedule `at`, by part of its life."""
     world, client = metered_world()
     for number in range(64):  # the tenant's counters are stocked
         world.office.create("0 3 * * *", f"earlier-{number}", overlap=Overlap.ALLOW)
@@ -69,7 +69,9 @@ def at_job(overlap: Overlap) -> dict[str, dict[str, int]]:
 
 
 def delayed_run(overlap: Overlap) -> dict[str, dict[str, int]]:
-    """The parts of the life of a run that is requested for two hours later, with a payload and a key."""
+    """Return the write units of a run that is requested for two hours later, with a payload and a key, by part of its
+    life.
+    """
     world, client = metered_world()
     world.office.create("0 3 * * *", "daily", overlap=overlap)
 
@@ -85,12 +87,12 @@ def delayed_run(overlap: Overlap) -> dict[str, dict[str, int]]:
 
 
 def total(parts: Mapping[str, Mapping[str, int]]) -> int:
-    """All units."""
+    """Return the total write units."""
     return sum(sum(units.values()) for units in parts.values())
 
 
 def measure() -> dict[str, dict[str, dict[str, int]]]:
-    """All cases."""
+    """Return the write units of all cases."""
     rules = (Overlap.SKIP, Overlap.ALLOW)
     return {
         **{f"at, overlap {rule}": at_job(rule) for rule in rules},
@@ -99,7 +101,7 @@ def measure() -> dict[str, dict[str, dict[str, int]]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print."""
+    """Measure, and print the result. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.oneoff", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)

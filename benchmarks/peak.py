@@ -6,8 +6,8 @@ from pathlib import Path
 
 
 def peak_mb() -> float:
-    """Resident memory (MB) at most, of this program alone: getrusage would count what the process held before it became
-    this program.
+    """Return the peak resident memory (MB) of this program. getrusage would include the memory that the process used
+    before it executed this program.
     """
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024

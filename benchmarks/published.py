@@ -1,4 +1,4 @@
-"""The numbers of README and docs/, made from the results of the benchmarks and from the prices of the cost model.
+"""The numbers in README and docs/, computed from the results of the benchmarks and the prices of the cost model.
 
     python -m benchmarks.results --only        write them all, and RESULTS.md (`make numbers`)
 
@@ -22,11 +22,11 @@ MARK = re.compile(r"(<!-- n:([\w.]+) -->)(.*?)(<!-- /n -->)")
 
 
 class UnknownFigureError(Exception):
-    """A page names a figure that does not exist, or whose result lacks it."""
+    """A page refers to a figure that does not exist or is missing in its result."""
 
 
 def filled(text: str, results: Results) -> str:
-    """A page with each marked number and table replaced by that of the results. Raises UnknownFigureError."""
+    """Return a page with the current values of the marked numbers and table. Raises UnknownFigureError."""
 
     def costs(found: re.Match[str]) -> str:
         begin, _, end = found.groups()
@@ -46,13 +46,13 @@ def filled(text: str, results: Results) -> str:
 
 
 def pages(root: Path = ROOT) -> Iterator[Path]:
-    """The pages that publish numbers. benchmarks/RESULTS.md is generated as a whole."""
+    """Yield the pages that publish numbers. benchmarks/RESULTS.md is generated completely."""
     yield from (root / name for name in ("README.md", "ARCHITECTURE.md", "benchmarks/README.md"))
     yield from sorted((root / "docs").rglob("*.md"))
 
 
 def write(results: Results, root: Path = ROOT) -> list[Path]:
-    """Replace the marked numbers in all pages; those that changed. Raises UnknownFigureError."""
+    """Replace the marked numbers in all pages. Return the changed pages. Raises UnknownFigureError."""
     changed = []
     for page in pages(root):
         text = page.read_text(encoding="utf-8")

@@ -1,12 +1,12 @@
-"""Run the benchmarks, one after the other, keep what each found, and write RESULTS.md and the numbers of the docs.
+"""Run the benchmarks, store their results, and write RESULTS.md and the numbers in the documentation.
 
     python -m benchmarks.results                         all but those of OWN_TARGETS; what `make bench` does
     python -m benchmarks.results --only dispatch cost    these again; the page keeps the others' last results
     python -m benchmarks.results --skip local            all others
     python -m benchmarks.results --only                  none: the page and the published numbers; `make numbers`
 
-Each is a process of its own, never two at once, and leaves benchmarks/results/NAME.json. One that fails or misses a
-budget stops no other: the page shows it, and the status is 1.
+Each benchmark runs in a separate process, one after the other, and writes benchmarks/results/NAME.json. If a benchmark
+fails or misses a budget, the others still run. The page shows the failure, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -49,16 +49,18 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "slow": (),
     "console": (),
 }
-"""With what is added to --json, in their order: cost reads what dispatch and execute have found."""
+"""The benchmarks in their order, with their arguments in addition to --json. `cost` reads the results of `dispatch` and
+`execute`.
+"""
 
 OWN_TARGETS = frozenset({"lanes", "line", "hops", "flood", "slow", "console"})
-"""Run only where they are named: minutes on the local stack each."""
+"""Benchmarks that run only if they are named, because each takes minutes on the local stack."""
 
 MAX_SECONDS = 3600
 
 
 def run(name: str, extra: Sequence[str]) -> dict[str, Any]:
-    """One benchmark's document; one that only says `failed` where it gave none."""
+    """Run a benchmark and return its document, or a document with only `failed` if it wrote none."""
     command = [sys.executable, "-m", f"benchmarks.{name}", "--json", *extra]
     try:
         done = subprocess.run(
@@ -70,7 +72,7 @@ def run(name: str, extra: Sequence[str]) -> dict[str, Any]:
 
 
 def read(name: str, extra: Sequence[str], written: str, status: int) -> dict[str, Any]:
-    """The document that a benchmark wrote; status 1 is a missed budget where it wrote one, a failure else."""
+    """Return the document that a benchmark wrote. With a document status 1 is a missed budget, otherwise a failure."""
     try:
         document = json.loads(written)
     except json.JSONDecodeError:
@@ -85,13 +87,13 @@ def read(name: str, extra: Sequence[str], written: str, status: int) -> dict[str
 
 
 def failure(name: str, extra: Sequence[str], reason: str) -> dict[str, Any]:
-    """A document in the place of one that was not made."""
+    """Return the document of a failed benchmark."""
     command = " ".join(["python", "-m", f"benchmarks.{name}", "--json", *extra])
     return about(name) | {"command": command, "failed": reason}
 
 
 def kept(folder: Path) -> dict[str, dict[str, Any]]:
-    """All documents in a folder, by name; one that cannot be read says so."""
+    """Return all documents in a folder by name. A document that cannot be read contains the error."""
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(folder.glob("*.json")):
         try:
@@ -103,13 +105,13 @@ def kept(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def chosen(only: Sequence[str] | None, skip: Sequence[str]) -> list[str]:
-    """Which to run, in their order."""
+    """Return the benchmarks to run, in their order."""
     wanted = set(BENCHMARKS) - OWN_TARGETS if only is None else set(only)
     return [name for name in BENCHMARKS if name in wanted and name not in skip]
 
 
 def write_page(results: Path, plots: Path, page: Path) -> dict[str, dict[str, Any]]:
-    """RESULTS.md from what is kept; the documents it was made from."""
+    """Write RESULTS.md from the stored documents, and return the documents."""
     documents = kept(results)
     drawn = sorted(path.name for path in plots.glob("*.png"))
     page.write_text(results_page(documents, drawn, stale(documents)), encoding="utf-8")
@@ -117,7 +119,7 @@ def write_page(results: Path, plots: Path, page: Path) -> dict[str, dict[str, An
 
 
 def main(arguments: list[str]) -> int:
-    """Run, keep, write; 1 where one that was run failed or missed a budget."""
+    """Run the benchmarks and write the results. Return 1 if a benchmark failed or missed a budget."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.results", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,10 @@
-"""One next occurrence: calls per second beside croniter (parsed once), cronsim and croner, in the same run.
+"""Compare the rate of next-occurrence calls with croniter (parsed once), cronsim and croner, in the same run.
 
     python -m benchmarks.schedule [--json]
 
-Every implementation is asked the same: rows of RUN calls, each for the occurrence after the last, from START. Parsing
-is done before the clock starts, for all of them; the best of REPEATS counts. croner runs in node and is measured
-there, without node's own start; where `node_modules/croner` is missing it is left out and the result says so.
+Every implementation does the same work: rows of RUN calls from START, each for the occurrence after the last. Parsing
+is not measured, and the best of REPEATS counts. croner is measured in Node, without the start of Node. If
+`node_modules/croner` is missing, croner is omitted, and the result has a note.
 
 Budgets (benchmarks/README.md): at least 10 times croniter on common expressions, faster than each of the others, and
 no call above 5 ms.
@@ -81,7 +81,7 @@ console.log(JSON.stringify({version: require('croner/package.json').version, rat
 
 
 def ours(expression: str, timezone: str, rows: int) -> Callable[[], None]:
-    """The work to time: `rows` rows of RUN calls of the engine."""
+    """Return the work to time: `rows` rows of RUN calls of the engine."""
     schedule = compile_schedule(ScheduleSpec(expression, timezone))
 
     def work() -> None:
@@ -95,7 +95,7 @@ def ours(expression: str, timezone: str, rows: int) -> Callable[[], None]:
 
 
 def croniters(expression: str, timezone: str, rows: int) -> Callable[[], None]:
-    """The same with croniter, one parsed iterator a row."""
+    """Return the same work with croniter, with one parsed iterator per row."""
     start = datetime.fromtimestamp(START, ZoneInfo(timezone))
     iterators = [croniter(expression, start) for _ in range(rows)]
 
@@ -108,7 +108,7 @@ def croniters(expression: str, timezone: str, rows: int) -> Callable[[], None]:
 
 
 def cronsims(expression: str, timezone: str, rows: int) -> Callable[[], None]:
-    """The same with cronsim, one parsed iterator a row."""
+    """Return the same work with cronsim, with one parsed iterator per row."""
     start = datetime.fromtimestamp(START, ZoneInfo(timezone))
     iterators = [CronSim(expression, start) for _ in range(rows)]
 
@@ -121,7 +121,7 @@ def cronsims(expression: str, timezone: str, rows: int) -> Callable[[], None]:
 
 
 def rate(prepare: Callable[[str, str, int], Callable[[], None]], case: tuple[str, str], rows: int) -> float:
-    """Calls per second, the best of REPEATS."""
+    """Return the calls per second, the best of REPEATS."""
     best = float("inf")
     for _ in range(REPEATS):
         work = prepare(*case, rows)
@@ -132,7 +132,7 @@ def rate(prepare: Callable[[str, str, int], Callable[[], None]], case: tuple[str
 
 
 def croner() -> tuple[str | None, list[float | None], str | None]:
-    """croner's version and calls per second, or a note why there are none."""
+    """Return croner's version and calls per second, or a note with the reason why there are none."""
     node = shutil.which("node")
     missing: list[float | None] = [None] * len(EXPRESSIONS)
     if node is None:
@@ -170,7 +170,7 @@ def worst() -> list[dict[str, Any]]:
 
 
 def measure() -> dict[str, Any]:
-    """The whole result, as printed by --json; rates are calls per second."""
+    """Return the complete result, as printed with --json. Rates are calls per second."""
     version_of_croner, croner_rates, note = croner()
     rows: list[dict[str, Any]] = []
     for case, croner_rate in zip(EXPRESSIONS, croner_rates, strict=True):
@@ -207,7 +207,7 @@ def measure() -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> str:
-    """The result for people."""
+    """Return the result as a readable table."""
     names = ["duecourse", "croniter", "cronsim", "croner"]
     lines = [f"{'calls per second':38}" + "".join(f"{name:>12}" for name in names) + f"{'x croniter':>12}"]
     for row in result["expressions"]:
@@ -222,7 +222,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; 1 when a budget is missed."""
+    """Measure, and print the result. Return 1 if a budget is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.schedule", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     as_json = parser.parse_args(arguments).json

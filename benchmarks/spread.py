@@ -7,7 +7,7 @@ from statistics import median
 
 
 def spread(values: Sequence[float], digits: int = 3) -> dict[str, float]:
-    """Median, smallest and largest."""
+    """Return the median, the minimum and the maximum."""
     return {
         "median": round(median(values), digits),
         "min": round(min(values), digits),
