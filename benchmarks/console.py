@@ -1,12 +1,13 @@
-"""The console's first page and its list of jobs on the local stack, as a browser loads them for the first time.
+"""Measure the first load of the console's first page and of its list of jobs in a browser, on the local stack.
 
     python -m benchmarks.console [--jobs 10000] [--visits 5] [--json]
 
-Deploys stage local, makes the jobs, and opens the console in Chromium with an empty cache, --visits times: what the
-first page transfers (compressed, all that it loads until it is quiet; the walk through the load of all jobs, which ends
-last and grows with them, apart), when its figures can be seen, how long its scripts block the browser, and how long
-the list of jobs and its next page take. The emulator's functions share this machine's processors with the browser,
-which they don't on AWS; there is no distance to the network here.
+Deploys stage local, creates the jobs, and opens the console in Chromium with an empty cache, --visits times. The result
+has the compressed transfer size of the first page, the time until its figures are visible, the time that its scripts
+block the browser, and the load times of the list of jobs and of its next page. The transfer includes all requests until
+the page is idle. The requests for the load of all jobs are counted separately, because they end last and grow with the
+number of jobs. Unlike on AWS, the functions share this machine's processors with the browser, and there is no network
+latency.
 """
 
 from __future__ import annotations
@@ -37,13 +38,15 @@ from tests.support.emulators import client, ministack
 MAX_TRANSFER_BYTES = 350_000
 MAX_INTERACTIVE_SECONDS = 2.0
 MADE = 100
-"""Jobs that the API makes, with one request."""
+"""The number of jobs that the API creates, in one request."""
 
 MOST_WRITTEN = 25
-"""Items of a BatchWriteItem (Amazon DynamoDB API Reference)."""
+"""The maximum number of items of a BatchWriteItem (Amazon DynamoDB API Reference)."""
 
 COUNTED = re.compile(r"^Dead letters: \d")
-"""A figure of the overview that the API has to answer for; it is a link, so the page can be used then."""
+"""Matches a figure of the overview that requires a response of the API. It is a link, so the page is usable when it is
+visible.
+"""
 WALK = "/v1/upcoming"
 WATCH_LONG_TASKS = """
 window.blocked = 0;
@@ -54,7 +57,7 @@ new PerformanceObserver((list) => { for (const each of list.getEntries()) window
 
 
 def main() -> int:
-    """Measure and print; the status is 1 where a budget is missed."""
+    """Measure, and print the result. Return 1 if a budget is missed."""
     given = _arguments()
     with TemporaryDirectory(prefix="duecourse-console-") as folder, ministack(Path(folder)) as endpoint:
         print("deploying ...", file=sys.stderr)
@@ -63,7 +66,7 @@ def main() -> int:
         print(f"making {given.jobs} jobs ...", file=sys.stderr)
         make(endpoint, api, outputs["JobsTable"], given.jobs)
         with browsing() as browser:
-            first_page(browser, api)  # the functions' cold starts are nobody's browser
+            first_page(browser, api)  # warm up the functions, so that cold starts are not measured
             visits = [first_page(browser, api) for _ in range(given.visits)]
             lists = [job_list(browser, api) for _ in range(given.visits)]
     figures = {
@@ -82,10 +85,11 @@ def main() -> int:
 
 
 def make(endpoint: str, api: str, table: str, count: int) -> None:
-    """Daily jobs that come due in the hours from the second to the 22nd after this one. Raises AssertionError with a
-    refusal.
+    """Create daily jobs that come due in the hours from the second to the 22nd after this one. Raises AssertionError if
+    a job is rejected.
 
-    The API makes some, whose records are copied under other ids: a transaction copies the emulator's whole table.
+    The API creates only some of the jobs, because each transaction copies the emulator's whole table. Their records are
+    copied under the other ids.
     """
     hour = datetime.now(UTC).hour
     target: SqsTarget = {"type": "sqs", "queue": "duecourse-target-nobody"}
@@ -109,7 +113,7 @@ def make(endpoint: str, api: str, table: str, count: int) -> None:
 
 
 def records(dynamodb: Any, table: str, job: str) -> list[dict[str, Any]]:
-    """What the jobs table keeps under a job."""
+    """Return the items of a job in the jobs table."""
     found = dynamodb.query(
         TableName=table,
         KeyConditionExpression="PK = :job",
@@ -121,7 +125,7 @@ def records(dynamodb: Any, table: str, job: str) -> list[dict[str, Any]]:
 
 @contextmanager
 def visit(browser: Browser) -> Iterator[tuple[Page, list[tuple[str, int]]]]:
-    """A page of a browser that was never here, and the addresses and sizes (bytes) of what it receives."""
+    """Open a page with an empty cache. Yield it with the addresses and sizes (bytes) of its responses."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.add_init_script(WATCH_LONG_TASKS)
@@ -139,7 +143,7 @@ def visit(browser: Browser) -> Iterator[tuple[Page, list[tuple[str, int]]]]:
 
 
 def first_page(browser: Browser, api: str) -> dict[str, float]:
-    """The overview."""
+    """Return the figures of the overview."""
     with visit(browser) as (page, received):
         page.goto(f"{api}/console", wait_until="commit")
         expect(page.get_by_role("link", name=COUNTED)).to_be_visible()
@@ -157,7 +161,7 @@ def first_page(browser: Browser, api: str) -> dict[str, float]:
 
 
 def job_list(browser: Browser, api: str) -> dict[str, float]:
-    """The list of jobs, its first page and the next one."""
+    """Return the load times of the first page and the next page of the list of jobs."""
     with visit(browser) as (page, _):
         page.goto(f"{api}/console#/jobs", wait_until="commit")
         expect(page.get_by_role("link", name="job-00000", exact=True)).to_be_visible()

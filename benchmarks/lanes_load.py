@@ -1,4 +1,4 @@
-"""The jobs of the lanes' benchmark, posted over the API, and the records of their runs."""
+"""The jobs of the benchmark of lanes, which are posted to the API, and the records of their runs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from duecourse.cli.local.demo.receiver import OK_PATH
 from duecourse.client import Client
 
 SIDE_BY_SIDE = 4
-"""Requests to the API at a time; more only queue in the emulator."""
+"""The number of concurrent requests to the API. More requests would only wait in the emulator."""
 
 LONG_TIMEOUT_SECONDS = 120
-"""What sends a job to the lane `long`: attempts of more than 90 s."""
+"""A timeout that assigns a job to the lane `long`, which is for attempts of more than 90 s."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,21 +26,21 @@ Say = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class LaneJob:
-    """One job that is due once."""
+    """A job that is due once."""
 
     lane: str
     number: int
     due: datetime
     seconds: float = 0.0
-    """How long its call takes."""
+    """The duration of its call."""
 
     @property
     def id(self) -> str:
-        """Says its lane."""
+        """The id, which contains the lane."""
         return f"{self.lane}-{self.number:05d}"
 
     def document(self, receiver: str) -> dict[str, Any]:
-        """As it is posted."""
+        """Return the body of the request that creates the job."""
         long = self.lane == "long"
         return {
             "id": self.id,
@@ -53,28 +53,28 @@ class LaneJob:
 
 @dataclass(slots=True)
 class Load:
-    """Posts jobs, some at a time, and reads their runs."""
+    """Posts jobs concurrently, and reads their runs."""
 
     client: Client
     receiver: str
     jobs: list[LaneJob] = field(default_factory=list)
     slowest_seconds: float = 0.0
-    """The slowest answer to a posted job."""
+    """The longest response time of a request that creates a job."""
 
     def post(self, jobs: Sequence[LaneJob], say: Say = lambda _: None) -> float:
-        """Post them all; how long that took (seconds). Raises ApiError, ApiUnreachableError."""
+        """Post all jobs. Return the duration in seconds. Raises ApiError, ApiUnreachableError."""
         begin = time.monotonic()
         _side_by_side(self._post, jobs, say)
         self.jobs += jobs
         return time.monotonic() - begin
 
     def forget(self) -> None:
-        """Count from here on: what was posted so far was to learn something, or to wake something up."""
+        """Forget the jobs posted so far. They served only to measure the rate or to warm up the stack."""
         self.jobs.clear()
         self.slowest_seconds = 0.0
 
     def starts(self, say: Say = lambda _: None) -> list[Start]:
-        """The runs of all posted jobs, by their records. Raises ApiError, ApiUnreachableError."""
+        """Return the runs of all posted jobs from their records. Raises ApiError, ApiUnreachableError."""
         return [start for found in _side_by_side(self._starts, self.jobs, say) for start in found]
 
     def _post(self, job: LaneJob) -> None:
@@ -87,7 +87,7 @@ class Load:
 
 
 def _side_by_side(work: Callable[[T], R], items: Iterable[T], say: Say) -> list[R]:
-    """Each done by one of a few threads, in order; the first fault ends it all."""
+    """Process the items in a few threads, and return the results in order. The first error ends the processing."""
     done: list[R] = []
     with ThreadPoolExecutor(SIDE_BY_SIDE, "api") as threads:
         try:
@@ -101,5 +101,5 @@ def _side_by_side(work: Callable[[T], R], items: Iterable[T], say: Say) -> list[
 
 
 def whole_second(after: timedelta) -> datetime:
-    """The second that lies so far ahead."""
+    """Return the whole second that is `after` from now."""
     return (datetime.now(UTC) + after).replace(microsecond=0)

@@ -1,4 +1,4 @@
-"""What was seen of the lanes, and whether they kept their promise. Pure: no clock, no calls."""
+"""The report of the benchmark of lanes, and its checks. Pure: no clock, no calls."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from duecourse.client.models import Run
 from duecourse.client.reading import instant
 
 PROMISE_SECONDS = 2.0
-"""High and normal runs start that soon after their second, however many low ones wait."""
+"""The maximum delay of high and normal runs, independent of the number of waiting low runs."""
 
 PRESSED = 10
-"""So many runs of high, and of normal, must have come due while low ones were waiting, or nothing was shown."""
+"""The minimum number of high runs, and of normal runs, that must be due while low runs wait. With fewer runs the result
+proves nothing.
+"""
 
 PROMISED = ("high", "normal")
 LANES = ("high", "normal", "low", "long")
@@ -23,7 +25,7 @@ LANES = ("high", "normal", "low", "long")
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One run as its record says: in which lane, when it was due, when it started and ended (None: it has not)."""
+    """A run according to its record: its lane, and when it was due, started and ended (None: not yet)."""
 
     lane: str
     run_id: str
@@ -35,7 +37,7 @@ class Start:
 
     @classmethod
     def of(cls, lane: str, run: Run) -> Start:
-        """Read a record."""
+        """Return the start of a run from its record."""
         return cls(
             lane=lane,
             run_id=run.id,
@@ -47,14 +49,14 @@ class Start:
         )
 
     def waits_at(self, moment: datetime) -> bool:
-        """Whether it was due then and had not started."""
+        """Return whether the run was due at this moment and had not started."""
         return self.due <= moment and (self.started_at is None or self.started_at > moment)
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """How many low runs waited when runs of another lane came due: the most and the fewest, and how many of those
-    runs met any.
+    """The number of low runs that waited when runs of another lane came due: the maximum and the minimum. `pressed` is
+    the number of those runs that came due while any low run waited.
     """
 
     most: int
@@ -64,7 +66,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class LaneReport:
-    """One lane: how many runs it was given, how many succeeded, how late they started, what waited meanwhile."""
+    """The figures of a lane: the runs, the successful runs, their lateness, and the low runs that waited."""
 
     lane: str
     runs: int
@@ -75,7 +77,7 @@ class LaneReport:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that had to be so."""
+    """A check of the benchmark and its result."""
 
     name: str
     kept: bool
@@ -84,7 +86,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Every lane, and what follows."""
+    """The figures of all lanes, and the checks."""
 
     lanes: tuple[LaneReport, ...]
     checks: tuple[Check, ...]
@@ -92,11 +94,11 @@ class Report:
 
     @property
     def kept(self) -> bool:
-        """Whether every promise was kept."""
+        """Whether all checks passed."""
         return all(check.kept for check in self.checks)
 
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the report as JSON data."""
         return {
             "facts": dict(self.facts),
             "lanes": [_lane_document(lane) for lane in self.lanes],
@@ -111,7 +113,7 @@ class Report:
 
 
 def report(starts: Sequence[Start], expected: Mapping[str, int], slow: timedelta, facts: Mapping[str, Any]) -> Report:
-    """Judge what was seen. `expected` runs of each lane were posted; those of `long` take `slow` each."""
+    """Return the report of the runs. `expected` has the number of posted runs by lane. A run of `long` takes `slow`."""
     low = [start for start in starts if start.lane == "low"]
     by_lane = {lane: [start for start in starts if start.lane == lane] for lane in LANES}
     lanes = tuple(_lane(lane, by_lane[lane], [] if lane == "low" else low) for lane in LANES if by_lane[lane])
@@ -125,13 +127,13 @@ def report(starts: Sequence[Start], expected: Mapping[str, int], slow: timedelta
 
 
 def backlog(starts: Sequence[Start], low: Sequence[Start]) -> Backlog | None:
-    """How many of the low runs waited at each moment at which one of these came due."""
+    """Return how many low runs waited at the moments at which the runs in `starts` came due."""
     waiting = [sum(one.waits_at(start.due) for one in low) for start in starts]
     return Backlog(max(waiting), min(waiting), sum(count > 0 for count in waiting)) if waiting and low else None
 
 
 def started_per_second(starts: Sequence[Start]) -> float:
-    """How fast runs that were all due at once were started."""
+    """Return the rate at which runs with the same due time were started."""
     waits = [(start.started_at - start.due).total_seconds() for start in starts if start.started_at]
     return len(waits) / max(*waits, 1.0) if waits else 0.0
 
@@ -166,7 +168,7 @@ def _all_done(found: LaneReport | None, lane: str, expected: int) -> Check:
 
 
 def _beside_long(starts: Sequence[Start], slow: timedelta) -> Check:
-    """Runs of the promised lanes that came due while every `long` run was at work, and none of them late."""
+    """Return the check that no high or normal run was late that came due while all `long` runs were active."""
     spans = [
         (start.started_at, start.finished_at)
         for start in starts

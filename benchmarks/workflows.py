@@ -1,11 +1,11 @@
-"""What a run of a workflow costs: write units and messages, counted on tables in this process, with a settable clock.
+"""Count the write units and messages of a workflow's run, on tables in this process, with a settable clock.
 
     python -m benchmarks.workflows [--json]
 
-Four graphs: a chain of 3, a diamond, one job before 100, 1,000 jobs before one. The workflow forbids overlap, the
-default; its steps forbid it, too, in the first two cases, and have `overlap: allow` in the others. Its deadline is
-an hour ahead, so that its wake-up is written, fires and goes. Every figure is counted and is the same on any machine.
-The status is 1 where a budget is missed.
+There are four graphs: a chain of 3, a diamond, one job before 100, and 1,000 jobs before one. The workflow forbids
+overlap, which is the default. Its steps also forbid it in the first two cases, and have `overlap: allow` in the others.
+The deadline is an hour ahead, so that its wake-up is written, fires and is deleted. The figures are counted, so they
+are the same on any machine. The exit status is 1 if a budget is missed.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from tests.support.workflow_world import CHAIN, DIAMOND, WorkflowWorld
 from tests.support.workflows import add_workflow, graph_of
 
 Steps = Mapping[str, tuple[str, ...]]
-"""The jobs after which each step comes."""
+"""The steps with the upstream steps of each."""
 
 RUN_UNITS = 12
-"""Claim 3, start 1, waiting 1, end 1, wake-up for the deadline 4 (written 2, deleted 2), lock 2."""
+"""The budget of a run: claim 3, start 1, waiting 1, end 1, deadline wake-up 4 (written 2, deleted 2), lock 2."""
 
 STEP_UNITS = 3
-"""Start 1, end 1, the note of its end for those after it 1. An edge is none."""
+"""The budget of a step: start 1, end 1, the note of its end for the downstream steps 1. Edges cost nothing."""
 
 LOCK_UNITS = 2
-"""Of a step that forbids overlap, the default: it takes its lock and releases it."""
+"""The cost of a step that forbids overlap, which is the default: it acquires and releases its lock."""
 
 RUN_MESSAGES = 3
-"""Start, evaluation, deadline; a step has its start alone."""
+"""The messages of a run: start, evaluation and deadline. A step has only its start."""
 
 SCHEDULE, LOCAL, SETTLED = "25 12 21 11 *", "20261121T122500Z", NOON + 60
 DEADLINE_SECONDS = 3600
@@ -49,13 +49,13 @@ OVER = NOON + 25 * 60 + DEADLINE_SECONDS + MAX_DELAY_SECONDS
 
 
 def before_one(count: int) -> Steps:
-    """So many jobs, then one."""
+    """Return a graph with `count` jobs before one job."""
     parts = {f"part-{number:04d}": () for number in range(count)}
     return {**parts, "last": tuple(parts)}
 
 
 def after_one(count: int) -> Steps:
-    """One job, then so many."""
+    """Return a graph with one job before `count` jobs."""
     return {"first": (), **{f"part-{number:04d}": ("first",) for number in range(count)}}
 
 
@@ -71,37 +71,37 @@ CASES: Mapping[str, tuple[Steps, Overlap]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run took, from the claim to the end of its deadline's wake-up."""
+    """The cost of one run, from the claim to the end of the wake-up for its deadline."""
 
     steps: int
     units: Mapping[str, int]
-    """Write units by what the item is."""
+    """Write units by kind of item."""
     messages: int
     locks: bool = False
-    """Whether its steps forbid overlap."""
+    """Whether the steps forbid overlap."""
 
     @property
     def written(self) -> int:
-        """All units."""
+        """The total write units."""
         return sum(self.units.values())
 
     @property
     def ends(self) -> int:
-        """Those of the notes of steps' ends."""
+        """The write units of the notes of steps' ends."""
         return self.units["ENDS ENDS"]
 
     @property
     def budget(self) -> int:
-        """Write units."""
+        """The maximum number of write units."""
         return RUN_UNITS + (STEP_UNITS + LOCK_UNITS * self.locks) * self.steps
 
     @property
     def most_messages(self) -> int:
-        """Messages."""
+        """The maximum number of messages."""
         return RUN_MESSAGES + self.steps
 
     def document(self) -> dict[str, Any]:
-        """For a result."""
+        """Return the cost as a part of the result."""
         return {
             "steps": self.steps,
             "write_units": self.written,
@@ -112,7 +112,7 @@ class Cost:
 
 
 def measure(steps: Steps, overlap: Overlap = Overlap.ALLOW) -> Cost:
-    """One run of that workflow, counted. Raises AssertionError where it failed or a job was not called once."""
+    """Count one run of a workflow. Raises AssertionError if it fails, or if a job is not called exactly once."""
     tables = create_tables(in_process.dynamodb())
     client = Metered(tables.client)
     world = WorkflowWorld(replace(tables, client=client))
@@ -127,7 +127,7 @@ def measure(steps: Steps, overlap: Overlap = Overlap.ALLOW) -> Cost:
 
 
 def budgets(costs: Mapping[str, Cost]) -> dict[str, bool]:
-    """What was promised, case by case."""
+    """Return whether each budget is met, by case."""
     kept = {}
     for name, cost in costs.items():
         word = name.replace(" ", "_").replace(",", "")
@@ -138,7 +138,7 @@ def budgets(costs: Mapping[str, Cost]) -> dict[str, bool]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; 1 when a budget is missed."""
+    """Measure, and print the result. Return 1 if a budget is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.workflows", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
