@@ -21,8 +21,8 @@ in the lane `long` for 930 s."""
 MOST_EXPLAINED = 5
 """Occurrences of a job that are asked for in the end."""
 
-MOST_REQUESTS = 8000
-"""After so many a history is broken off: the busiest need half of them."""
+MOST_REQUESTS = 16_000
+"""After this number of requests a history is broken off. A long wait queue needs half of them."""
 
 QUIET_SECONDS = 130
 """How long it must then remain at rest."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -227,7 +228,17 @@ class Promises:
         ]
         replaces = any(each.get("overlap") == "replace" for each in self.definitions(call.job))
         ends += [call.until] if replaces or call.outcome != "succeeds" else []
-        return min([each for each in ends if each > call.began] + [call.began + min(shortest) - 2 * self.skew])
+        began = min(
+            call.began, self._recorded_start(call)
+        )  # its start is recorded before its call, which a fault may delay
+        return min([each for each in ends if each > call.began] + [began + min(shortest) - 2 * self.skew])
+
+    def _recorded_start(self, call: TargetCall) -> float:
+        """The recorded start of a call's attempt, if it was the last one of its run; else that of the call."""
+        run = self.result.runs.get(call.run)
+        if run is None or run["attempts"] != call.attempt or run["started_at"] is None:
+            return call.began
+        return datetime.fromisoformat(run["started_at"]).timestamp()
 
     # Ends.
 
