@@ -23,6 +23,8 @@ def test_whoever_logs_out_stays_logged_out_where_the_issuer_has_no_address_for_i
         settings = {**SETTINGS, "auth": "oidc", "issuer": issuer.url, "client_id": "console"}
         with served_console(scheduler, files, settings) as console:
             page = open_page(console, "/jobs")
+            # A page that is left while it loads reports an error.
+            expect(page.get_by_role("heading", level=1, name="Jobs")).to_be_visible()
             page.get_by_role("button", name="acme-user").click()
             page.get_by_role("menuitem", name="Log out").click()
 
@@ -31,6 +33,7 @@ def test_whoever_logs_out_stays_logged_out_where_the_issuer_has_no_address_for_i
             page.reload()
             page.get_by_role("link", name="Log in").click()
             expect(page.get_by_role("button", name=re.compile("acme-user"))).to_be_visible()
+            expect(page.get_by_role("heading", level=1, name="Overview")).to_be_visible()
 
 
 def test_a_login_stays_in_the_tab_that_began_it(
