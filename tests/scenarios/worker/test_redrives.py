@@ -242,3 +242,19 @@ def test_a_callback_run_redriven_by_the_console_that_lands_among_the_dead_letter
     redrive(world)
     world.work()
     assert the_run(world).state is RunState.WAITING
+
+
+def test_a_dead_run_can_be_redriven_by_the_console_after_an_edit_by_a_clock_that_was_slow(world: World) -> None:
+    """By that clock the schedule changed before the run was due. Its record counts, which is not read at once."""
+    world.caller.answer = fail
+    world.add(job("rate(60 seconds)", retry=ONCE))
+    world.until(NOON + 115)
+    assert world.states("tick-tock") == [(60, RunState.DEAD)]
+    assert len(world.wheel.dead_letters) == 1
+    world.clock.set(NOON + 58)
+    world.office.edit(expression="rate(90 seconds)")
+    world.clock.set(NOON + 118)
+    world.caller.answer = lambda _: Returned("ok")
+    world.wheel.redrive()
+    world.work()
+    assert world.states("tick-tock")[0] == (60, RunState.SUCCEEDED)

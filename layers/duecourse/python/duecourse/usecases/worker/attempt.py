@@ -226,10 +226,12 @@ class LaneWorker:
         """Decide once and act. A Conflict means that another writer was first."""
         message, report, now = item.message, item.report, self.clock.now()
         decision = decide(event_of(message, self.randomness.draw(), found), job, run, item.context, now=now)
-        if run is None and found is None and (covering := self.coverage.covering(message, job, now=now)) is not None:
-            if (own := self.requeue.record(message)) is not None:  # not read yet, for example for a redriven run
+        if run is None and found is None:
+            if (covering := self.coverage.covering(message, job, now=now)) is not None:
+                decision = Drop(f"{covering.name} covers it")
+            # The record of a first delivery has not been read. A redriven run has one and continues with it.
+            if isinstance(decision, Drop) and (own := self.requeue.record(message)) is not None:
                 return Conflict(own)
-            decision = Drop(f"{covering.name} covers it")
         match decision:
             case Start() if isinstance(job, Job):
                 return self.starter.start(item, decision, job, found if isinstance(found, StepTurn) else None)
