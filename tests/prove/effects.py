@@ -94,6 +94,8 @@ class AllPromises(WorkflowPromises):
             if not words or words[0][0] > self.alive_until_deadline(calls[0]) - 2 * self.skew - PROMPT_SECONDS:
                 continue
             state = "SUCCEEDED" if words[0][1] == "complete" else "DEAD"
+            if words[0][1] == "fail" and (run["state"], run["code"]) == ("CANCELLED", "callback.failed"):
+                continue  # it was cancelled or replaced before its next attempt
             if run["state"] != state or run["code"] in ("callback.deadline", "callback.heartbeat"):
                 yield "an accepted answer of a program has its effect", f"{words[0]}: {shown(run)}"
 
