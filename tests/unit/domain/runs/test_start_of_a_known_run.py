@@ -359,7 +359,8 @@ def test_a_redrive_of_a_deleted_jobs_run_does_not_call_the_target_of_the_job_cre
 
 
 def caught_up(through: int, count: int, **changes: object) -> StartRequest:
-    return start_request(through=through, count=count, caught_up_at=float(through), **changes)
+    named: dict[str, object] = {"nonce": "nonce-of-a-catch-up"}
+    return start_request(through=through, count=count, caught_up_at=float(through), **(named | changes))
 
 
 def test_what_a_catch_up_stands_for_beyond_a_run_that_is_there_needs_a_run_of_its_own() -> None:
@@ -399,6 +400,22 @@ def test_the_remainder_of_a_count_that_was_cut_short_is_one_at_least() -> None:
 def test_a_run_carried_by_its_own_catch_up_leaves_no_remainder_it_was_sent_before() -> None:
     there = run(RunState.SUCCEEDED, count=4, through=DUE + 180)
     assert isinstance(decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE)), FollowUp)
+
+
+def test_a_catch_up_that_was_shortened_is_retried() -> None:
+    shortened = run(RunState.RETRYING, count=4, through=DUE + 180)
+    retry = caught_up(DUE + 600, 11, attempt=2)
+    decision = decide(shortened, retry, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 1000.0)
+    assert isinstance(decision, Start)
+    assert (decision.run.attempt, decision.run.through) == (2, DUE + 180)
+
+
+def test_a_catch_up_that_was_shortened_is_redriven_from_the_console() -> None:
+    dead = run(RunState.DEAD, attempt=4, count=4, through=DUE + 180)
+    returned = caught_up(DUE + 600, 11, nonce=dead.nonce)
+    decision = decide(dead, returned, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 1000.0)
+    assert isinstance(decision, Start)
+    assert (decision.reason, decision.run.through) == ("redriven", DUE + 180)
 
 
 CHANGED = job("0 0 1 1 *", generation=GENERATION + 1)

@@ -109,8 +109,7 @@ def decide_start(
     if run is not None and of_predecessor(request, job, run):
         return instead_of(run, decide_start(request, job, None, context, now=now))
     if run is not None:
-        # The message that carries the run has already sent the remaining catch-up.
-        rest = None if request.carries(run, context.message_id) else _remaining(request, job, run)
+        rest = None if _follows(request, run, context) else _remaining(request, job, run)
         return rest or go_on(request, own_job(job, run), run, context, now)
     if request.attempt > 1 or request.redrive:
         return Drop("the record of an earlier attempt no longer exists")
@@ -222,6 +221,14 @@ def _following(request: StartRequest, job: Job) -> int | None:
     occurrences = request.occurrences(job)
     at = None if occurrences is None else occurrences.next(request.through or request.occurrence)
     return None if occurrences is None or at is None else occurrences.due(at)
+
+
+def _follows(request: StartRequest, run: Run, context: AttemptContext) -> bool:
+    """Return whether the message follows from the one that wrote the run's record, which had sent the remaining
+    occurrences of a catch-up before. Such a message still names the whole catch-up.
+    """
+    wrote = request.carries(run, context.message_id) or request.is_known_to(run)
+    return wrote or request.attempt > 1 or request.redrive
 
 
 def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCatchUp | None:
