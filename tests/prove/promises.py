@@ -105,11 +105,12 @@ class Promises:
             yield "the stage remains at rest", f"{self.result.restless} messages sent after it had come to rest"
 
     def bounds(self) -> Iterator[Finding]:
-        """Messages and requests are bounded by the runs that there are."""
-        runs: Counter[str] = Counter()
-        for run in self.result.runs.values():
-            runs[run["job_id"]] += 1
-        for job, count in runs.items():
+        """Messages and requests are bounded by the runs that there are, and by the occurrences that were sent although
+        they left no record, since their job was paused before they were due.
+        """
+        about = self.world.cloud.observed.about
+        runs = {*self.result.runs, *about}
+        for job, count in Counter(run.partition(".")[0] for run in runs).items():
             sent = sum(number for (name, _), number in self.world.cloud.observed.sends.items() if name == job)
             attempts = sum(len(calls) for calls in self.calls.values() if calls[0].job == job)
             asked = len(self.done[job]) + len(self.world.plan.faults) * 16

@@ -21,7 +21,11 @@ Runs = Mapping[str, dict[str, Any]]
 
 
 def ending(step: dict[str, Any]) -> str:
-    """How a job's end counts for the jobs after it: `ok`, `failed`, `skipped`, or `open`."""
+    """How a job's end counts for the jobs after it: `ok`, `failed`, `skipped`, or `open`. A step that a rerun carries
+    over although it never ran counts as skipped after a failure.
+    """
+    if step["carried_over"] and step["state"] == "LEFT":
+        return "failed"
     match step["state"], step["reason"]:
         case "SUCCEEDED", _:
             return "ok"
@@ -80,15 +84,16 @@ class WorkflowPromises(Promises):
         steps, may_fail = self._steps(run), self._may_fail(name)
         if may_fail is None:
             return
+        left = {each for each, step in steps.items() if step["carried_over"] and step["state"] == "LEFT"}
         failed = sorted(
             each
             for each, step in steps.items()
             if each not in may_fail
+            and each not in left
             and ending(step) == "failed"
             and step["reason"] != "upstream_failed"
-            and not (step["carried_over"] and step["reason"] == "workflow_over")  # counts as skipped, as a step LEFT
+            and not (step["carried_over"] and step["reason"] == "workflow_over")  # counts as skipped
         )
-        left = {each for each, step in steps.items() if step["carried_over"] and step["state"] == "LEFT"}
         still = sorted(each for each, step in steps.items() if step["state"] not in FINAL and each not in left)
         text = f"{name} is {run['state']} ({run['code']}, {run['reason']}): {_states(run)}"
         if run["state"] == "SUCCEEDED" and (failed or still):
