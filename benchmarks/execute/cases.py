@@ -31,7 +31,8 @@ class Case:
 
     name: str
     says: str
-    over_http: bool
+    scheme: str | None
+    """The scheme of an HTTP target's URL; None for a Lambda function."""
     overlap: Overlap
 
     @property
@@ -40,7 +41,7 @@ class Case:
         return START_UNITS + FINISH_UNITS + (0 if self.overlap is Overlap.ALLOW else LOCK_UNITS)
 
     def jobs(self, count: int, url: str, now: int) -> list[Job]:
-        """Jobs that fire once a day and are due in the minute that ends `now`, those over HTTP at `url`."""
+        """Jobs that fire once a day and are due in the minute that ends `now`. HTTP targets are at `url`."""
         return [self._job(number, url, now) for number in range(count)]
 
     def _job(self, number: int, url: str, now: int) -> Job:
@@ -51,7 +52,7 @@ class Case:
             tenant=TENANT,
             id=f"{self.name.replace('_', '-')}-report-{number:06d}",
             schedule=ScheduleSpec(f"{at.second} {at.minute} {at.hour} * * *", zone, anchor=created),
-            target=HttpTarget(url) if self.over_http else LambdaTarget(FUNCTION),
+            target=HttpTarget(url) if self.scheme else LambdaTarget(FUNCTION),
             generation=created * 1000 + number,
             created_at=created,
             updated_at=created,
@@ -65,10 +66,11 @@ class Case:
 
 
 CASES = (
-    Case("http", "an HTTP target, overlap allowed", over_http=True, overlap=Overlap.ALLOW),
-    Case("http_overlap_skip", "an HTTP target, overlap forbidden (the default)", over_http=True, overlap=Overlap.SKIP),
-    Case("lambda", "a Lambda function, overlap allowed", over_http=False, overlap=Overlap.ALLOW),
-    Case("lambda_overlap_skip", "a Lambda function, overlap forbidden", over_http=False, overlap=Overlap.SKIP),
+    Case("http", "an HTTP target, overlap allowed", "http", Overlap.ALLOW),
+    Case("http_overlap_skip", "an HTTP target, overlap forbidden (the default)", "http", Overlap.SKIP),
+    Case("https", "an HTTPS target, overlap allowed", "https", Overlap.ALLOW),
+    Case("lambda", "a Lambda function, overlap allowed", None, Overlap.ALLOW),
+    Case("lambda_overlap_skip", "a Lambda function, overlap forbidden", None, Overlap.SKIP),
 )
 
 
@@ -84,10 +86,11 @@ def messages(jobs: list[Job], now: int) -> list[RunMessage]:
 
 
 def message_of(job: Job, occurrence: int) -> RunMessage:
-    """As a dispatcher sends it."""
+    """Return the message as a dispatcher sends it: the next run is due a day later, so this one has a seat."""
     return RunMessage(
         RunIdentity(tenant=job.tenant, job_id=job.id, occurrence=occurrence, due=occurrence, generation=job.generation),
         lane=Lane.NORMAL,
         not_before=float(occurrence),
         nonce="q1Yb0tX8r4Lw2s9Z",
+        following=occurrence + 86_400,
     )

@@ -30,7 +30,7 @@ def measure(case: Case, runs: int, repeats: int, *, profile: bool) -> Measured:
     """
     with wire() as at:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-        jobs = case.jobs(runs, f"{at.url}/{TARGET}", int(time()))
+        jobs = case.jobs(runs, f"{at.secure_url if case.scheme == 'https' else at.url}/{TARGET}", int(time()))
         at.put(items(jobs))
         worker = Ours()
         for _ in range(2):

@@ -10,9 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
+
+from tests.support.authority import Authority
 
 FAKE_ACCOUNT = {
     "AWS_ACCESS_KEY_ID": "test",
@@ -24,9 +28,10 @@ FAKE_ACCOUNT = {
 
 @dataclass(frozen=True, slots=True)
 class WireAt:
-    """A running wire."""
+    """A running wire. `secure_url` is its HTTPS port."""
 
     url: str
+    secure_url: str
 
     def append(self, slot: str, items: Sequence[Mapping[str, Any]]) -> None:
         """One more page of a slot of the due index."""
@@ -55,16 +60,26 @@ class WireAt:
             return body
 
 
+def _server(folder: Path) -> subprocess.Popen[str]:
+    authority = Authority()
+    authority.server("127.0.0.1", folder)
+    (folder / "authority.pem").write_bytes(authority.pem)
+    command = [sys.executable, "-m", "benchmarks.wire.server", str(folder / "127.0.0.1.pem")]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
 @contextmanager
 def wire() -> Iterator[WireAt]:
-    """A wire in a process of its own, and this process's environment pointing at it; both end with the block."""
+    """Start a wire in another process and point this process's environment at it. Both end with the block."""
     before = dict(os.environ)
-    command = [sys.executable, "-m", "benchmarks.wire.server"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with TemporaryDirectory() as folder, _server(Path(folder)) as process:
         try:
-            url = f"http://127.0.0.1:{process.stdout.readline().strip()}" if process.stdout else ""
-            os.environ.update(FAKE_ACCOUNT, AWS_ENDPOINT_URL=url)
-            yield WireAt(url)
+            ports = process.stdout.readline().split() if process.stdout else []
+            url, secure_url = (
+                f"{scheme}://127.0.0.1:{port}" for scheme, port in zip(("http", "https"), ports, strict=True)
+            )
+            os.environ.update(FAKE_ACCOUNT, AWS_ENDPOINT_URL=url, SSL_CERT_FILE=str(Path(folder, "authority.pem")))
+            yield WireAt(url, secure_url)
         finally:
             os.environ.clear()
             os.environ.update(before)

@@ -1,12 +1,14 @@
 """The other end of the wire, in a process of its own: reads each request, counts it, answers at once and truthfully
 shaped. It decides nothing: every condition holds, every message is accepted.
 
-    python -m benchmarks.wire.server        prints its port, serves until its standard input ends
+    python -m benchmarks.wire.server CERT   prints its ports (HTTP, and HTTPS with the certificate and key of a file),
+                                            serves until its standard input ends
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 import sys
 from collections import Counter
 from typing import Any
@@ -135,15 +137,18 @@ class Connection(asyncio.Protocol):
             self.transport.write(head_of_answer % len(answer) + answer)
 
 
-async def serve() -> None:
-    """Serve on the loopback interface until standard input ends: so it ends with whoever started it."""
+async def serve(certificate: str) -> None:
+    """Serve on the loopback interface until standard input ends, at the latest with the process that started it."""
     loop = asyncio.get_running_loop()
     wire = Wire()
-    server = await loop.create_server(lambda: Connection(wire), "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    servers = [await loop.create_server(lambda: Connection(wire), "127.0.0.1", 0, ssl=each) for each in (None, tls)]
+    print(*(server.sockets[0].getsockname()[1] for server in servers), flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
-    server.close()
+    for server in servers:
+        server.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve())
+    asyncio.run(serve(sys.argv[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -48,10 +49,16 @@ class Authority:
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def server(self, host: str, folder: Path, *, days: int = 1) -> ssl.SSLContext:
-        """What a server needs that calls itself `host`."""
+        """Return the context of a server with the name or IP address `host`. Its key and certificate are in a file of
+        that name.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
-        names = x509.SubjectAlternativeName([x509.DNSName(host)])
+        try:
+            known: x509.GeneralName = x509.IPAddress(ip_address(host))
+        except ValueError:
+            known = x509.DNSName(host)
+        names = x509.SubjectAlternativeName([known])
         builder = self._builder(name, key.public_key(), days).add_extension(names, critical=False)
         certificate = builder.sign(self._key, hashes.SHA256())
         file = folder / f"{host}.pem"

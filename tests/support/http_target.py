@@ -46,9 +46,11 @@ class HttpTargetServer(ThreadingHTTPServer):
 
     daemon_threads = False
 
-    def __init__(self, behaviour: Behaviour) -> None:
+    def __init__(self, behaviour: Behaviour, *, keeps: bool) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.behaviour = behaviour
+        self.keeps = keeps
+        self.connections = 0
         self.seen: list[Seen] = []
         self.closing = Event()
 
@@ -67,10 +69,17 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: HttpTargetServer
 
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections += 1
+
     def handle_one_request(self) -> None:
-        self.raw_requestline = self.rfile.readline(65_537)
+        try:
+            self.raw_requestline = self.rfile.readline(65_537)
+        except OSError:
+            self.raw_requestline = b""  # the client closed the connection
         understood = bool(self.raw_requestline) and self.parse_request()
-        self.close_connection = True  # one request a connection
+        self.close_connection = not (understood and self.server.keeps)
         if not understood:
             return
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -122,9 +131,13 @@ def writing(*pieces: bytes, drip: bytes = b"") -> Behaviour:
 
 
 @contextmanager
-def http_target(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator[HttpTargetServer]:
-    """A server for the length of a `with`; all its threads have ended when it does."""
-    with HttpTargetServer(behaviour) as server:
+def http_target(
+    behaviour: Behaviour, tls: ssl.SSLContext | None = None, *, keeps: bool = False
+) -> Iterator[HttpTargetServer]:
+    """A server for the length of a `with`; all its threads have ended when it does. It `keeps` connections open, or
+    serves one request on each. Clients must close the connections that it keeps.
+    """
+    with HttpTargetServer(behaviour, keeps=keeps) as server:
         if tls is not None:
             server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

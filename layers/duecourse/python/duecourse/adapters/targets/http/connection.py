@@ -58,6 +58,18 @@ class DeadlineSocket:
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock = sock
         self._deadline = deadline
+        self._incoming = _Incoming(sock, deadline)
+        self._reader = _Reader(self._incoming)
+
+    @property
+    def received(self) -> int:
+        """The number of bytes received."""
+        return self._incoming.count
+
+    @property
+    def at_end(self) -> bool:
+        """Whether everything that was received belongs to the response, which has been closed."""
+        return self._reader.at_end
 
     def sendall(self, data: bytes) -> None:
         """Send all data before the deadline."""
@@ -67,26 +79,45 @@ class DeadlineSocket:
             rest = rest[self._sock.send(rest) :]
 
     def makefile(self, mode: str) -> io.BufferedReader:  # noqa: ARG002 - http.client only reads
-        """Return a file that reads the received data."""
-        return io.BufferedReader(_Incoming(self._sock, self._deadline))
+        """Return the file that reads the received data."""
+        return self._reader
 
 
 class _Incoming(io.RawIOBase):
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock = sock
         self._deadline = deadline
-        self._read = 0
+        self.count = 0
+        self.ended = False
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        if self._read > MAX_BYTES:
+    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
+        if self.ended:
+            return None  # nothing is available without waiting
+        if self.count > MAX_BYTES:
             raise ConnectionError(f"the response did not end within {MAX_BYTES // 2**20} MB")
         self._sock.settimeout(self._deadline.left())
         count = self._sock.recv_into(buffer)
-        self._read += count
+        self.count += count
         return count
+
+
+class _Reader(io.BufferedReader):
+    """Notes whether received data was left unread when it was closed."""
+
+    raw: _Incoming
+
+    def __init__(self, incoming: _Incoming) -> None:
+        super().__init__(incoming)
+        self.at_end = False
+
+    def close(self) -> None:
+        if not self.closed:
+            self.raw.ended = True
+            self.at_end = not self.peek(1)
+        super().close()
 
 
 def with_timeout(deadline: Deadline, ask: Callable[[], T], name: str) -> T:

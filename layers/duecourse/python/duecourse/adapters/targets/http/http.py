@@ -1,8 +1,9 @@
 """HTTP targets: the request, the call, and the response.
 
-Calls use a plain socket rather than a client with a pool. It connects to the address that was checked, certificates are
+Calls use a plain socket rather than a general client. It connects to the address that was checked, certificates are
 checked against the host name, and one deadline bounds everything from the name lookup to the last byte. No proxy of the
-environment is used and no redirect is followed. `http.client` of the standard library reads the response.
+environment is used and no redirect is followed. `http.client` of the standard library reads the response. Connections
+to HTTPS targets are kept for a few seconds (see kept.py).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead, responses
@@ -34,6 +35,7 @@ from duecourse.adapters.targets.http.connection import (
     system_resolver,
     with_timeout,
 )
+from duecourse.adapters.targets.http.kept import Kept, KeptConnections
 from duecourse.adapters.targets.invocation import (
     READ_BYTES,
     Redaction,
@@ -44,6 +46,7 @@ from duecourse.adapters.targets.invocation import (
     run_headers,
     tracing_headers,
 )
+from duecourse.domain.jobs.job import Delivery
 from duecourse.domain.runs.rendering import render_document, render_headers
 from duecourse.domain.targets.http import header_problem, is_reserved_header
 from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Returned
@@ -74,6 +77,10 @@ class HttpRequest:
 
     endpoint: Endpoint
     method: str
+    reusable: bool
+    """Whether the connection may be one that was kept, and may be kept. If it fails before the first byte of the
+    response, the request is sent again, which at_most_once forbids.
+    """
     headers: tuple[tuple[str, str], ...] = field(repr=False)
     body: bytes | None = field(repr=False)
     secrets: frozenset[str] = field(repr=False)
@@ -119,7 +126,9 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
         raise RequestError(str(problem), code=problem.code) from None
     given = {name.lower(): value for name, value in own}
     body = None if method in _WITHOUT_BODY else _body(call.job.payload, values, given.get("content-type"))
-    ours = {"Host": endpoint.authority, "Connection": "close", "Accept-Encoding": "identity", **run_headers(call)}
+    reusable = endpoint.scheme == "https" and call.job.delivery is not Delivery.AT_MOST_ONCE
+    connection = "keep-alive" if reusable else "close"
+    ours = {"Host": endpoint.authority, "Connection": connection, "Accept-Encoding": "identity", **run_headers(call)}
     ours |= {name: value for name, value in tracing_headers(call).items() if name.lower() not in given}
     if "user-agent" not in given:
         ours["User-Agent"] = f"duecourse/{VERSION}"
@@ -135,7 +144,9 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
             raise RequestError(wrong)
     resolved = frozenset(_with_words(secret for secret in (*found.values(), call.callback_token) if secret))
     known = frozenset(values.values())  # the id of a run in a header is not secret
-    return HttpRequest(endpoint, method, headers, body, (_private(endpoint, own) - known) | resolved, resolved)
+    return HttpRequest(
+        endpoint, method, reusable, headers, body, (_private(endpoint, own) - known) | resolved, resolved
+    )
 
 
 def _signature(call: Call, name: str, secret: str, body: bytes, now: int) -> dict[str, str]:
@@ -270,6 +281,8 @@ class HttpCaller:
     """The secrets that headers may refer to."""
     resolve: Resolver = field(default=system_resolver, kw_only=True)
     trust: Callable[[], ssl.SSLContext] = field(default=system_trust, kw_only=True)
+    kept: KeptConnections = field(default_factory=KeptConnections, kw_only=True)
+    """The open connections of the process."""
 
     @classmethod
     def made_of(cls, means: Means, client_for: object) -> Self:
@@ -310,23 +323,52 @@ class HttpCaller:
         HTTPException.
         """
         endpoint = request.endpoint
+        place = (endpoint.host, endpoint.port)
+        kept = self.kept.take(place, self.clock.now()) if request.reusable else None
+        if kept is not None:
+            peer = DeadlineSocket(kept.sock, deadline)
+            try:
+                return self._exchange(request, kept, peer)
+            except TimeoutError:
+                raise
+            except (OSError, HTTPException):
+                if peer.received:
+                    raise
+                self.kept.close()  # the other connections may have ended too
         addresses = addresses_of(endpoint.host, endpoint.port, self.resolve, deadline, private=self.private)
-        with _connect(addresses, endpoint, deadline) as plain, self._secure(plain, endpoint, deadline) as sock:
-            peer = DeadlineSocket(sock, deadline)
+        sock = self._secure(_connect(addresses, endpoint, deadline), endpoint, deadline)
+        now = self.clock.now()
+        return self._exchange(request, Kept(place, sock, now, now), DeadlineSocket(sock, deadline))
+
+    def _exchange(self, request: HttpRequest, connection: Kept, peer: DeadlineSocket) -> HttpAnswer:
+        """Send a request over a connection, which is kept or closed, and return the response."""
+        reusable = False
+        try:
             peer.sendall(request.written())
             with Response(peer, request.method) as response:
                 response.begin()
                 body = response.body()
+                complete = response.isclosed() and not response.will_close
                 content_type = response.getheader("Content-Type", "")
                 wishes = response.getheader("Retry-After"), response.getheader("X-Duecourse-Retry", "")
-                return HttpAnswer(response.status, body, content_type, *wishes)
+            reusable = request.reusable and complete and peer.at_end
+            return HttpAnswer(response.status, body, content_type, *wishes)
+        finally:
+            if reusable:
+                self.kept.keep(replace(connection, used=self.clock.now()))
+            else:
+                connection.sock.close()
 
     def _secure(self, sock: socket.socket, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
         """Return the connection, inside TLS for https. SNI and the certificate use the host name, not the address."""
         if endpoint.scheme == "http":
             return sock
-        sock.settimeout(deadline.left())
-        return self.trust().wrap_socket(sock, server_hostname=endpoint.host)
+        try:
+            sock.settimeout(deadline.left())
+            return self.trust().wrap_socket(sock, server_hostname=endpoint.host)
+        except BaseException:
+            sock.close()
+            raise
 
     def _judge(self, request: HttpRequest, answer: HttpAnswer, expect: tuple[str, ...]) -> Outcome:
         status = answer.status
