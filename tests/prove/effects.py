@@ -197,7 +197,7 @@ class AllPromises(WorkflowPromises):
                 resumed = [done.reply for done in self.done[each] if done.operation.what in ("resume", "create")]
                 ready += [instant for reply in resumed for instant in (reply.asked, reply.answered)]
                 ready += [one.until for calls in self.calls.values() for one in calls if one.job == each]
-                ready += self._runs_ended(each)
+                ready += self._runs_ended(each) + self._runs_ended(run["job_id"])  # it may have waited for another run
                 since = max(instant for instant in ready if instant <= first.began + SLACK)
                 if first.began > since + PROMPT_SECONDS:
                     yield (

@@ -106,13 +106,18 @@ class Promises:
 
     def bounds(self) -> Iterator[Finding]:
         """Messages and requests are bounded by the runs that there are, and by the occurrences that were sent although
-        they left no record, since their job was paused before they were due.
+        they left no record, since their job was paused before they were due. The ends of a workflow's jobs are messages
+        to its run.
         """
-        about = self.world.cloud.observed.about
-        runs = {*self.result.runs, *about}
+        runs = {*self.result.runs, *self.world.cloud.observed.about}
+        ends = Counter(call.run.partition(".")[2] for calls in self.calls.values() for call in calls)
+        of_jobs: Counter[str] = Counter()
+        for name in self.result.graphs:
+            workflow, _, local = name.partition(".")
+            of_jobs[workflow] += ends[local]
         for job, count in Counter(run.partition(".")[0] for run in runs).items():
             sent = sum(number for (name, _), number in self.world.cloud.observed.sends.items() if name == job)
-            attempts = sum(len(calls) for calls in self.calls.values() if calls[0].job == job)
+            attempts = of_jobs[job] + sum(len(calls) for calls in self.calls.values() if calls[0].job == job)
             asked = len(self.done[job]) + len(self.world.plan.faults) * 16
             reports = sum(run.startswith(f"{job}.") for run, _, _ in self.result.operator.callbacks)
             bound = 4 * count + 6 * attempts + 4 * reports + 10 * asked + 20  # a heartbeat moves a deadline
