@@ -120,7 +120,13 @@ class AllPromises(WorkflowPromises):
     def _cancellation(self, done: Done) -> Iterator[Finding]:
         name, limit = str(done.run), done.reply.answered + PROMPT_SECONDS + 2 * self.skew
         run, calls = self.result.runs.get(name), self.calls.get(name, [])
-        if run is None or self.redrives(name) or self.plan.conditions.outage or run["workflow"] is not None:
+        if (
+            run is None
+            or self.recreated(done.operation.job)
+            or self.redrives(name)
+            or self.plan.conditions.outage
+            or run["workflow"] is not None
+        ):
             return
         for call in calls:
             if call.began > limit:

@@ -16,7 +16,7 @@ from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import QueuePosition
-from duecourse.messages import Redrive, RunMessage
+from duecourse.messages import Evaluate, Redrive, RunMessage
 from duecourse.ports import Input, Timer, Watch
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
@@ -69,6 +69,16 @@ def test_of_two_that_are_due_at_once_the_names_decide(any_tables: Tables) -> Non
     stand(any_tables, by_hand, plain)
     assert any_tables.wait_queues().waiting(*JOB, limit=10) == [plain, by_hand]
     assert place(plain) < place(by_hand)
+
+
+def test_a_redrive_replaces_a_message_that_only_evaluates_the_run(any_tables: Tables) -> None:
+    evaluation = replace(message(0), command=Evaluate())
+    redrive = replace(message(0), nonce="another", command=Redrive())
+    stand(any_tables, evaluation, redrive)
+    lines = any_tables.wait_queues()
+    assert not lines.enter(evaluation, expires_at=LATER)
+    assert lines.waiting(*JOB, limit=10) == [redrive]
+    assert not lines.leave(*JOB, place(redrive), through=1)
 
 
 def test_a_run_is_in_line_once(any_tables: Tables) -> None:

@@ -112,7 +112,9 @@ class WaitQueues(Protocol):
         """Stop keeping the message."""
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        """Add the run to the wait queue. Return False if it is already there."""
+        """Add the run to the wait queue. A message that starts a later attempt replaces that of the run: a redrive, one
+        that only evaluates a workflow's run. Return False if the run is already there otherwise.
+        """
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
         """Remove the run from the wait queue if its message starts an attempt up to `through` (None: any attempt).

@@ -152,7 +152,10 @@ class MemoryWaitQueues:
         place = QueuePosition(message.due, message.name.local)
         with self.items.lock:
             line = self.items.wait_queues[message.tenant, message.job_id]
-            return line.setdefault(place, message) is message
+            if place in line and line[place].starts >= message.starts:
+                return False
+            line[place] = message
+            return True
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
         with self.items.lock:

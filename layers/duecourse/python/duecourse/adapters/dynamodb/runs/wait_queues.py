@@ -45,7 +45,13 @@ class DynamoWaitQueues:
         place = QueuePosition(message.due, message.name.local)
         key = job_key(message.tenant, message.job_id, sort_key(place))
         entry = {"message": message.to_json(), "attempt": message.starts, "expires_at": expires_at}
-        return conditional(self._client.put_item, TableName=self._table, Item=key | values.pack(entry), **ABSENT)
+        return conditional(
+            self._client.put_item,
+            TableName=self._table,
+            Item=key | values.pack(entry),
+            ConditionExpression="attribute_not_exists(PK) OR attempt < :attempt",
+            ExpressionAttributeValues=values.pack({":attempt": message.starts}),
+        )
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
         there = "attribute_exists(PK)"
