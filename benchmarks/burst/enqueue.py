@@ -15,6 +15,7 @@ from benchmarks.burst.rounds import TICK_SECONDS, Dispatchers, Mark, Station
 from benchmarks.burst.settings import Scenario
 from benchmarks.burst.store import TENTH, Tables
 from duecourse.domain.jobs.job import MissedPolicy
+from duecourse.ports import InlineExecutor
 from duecourse.usecases.dispatch.tick import Tick
 
 SAMPLE_JOBS = 40_000
@@ -115,7 +116,8 @@ def enqueue(scenario: Scenario, placement: Placement, count: int | None = None) 
     stations = [Station.of(scenario, shard, jobs[shard], tables, conductor) for shard in chosen]
     most = max(min(scenario.setting.dispatchers, scenario.shards) * count // scenario.shards, 1)
     dispatchers = Dispatchers(conductor, stations, scenario, most, began)
-    tick = Tick(stations[0].cursors, dispatchers, Mark(), stations[0].clock, scenario.shards)
+    clock, lookahead = stations[0].clock, scenario.lookahead
+    tick = Tick(stations[0].cursors, dispatchers, Mark(), clock, InlineExecutor(), scenario.shards, lookahead)
     first = began + scenario.assumptions.tick_phase
 
     def left() -> int:

@@ -54,13 +54,14 @@ def main(arguments: list[str]) -> int:
     )
     given = parser.parse_args(arguments)
     stage = stage_named(STAGE)
-    kept = (result_of("cost") or {}).get("counts", {}).get("idle_round") if given.kept_round else None
+    kept = (result_of("cost") or {}).get("counts", {}) if given.kept_round else None
+    rounds = measured() if kept is None else {name: IdleRound(**kept[f"idle_{name}"]) for name in ("round", "tick")}
     idle = Idle(
         shards=stage.shards,
         lanes=len(stage.lanes),
         bulk_queues=len(stage.lanes),
         reconcile_minutes=stage.reconcile_minutes,
-        round=measured() if kept is None else IdleRound(**kept),
+        **rounds,
         audit_segments=stage.audit_segments,
         repair_hours=stage.repair_hours,
         trace_clock=stage.trace_clock,

@@ -8,6 +8,7 @@ What comes on top where something is switched on, or somebody calls, is in bench
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 
 from benchmarks.cost.model import (
     GB,
@@ -19,6 +20,8 @@ from benchmarks.cost.model import (
     totalled,
 )
 from benchmarks.cost.prices import usd
+from duecourse.adapters.system import MAX_WORKERS
+from duecourse.usecases.dispatch.tick import FULL_TURN_MINUTES
 
 BUDGET = 6.0
 """USD a month of stage prod, all in."""
@@ -57,13 +60,19 @@ SEND_BATCH = 10
 """Messages of one SendMessageBatch."""
 
 STRUCTURED_LOG_BYTES = 500
-"""A line of the tick or the reconcile, and the tick's metrics as much again: about a round's."""
+"""A line of the reconciler: about a round's."""
+
+TICK_SHARDS = 16
+"""The shards of the measured tick. Its CPU and queries are in proportion to them."""
+
+TICK_THREADS = MAX_WORKERS
+"""Queries of a tick at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdleRound:
-    """One round: client CPU (ms of a whole processor), strong reads of a small item, queries that find nothing, other
-    requests, bytes of log.
+    """A round or a tick that finds nothing: client CPU (ms of a whole processor), strong reads of a small item, queries
+    that find nothing, other requests, bytes of log.
     """
 
     cpu_ms: float
@@ -97,6 +106,9 @@ class Idle:
     lanes: int
     reconcile_minutes: int
     round: IdleRound
+    tick: IdleRound
+    woken: float = 1 / FULL_TURN_MINUTES
+    """The fraction of minutes in which a shard has a round. It is 1 for a shard that always has due work."""
     pollers: int = POLLERS
     stored_gb: float = 0.1
     jobs_gb: float = 0.01
@@ -116,15 +128,14 @@ class Idle:
 
     def items(self, assume: Assumptions) -> dict[str, float]:
         """USD a month, item by item, with their total."""
-        rounds = self.shards * MINUTES_OF_MONTH
+        rounds = self.rounds
         reconciliations = MINUTES_OF_MONTH / self.reconcile_minutes
-        sends = -(-self.shards // SEND_BATCH) * MINUTES_OF_MONTH
         advances = self.shards * HOURS_OF_MONTH  # of the watermarks, once an hour each
         return totalled(
             {
                 "lane_polls": usd("sqs_standard", self.lanes * self.polls_of_a_queue),
                 "bulk_polls": usd("sqs_standard", self.bulk_queues * self.polls_of_a_queue),
-                "shard_queue_messages": usd("sqs_fifo", sends + 2 * rounds),  # one receive and one deletion a round
+                "shard_queue_messages": usd("sqs_fifo", self._sends + 2 * rounds),  # a receive and a deletion each
                 "shard_queue_empty_polls": usd("sqs_fifo", self.polls_of_a_queue),
                 "dispatch_lambda": lambda_usd(rounds, self.round_seconds(assume), assume.dispatch_mb),
                 "dispatch_reads": usd("rru", rounds * self.round.read_units),
@@ -143,11 +154,21 @@ class Idle:
         )
 
     @property
+    def rounds(self) -> float:
+        """Rounds of a month."""
+        return self.shards * MINUTES_OF_MONTH * self.woken
+
+    @property
+    def _sends(self) -> float:
+        """Batches of messages to the shard queue in a month."""
+        return MINUTES_OF_MONTH * min(ceil(self.shards * self.woken / SEND_BATCH), self.shards)
+
+    @property
     def traces_usd(self) -> float:
         """What it costs to trace the clock, USD a month. A tick is the first request of its second, so Lambda records
         it, and with it what it starts; reconcile, repair and audit are first of theirs, too.
         """
-        clock = MINUTES_OF_MONTH * (1 + self.shards)
+        clock = MINUTES_OF_MONTH + self.rounds
         return usd("trace", clock + MINUTES_OF_MONTH / self.reconcile_minutes + 2 * CARETAKER_STARTS)
 
     def round_seconds(self, assume: Assumptions) -> float:
@@ -158,20 +179,25 @@ class Idle:
     def counted(self, assume: Assumptions) -> dict[str, float]:
         """The counts behind the items, for a month."""
         return {
-            "rounds": self.shards * MINUTES_OF_MONTH,
+            "rounds": round(self.rounds),
             "round_ms": round(1000 * self.round_seconds(assume), 2),
             "round_rru": round(self.round.read_units, 3),
             "empty_receives_of_a_queue": self.polls_of_a_queue,
-            "shard_queue_messages": self.shards * MINUTES_OF_MONTH,
+            "shard_queue_messages": round(self.rounds),
             "log_gb": round(self._log_gb(assume), 3),
         }
 
     def _tick(self, assume: Assumptions) -> float:
-        """A strong read of the shard count, two sends, a write: a function of 256 MB, about as much CPU as a round."""
-        requests = 2 + -(-self.shards // SEND_BATCH)
-        seconds = cpu_seconds(self.round.cpu_ms, assume.tick_mb) + requests * assume.request_seconds
+        """USD of the ticks: reads of the shard count and the last tick, queries of the shards' slots (TICK_THREADS at
+        the same time), the messages, and the mark.
+        """
+        queries = self.tick.queries * self.shards / TICK_SHARDS
+        waits = self.tick.reads + self.tick.others + ceil(queries / TICK_THREADS)
+        cpu = self.tick.cpu_ms * self.shards / TICK_SHARDS
+        seconds = cpu_seconds(cpu, assume.tick_mb) + waits * assume.request_seconds
+        reads = self.tick.reads + queries / 2
         work = lambda_usd(MINUTES_OF_MONTH, seconds, assume.tick_mb)
-        return work + usd("rru", MINUTES_OF_MONTH) + usd("wru", MINUTES_OF_MONTH)
+        return work + usd("rru", MINUTES_OF_MONTH * reads) + usd("wru", MINUTES_OF_MONTH)
 
     def _caretakers(self, assume: Assumptions) -> float:
         """What starts of index repair and audit cost, and reading all jobs (half a unit for 4 KB): once by each pass of
@@ -195,10 +221,9 @@ class Idle:
 
     def _log_gb(self, assume: Assumptions) -> float:
         """Of the rounds, the ticks (with their metrics), the reconciliations, the repairs and the audits."""
-        rounds = self.shards * MINUTES_OF_MONTH
         reconciliations = MINUTES_OF_MONTH / self.reconcile_minutes + 2 * CARETAKER_STARTS
-        written = rounds * (self.round.log_bytes + assume.lambda_log_bytes)
-        written += MINUTES_OF_MONTH * (2 * STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)
+        written = self.rounds * (self.round.log_bytes + assume.lambda_log_bytes)
+        written += MINUTES_OF_MONTH * (self.tick.log_bytes + assume.lambda_log_bytes)
         return (written + reconciliations * (STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)) / GB
 
 

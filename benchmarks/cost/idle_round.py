@@ -1,6 +1,7 @@
-"""A dispatch round that finds nothing due, by the function's own handler on the wire stub: its CPU, requests, log.
+"""A dispatch round and a tick that find nothing due, by the handlers of their functions on the wire stub: their CPU,
+requests and log.
 
-    python -m benchmarks.cost.idle_round        one JSON document: {"cpu_ms": 3.1, "reads": 1, "queries": 3, ...}
+    python -m benchmarks.cost.idle_round        one JSON document: {"round": {"cpu_ms": 3.1, ...}, "tick": …}
 
 In a process of its own, because what a handler logs goes to the standard output of its process.
 """
@@ -12,15 +13,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import process_time, time
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.cost.idle import IdleRound
-from benchmarks.wire.client import wire
+from benchmarks.cost.idle import TICK_SHARDS, IdleRound
+from benchmarks.wire.client import WireAt, wire
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, bucket_of
 from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS
 
@@ -33,7 +35,8 @@ ENVIRONMENT = {
     "DUECOURSE_STAGE": "bench",
     "DUECOURSE_JOBS_TABLE": "jobs",
     "DUECOURSE_RUNS_TABLE": "runs",
-    "DUECOURSE_SHARDS": "16",
+    "DUECOURSE_SHARDS": str(TICK_SHARDS),
+    "DUECOURSE_SHARD_QUEUE_URL": "http://127.0.0.1/000000000000/shards.fifo",
     "DUECOURSE_LOOKAHEAD_SECONDS": str(LOOKAHEAD),
     "DUECOURSE_HORIZON_SECONDS": "840",
     "DUECOURSE_RUN_RETENTION_DAYS": "90",
@@ -53,39 +56,56 @@ CONTEXT: Any = SimpleNamespace(
 )
 
 
-def measured() -> IdleRound:
-    """Measure in a process of its own. Raises subprocess.CalledProcessError."""
+def measured() -> dict[str, IdleRound]:
+    """Measure `round` and `tick` in another process. Raises subprocess.CalledProcessError."""
     command = [sys.executable, "-m", "benchmarks.cost.idle_round"]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
-    return IdleRound(**json.loads(done.stdout.splitlines()[-1]))
+    return {name: IdleRound(**figures) for name, figures in json.loads(done.stdout.splitlines()[-1]).items()}
 
 
-def measure() -> IdleRound:
+def measure() -> dict[str, IdleRound]:
     """Measure in this process, which has logged nothing yet."""
     written, now = io.StringIO(), time()
     watermark = bucket_of(now - WATERMARK_LAG_SECONDS)
     with wire() as at, redirect_stdout(written):
         os.environ.update(ENVIRONMENT)
-        key = {"PK": {"S": f"SHARD#{SHARD}"}, "SK": {"S": "WATERMARK"}}
-        at.put({f"SHARD#{SHARD}/WATERMARK": {**key, "bucket": {"S": watermark}}})
-        from functions.dispatch.handler import handler  # now that its environment stands
+        at.put(
+            {
+                f"SHARD#{SHARD}/WATERMARK": {"bucket": {"S": watermark}},
+                "SHARDS/HIGHEST": {"shards": {"N": str(TICK_SHARDS)}},
+                "TICK/LAST": {"at": {"N": str(now)}},
+            }
+        )
+        from functions.dispatch.handler import handler as dispatch  # now that the environment is complete
+        from functions.tick.handler import handler as tick
 
-        event: dict[str, Any] = {"Records": [{"body": json.dumps({"shard": SHARD, "minute": int(now) // 60})}]}
-        for _ in range(WARM):
-            handler(event, CONTEXT)
-        at.counts()
-        written.seek(0)
-        written.truncate()
-        began = process_time()
-        for _ in range(ROUNDS):
-            handler(event, CONTEXT)
-        cpu = process_time() - began
-        counts = at.counts()
+        message = {"Records": [{"body": json.dumps({"shard": SHARD, "minute": int(now) // 60})}]}
+        a_round = _measured(lambda: dispatch(message, CONTEXT), at, written)
+        a_tick = _measured(lambda: tick({}, CONTEXT), at, written)
+    ahead = LOOKAHEAD / BUCKET_SECONDS - looks_ahead(now)
+    return {
+        "round": replace(a_round, queries=round(a_round.queries + ahead, 3)),
+        "tick": replace(a_tick, queries=round(a_tick.queries + TICK_SHARDS * ahead, 3)),
+    }
+
+
+def _measured(run: Callable[[], object], at: WireAt, written: io.StringIO) -> IdleRound:
+    for _ in range(WARM):
+        run()
+    at.counts()
+    written.seek(0)
+    written.truncate()
+    began = process_time()
+    for _ in range(ROUNDS):
+        run()
+    cpu = process_time() - began
+    counts = at.counts()
+    counts.pop("messages", None)  # they are in requests that are counted
     reads, queries = counts.pop("GetItem", 0), counts.pop("Query", 0)
     return IdleRound(
         cpu_ms=round(1000 * cpu / ROUNDS, 3),
         reads=reads / ROUNDS,
-        queries=round(queries / ROUNDS - looks_ahead(now) + LOOKAHEAD / BUCKET_SECONDS, 3),
+        queries=queries / ROUNDS,
         others=sum(counts.values()) / ROUNDS,
         log_bytes=round(len(written.getvalue().encode()) / ROUNDS),
     )
@@ -97,4 +117,4 @@ def looks_ahead(now: float) -> bool:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(measure())))
+    print(json.dumps({name: asdict(figures) for name, figures in measure().items()}))

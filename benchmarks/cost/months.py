@@ -1,4 +1,6 @@
-"""A month of so many firings, the idle month with it, when they are spread evenly over its minutes. Pure."""
+"""A month of so many firings that are spread evenly over its minutes, with the cost of a stage whose shards have a
+round in each minute. Pure.
+"""
 
 from __future__ import annotations
 

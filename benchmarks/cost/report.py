@@ -53,6 +53,7 @@ def document(
     """
     slept = alignment or (lambda _: assume.alignment_seconds)
     month = idle.items(assume)
+    awake = replace(idle, woken=1.0).items(assume)["total"]  # with firings, a shard has a round in most minutes
     items = everything(counts, assume)
     totals = {name: parts["total"] for name, parts in items.items()}
     unsure = ", ".join(prices.unverified())
@@ -75,13 +76,14 @@ def document(
             "alignment_seconds": slept(1),
             "alignment_usd_per_million": round(lambda_usd(MILLION, slept(1), assume.dispatch_mb), 2),
         },
-        "months_of_firings": months(counts, month["total"], idle.shards, assume, slept),
-        "break_even": break_even(month["total"], totals),
+        "months_of_firings": months(counts, awake, idle.shards, assume, slept),
+        "break_even": break_even(awake, totals),
         "counts": {
             "firings": {case: asdict(firing) for case, firing in counts.firings.items()},
             "run": asdict(counts.run),
             "run_overlap_skip": asdict(counts.locked),
             "idle_round": asdict(idle.round),
+            "idle_tick": asdict(idle.tick),
             "alarm_metrics": idle.alarm_metrics,
             "sources": dict(counts.sources),
         },

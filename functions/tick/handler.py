@@ -1,4 +1,4 @@
-"""The Lambda handler of the tick: EventBridge invokes it once a minute, and it sends one message for each shard."""
+"""The Lambda handler of the tick: EventBridge invokes it once a minute, and it wakes the shards that have due work."""
 
 from __future__ import annotations
 

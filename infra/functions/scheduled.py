@@ -7,6 +7,7 @@ from constructs import Construct
 
 from infra.functions.python_function import PythonFunction
 from infra.parts import SharedResources
+from infra.stores.tables import DUE_INDEX
 
 QUARTER = Duration.minutes(15)
 """Index repair and the audit start more often than they have work, so that they continue an invocation that ran out of
@@ -57,23 +58,24 @@ class Scheduled(Construct):
 
 
 def tick(scope: Construct, parts: SharedResources) -> PythonFunction:
-    """Return the tick: once a minute, it sends one message for each shard. A missed or late tick delays no run within
-    the lookahead.
+    """Return the tick: once a minute, it sends a message for each shard with due work. A missed or late tick delays no
+    run within the lookahead.
     """
     function = Scheduled(
         scope,
         "Tick",
         parts,
         source="tick",
-        description="Duecourse: starts a dispatch round of every shard",
+        description="Duecourse: starts a dispatch round of every shard with due work",
         every=Duration.minutes(1),
         rule="EveryMinute",
         timeout_seconds=30,
         memory_mb=256,
         reserved_concurrency=parts.config.reserved_concurrency.tick,
-        settings=parts.settings("JOBS_TABLE", "SHARDS", "SHARD_QUEUE_URL"),
+        settings=parts.settings("JOBS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "SHARD_QUEUE_URL"),
     ).function
     function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [parts.jobs.arn])
+    function.allow(["dynamodb:Query"], [parts.jobs.index_arn(DUE_INDEX)])
     function.allow(["sqs:SendMessage"], [parts.shard_queue.queue.queue_arn])
     return function
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
 
-from duecourse.ports import Outgoing
+from duecourse.ports import InlineExecutor, Outgoing
 from duecourse.telemetry import publish
 from duecourse.usecases.dispatch.tick import Tick
 from duecourse.usecases.report import Report
@@ -214,7 +214,8 @@ class Observed:
                 self.data.put("AWS/Lambda", "Errors", of, at, float(name == failing))
 
     def _tick(self) -> None:
-        report = Tick(self.ticks, self.ticks, MemoryMark(), self.world.clock, 1)()  # type: ignore[arg-type]
+        tick = Tick(self.ticks, self.ticks, MemoryMark(), self.world.clock, InlineExecutor(), 1, 300)  # type: ignore[arg-type]
+        report = tick()
         self.publish(report, function="tick")
 
     def _report(self, report: Report) -> None:

@@ -8,6 +8,7 @@ from random import Random
 
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.job import Job
+from duecourse.ports import InlineExecutor
 from duecourse.usecases.dispatch.round import DispatchRules
 from duecourse.usecases.dispatch.tick import Tick
 from tests.support.limits import MemoryMark
@@ -64,7 +65,7 @@ class RaisedWorld(World):
     def tick(self, minute: int) -> None:
         """A minute's tick by a function of either count, then every shard's round, in any order, by either."""
         queue = AskedShards()
-        Tick(self.cursors, queue, MemoryMark(), self.clock, self._count("tick"))()
+        Tick(self.cursors, queue, MemoryMark(), self.clock, InlineExecutor(), self._count("tick"), 300)()
         self.ticked.append(queue.shards)
         for shard in self.chance.sample(queue.shards, len(queue.shards)):
             count = self._count("dispatch")

@@ -28,6 +28,7 @@ TICK = {
     "DUECOURSE_STAGE": "dev",
     "DUECOURSE_JOBS_TABLE": "jobs",
     "DUECOURSE_SHARDS": "16",
+    "DUECOURSE_LOOKAHEAD_SECONDS": "300",
     "DUECOURSE_SHARD_QUEUE_URL": "https://sqs.example/shards.fifo",
 }
 DISPATCH = {

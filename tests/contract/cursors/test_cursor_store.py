@@ -46,6 +46,14 @@ def test_a_new_jobs_cursor_is_found_in_its_slot_by_its_due_time(any_tables: Tabl
     assert due(any_tables, until=NOON + 9) == []
 
 
+def test_a_slot_has_due_work_if_an_entry_is_due_by_then(any_tables: Tables) -> None:
+    put(any_tables, "a", "b")
+    store = any_tables.cursor_store(SettableClock(NOON))
+    assert store.has_due(SLOT, NOON + 10)
+    assert not store.has_due(SLOT, NOON + 9)
+    assert not store.has_due("2026-11-21T11/0000", NOON + 10)
+
+
 def test_a_claim_moves_the_cursor_and_only_one_of_two_wins(any_tables: Tables) -> None:
     put(any_tables, "a")
     store, old = any_tables.cursor_store(SettableClock(NOON)), cursor(job(id="a"))

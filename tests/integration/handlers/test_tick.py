@@ -1,4 +1,4 @@
-"""The tick's handler: EventBridge's minute in, one message a shard out."""
+"""The tick's handler: EventBridge's minute in, messages for the shards with due work out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.adapters.dynamodb.cursors.tick_mark import TICK_KEY
 from duecourse.settings import SettingsError
 from tests.support.lambda_events import Context, scheduled_event
 from tests.support.queues import bodies, receive
@@ -25,6 +26,17 @@ def test_a_minute_starts_a_round_in_every_shard(function: Any, stage: Any) -> No
     assert {message["Attributes"]["MessageGroupId"] for message in received} == {"0000", "0001", "0002"}
 
 
+def test_a_minute_without_due_work_starts_no_round(function: Any, stage: Any) -> None:
+    """The handler's clock is the system's: a full turn may come in between."""
+    tick = function("tick", SHARDS="1")
+    tick(scheduled_event(), Context())
+    receive(stage.sqs, stage.shard_queue)
+    minute = int(time.time()) // 60
+    tick(scheduled_event(), Context())
+    turns = {each % 15 for each in range(minute, int(time.time()) // 60 + 1)}
+    assert receive(stage.sqs, stage.shard_queue) == [] or 0 in turns
+
+
 def test_a_minute_that_comes_twice_starts_one_round(function: Any, stage: Any) -> None:
     """The handler's clock is the system's, so that another minute may begin in between."""
     tick = function("tick")
@@ -39,6 +51,7 @@ def test_a_shard_count_that_was_lowered_still_ticks_every_shard_ever_used(functi
     function("tick", SHARDS="4")(scheduled_event(), Context())
     receive(stage.sqs, stage.shard_queue)
     stage.sqs.purge_queue(QueueUrl=stage.shard_queue)
+    stage.tables.client.delete_item(TableName=stage.tables.jobs, Key=TICK_KEY)  # the next tick is a first one, too
     other = stage.sqs.create_queue(QueueName=f"{stage.tables.jobs}-later.fifo", Attributes={"FifoQueue": "true"})
     function("tick", SHARDS="2", SHARD_QUEUE_URL=other["QueueUrl"])(scheduled_event(), Context())
     assert len(receive(stage.sqs, other["QueueUrl"])) == 4

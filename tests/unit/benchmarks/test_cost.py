@@ -33,7 +33,8 @@ from infra.stages import stage_named
 ASSUMED = Assumptions()
 ROUND = IdleRound(cpu_ms=3.0, reads=1, queries=3, others=0, log_bytes=500)
 ALARM_METRICS = 45
-IDLE = Idle(shards=16, lanes=4, reconcile_minutes=5, round=ROUND, alarm_metrics=ALARM_METRICS)
+TICK = IdleRound(cpu_ms=4.0, reads=2, queries=33, others=2, log_bytes=800)
+IDLE = Idle(shards=16, lanes=4, reconcile_minutes=5, round=ROUND, tick=TICK, alarm_metrics=ALARM_METRICS)
 FIRING = {
     "cpu_ms_per_firing": 0.1,
     "requests_per_1000": 150,
@@ -119,11 +120,13 @@ def test_empty_receives_are_five_long_polls_for_each_queue() -> None:
     assert IDLE.items(ASSUMED)["lane_polls"] == pytest.approx(4 * 648_000 * 0.40e-6, abs=1e-4)
 
 
-def test_an_idle_shard_is_a_message_and_a_round_each_minute() -> None:
+def test_an_idle_shard_is_a_message_and_a_round_each_quarter_of_an_hour() -> None:
     one, two = (replace(IDLE, shards=shards).items(ASSUMED) for shards in (16, 32))
     assert two["dispatch_reads"] == pytest.approx(2 * one["dispatch_reads"], rel=1e-3)
     assert two["dispatch_lambda"] == pytest.approx(2 * one["dispatch_lambda"], rel=1e-3)
     assert two["lane_polls"] == one["lane_polls"]
+    awake = replace(IDLE, woken=1.0).items(ASSUMED)
+    assert awake["dispatch_reads"] == pytest.approx(15 * one["dispatch_reads"], rel=1e-2)
 
 
 def test_a_round_that_finds_nothing_reads_strongly_once_and_queries_for_half_a_unit() -> None:
@@ -151,6 +154,7 @@ def idle_of(stage: StageConfig) -> Idle:
         lanes=len(stage.lanes),
         reconcile_minutes=stage.reconcile_minutes,
         round=ROUND,
+        tick=TICK,
         audit_segments=stage.audit_segments,
         repair_hours=stage.repair_hours,
         trace_clock=stage.trace_clock,
@@ -161,7 +165,7 @@ def idle_of(stage: StageConfig) -> Idle:
 def test_a_clock_that_is_traced_costs_more_than_the_idle_months_budget_leaves() -> None:
     idle = idle_of(replace(stage_named("prod"), trace_clock=True))
     items = idle.items(ASSUMED)
-    assert items["traces"] == pytest.approx((17 * 43_200 + 8_640 + 5_760) * 5e-6, abs=1e-4)
+    assert items["traces"] == pytest.approx(((1 + 16 / 15) * 43_200 + 8_640 + 5_760) * 5e-6, abs=1e-4)
     assert items["total"] > BUDGET
     assert IDLE.items(ASSUMED)["traces"] == 0
     assert apart(IDLE, ASSUMED)["traces_of_the_clock"] == items["traces"], "what it would be is said beside the month"

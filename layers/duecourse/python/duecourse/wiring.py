@@ -387,7 +387,9 @@ class Wiring(Generic[S_co]):
             queue=SqsShardQueue(self._client("sqs"), settings.shard_queue_url),
             mark=self.tick_mark,
             clock=self.clock,
+            executor=self.executor,
             shards=settings.shards,
+            lookahead=settings.lookahead_seconds,
         )
 
     @cached_property

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import inf
 
+import pytest
+
+from duecourse.ports import InlineExecutor, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.dispatch.tick import Tick, in_turn
 from tests.support.limits import MemoryMark
 
-NOON = 1_795_262_400.0
+AT = 1_795_262_700.0
+"""Five minutes past noon. It is the turn of none of the three shards."""
 
 
+@dataclass
 class Shards:
-    """What a tick needs of ports.CursorStore."""
+    """The part of ports.CursorStore that a tick needs, with entries by slot. A slot in `broken` cannot be read."""
+
+    entries: dict[str, float] = field(default_factory=dict)
+    broken: str | None = None
 
     def highest_shards(self, shards: int) -> int:
         return max(shards, 3)
+
+    def has_due(self, slot: str, until: float) -> bool:
+        if slot == self.broken:
+            raise StoreBusyError("the due index is throttled")
+        return self.entries.get(slot, inf) <= until
 
 
 class Queue:
@@ -23,9 +39,11 @@ class Queue:
 
     def __init__(self, refused: Iterable[int] = ()) -> None:
         self.refused = list(refused)
+        self.woken: list[int] = []
 
     def send(self, shards: Iterable[int], minute: int) -> list[int]:
-        return [shard for shard in shards if shard in self.refused]
+        self.woken = list(shards)
+        return [shard for shard in self.woken if shard in self.refused]
 
 
 class Forgetful(MemoryMark):
@@ -35,21 +53,30 @@ class Forgetful(MemoryMark):
         raise ConnectionError("no route to the table")
 
 
-def tick(queue: Queue, mark: MemoryMark) -> Tick:
-    return Tick(Shards(), queue, mark, SettableClock(NOON), 2)  # type: ignore[arg-type]
+class Unread(MemoryMark):
+    """A table whose mark cannot be read."""
+
+    def last(self) -> float | None:
+        raise ConnectionError("no route to the table")
+
+
+def tick(queue: Queue, mark: MemoryMark, shards: Shards | None = None, *, at: float = AT) -> Tick:
+    """A tick of three shards."""
+    clock = SettableClock(at)
+    return Tick(shards or Shards(), queue, mark, clock, InlineExecutor(), 2, 300)  # type: ignore[arg-type]
 
 
 def test_a_tick_leaves_when_it_came() -> None:
     mark = MemoryMark()
     report = tick(Queue(), mark)()
-    assert mark.at == NOON
+    assert mark.at == AT
     assert report.counts["TicksSent"] == 3
 
 
 def test_a_tick_that_reached_some_shards_is_one() -> None:
     mark = MemoryMark()
     tick(Queue([1]), mark)()
-    assert mark.at == NOON
+    assert mark.at == AT
 
 
 def test_a_tick_that_reached_no_shard_is_none() -> None:
@@ -74,3 +101,58 @@ def test_each_minute_begins_with_another_shard_so_that_none_is_always_the_last()
     assert all(sorted(in_turn(shards, minute)) == list(range(shards)) for shards in (1, 2, 16) for minute in range(40))
     last = {in_turn(16, minute)[-1] for minute in range(29_920_740, 29_920_740 + 32)}
     assert last == set(range(16))
+
+
+def test_a_tick_wakes_shards_with_work_due_within_the_lookahead() -> None:
+    due, later = AT + 300, AT + 301
+    shards = Shards({"2026-11-21T12/0001": due, "2026-11-21T12/0002": later})
+    queue = Queue()
+    report = tick(queue, MemoryMark(AT - 60), shards)()
+    assert queue.woken == [1]
+    assert report.counts["TicksSent"] == 3
+    assert report.events[-1].facts["woken"] == 1
+
+
+@pytest.mark.parametrize("slot", ["2026-11-21T11/0002", "2026-11-21T12/0002", "2026-11-21T13/0002"])
+def test_a_tick_reads_the_last_hour_and_the_hours_of_the_lookahead(slot: str) -> None:
+    at = AT + 3600 - 540
+    queue = Queue()
+    tick(queue, MemoryMark(at - 60), Shards({slot: at}), at=at)()
+    assert 2 in queue.woken
+
+
+def test_a_tick_without_due_work_sends_no_message_and_counts() -> None:
+    queue, mark = Queue([0, 1, 2]), MemoryMark(AT - 60)
+    report = tick(queue, mark)()
+    assert (queue.woken, mark.at) == ([], AT)
+    assert (report.counts["TicksSent"], report.counts["TicksRefused"]) == (3, 0)
+
+
+def test_each_shard_is_woken_once_in_fifteen_minutes_without_due_work() -> None:
+    woken: Counter[int] = Counter()
+    for minute in range(15):
+        queue, at = Queue(), AT + 60 * minute
+        tick(queue, MemoryMark(at - 60), at=at)()
+        woken.update(queue.woken)
+    assert woken == {0: 1, 1: 1, 2: 1}
+
+
+@pytest.mark.parametrize("mark", [MemoryMark(), MemoryMark(AT - 151), Unread()], ids=["first", "gap", "unread"])
+def test_the_first_tick_and_the_first_one_after_missed_ticks_wake_all_shards(mark: MemoryMark) -> None:
+    queue = Queue()
+    tick(queue, mark)()
+    assert sorted(queue.woken) == [0, 1, 2]
+
+
+def test_one_late_tick_is_not_a_gap() -> None:
+    queue = Queue()
+    tick(queue, MemoryMark(AT - 150))()
+    assert queue.woken == []
+
+
+def test_a_shard_that_cannot_be_checked_is_woken_and_logged() -> None:
+    queue = Queue()
+    report = tick(queue, MemoryMark(AT - 60), Shards(broken="2026-11-21T12/0001"))()
+    assert queue.woken == [1]
+    (event,) = [event for event in report.events if event.action == "shard_not_checked"]
+    assert (event.alarming, event.facts["shard"]) == (True, 1)

@@ -108,6 +108,11 @@ class CursorStore(Protocol):
         StoreBusyError if the store throttles.
         """
 
+    def has_due(self, slot: str, until: float) -> bool:
+        """Return whether a slot has an entry due at or before `until`. May be stale. Raises StoreBusyError if the store
+        throttles.
+        """
+
     def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
         """Delete each timer separately, after its message was sent, if its `due` is unchanged. The timer of a run on
         request only leaves the index.

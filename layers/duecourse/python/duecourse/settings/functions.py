@@ -41,11 +41,12 @@ class _Rounds(LaneSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickSettings(FromEnvironment):
-    """The settings of the tick, which starts dispatch rounds once a minute."""
+    """The settings of the tick, which starts dispatch rounds once a minute. `lookahead_seconds` is that of rounds."""
 
     stage: str
     jobs_table: str
     shards: int
+    lookahead_seconds: int
     shard_queue_url: str
 
 

@@ -26,6 +26,9 @@ class MemoryCursorStore:
         if page:
             yield page
 
+    def has_due(self, slot: str, until: float) -> bool:
+        return any(self.due(slot, until))
+
     def _entry(self, tenant: str, job_id: str, which: str) -> Cursor | Timer:
         if which == CURSOR:
             return self.items.cursors[tenant, job_id]

@@ -1,13 +1,24 @@
-"""The tick: sends one message for each shard once a minute."""
+"""The tick: once a minute it wakes the shards that have due work."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.ports import Clock, CursorStore, ShardQueue, TickMark
+from duecourse.domain.jobs.cursor import BUCKET_SECONDS, bucket_of, buckets
+from duecourse.ports import Clock, CursorStore, Executor, ShardQueue, TickMark
 from duecourse.usecases.report import Report, format_error
 
 GOLDEN = 0.618033988749895
+
+FULL_TURN_MINUTES = 15
+"""Each shard is woken at least this often, in minutes, although the tick finds no due work: rounds raise the watermark,
+and read the hours that the tick does not read. This is an eighth of the usual lag of a watermark.
+"""
+
+GAP_SECONDS = 150
+"""After this time without a tick, in seconds, the next tick wakes all shards. Ticks come every 60 seconds; one may be
+late or missing.
+"""
 
 
 def in_turn(shards: int, minute: int) -> list[int]:
@@ -21,29 +32,64 @@ def in_turn(shards: int, minute: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Sends the messages of a tick. `shards` is the configured count; every shard ever used gets a message, so that no
-    job is lost when the count is raised. `mark` stores the time of the last tick, which the API's health check reads.
+    """Sends the messages of a tick. `shards` is the configured count; every shard ever used is checked, so that no job
+    is lost when the count is raised. `lookahead` is that of a round (seconds): work due within this time wakes its
+    shard. `mark` stores the time of the last tick, which the API's health check also reads. `executor` checks shards
+    concurrently.
     """
 
     cursors: CursorStore
     queue: ShardQueue
     mark: TickMark
     clock: Clock
+    executor: Executor
     shards: int
+    lookahead: int
 
     def __call__(self) -> Report:
-        """Start a dispatch round in every shard. The queue deduplicates two ticks of the same minute."""
-        now = self.clock.now()
+        """Start a dispatch round in every shard that has due work or has not had a round for FULL_TURN_MINUTES. The
+        queue deduplicates two ticks of the same minute.
+        """
+        now, report = self.clock.now(), Report()
         minute = int(now) // 60
         shards = self.cursors.highest_shards(self.shards)
-        refused = self.queue.send(in_turn(shards, minute), minute)
-        report = Report()
-        report.counts["TicksSent"] = shards - len(refused)
+        woken = in_turn(shards, minute)
+        if not self._is_first_after_gap(now, report):
+            due = self.executor.map(lambda shard: self._is_due(shard, minute, now, report), woken)
+            woken = [shard for shard, wakes in zip(woken, due, strict=True) if wakes]
+        refused = self.queue.send(woken, minute) if woken else []
+        # A shard without due work is served as well. A queue that accepts no message is a tick that was not sent.
+        served = 0 if woken and len(refused) == len(woken) else shards - len(refused)
+        report.counts["TicksSent"] = served
         report.counts["TicksRefused"] = len(refused)
-        if len(refused) < shards:
+        if served:
             self._mark(now, report)
-        report.add("ticked", alarming=bool(refused), minute=minute, shards=shards, refused=refused)
+        facts = {"minute": minute, "shards": shards, "woken": len(woken)}
+        report.add("ticked", alarming=bool(refused), refused=refused, **facts)
         return report
+
+    def _is_first_after_gap(self, now: float, report: Report) -> bool:
+        """Return whether this is the first tick ever, or the first one after missed ticks."""
+        try:
+            last = self.mark.last()
+        except Exception as problem:  # noqa: BLE001 - after any error all shards are woken
+            report.add("last_tick_not_read", alarming=True, error=format_error(problem))
+            return True
+        return last is None or now - last > GAP_SECONDS
+
+    def _is_due(self, shard: int, minute: int, now: float, report: Report) -> bool:
+        """Return whether a round of the shard has work, or must run now. Entries of earlier hours than the last one
+        wait for the full turn: only rounds that failed for an hour leave such entries behind.
+        """
+        if (minute + shard) % FULL_TURN_MINUTES == 0:
+            return True
+        until = now + self.lookahead
+        try:
+            slots = (f"{bucket}/{shard:04d}" for bucket in buckets(bucket_of(now - BUCKET_SECONDS), until))
+            return any(self.cursors.has_due(slot, until) for slot in slots)
+        except Exception as problem:  # noqa: BLE001 - a shard that cannot be checked is woken
+            report.add("shard_not_checked", alarming=True, shard=shard, error=format_error(problem))
+            return True
 
     def _mark(self, now: float, report: Report) -> None:
         """Store the time of the tick, after its messages were sent. A tick that reached no shard does not count."""

@@ -239,23 +239,26 @@ class DynamoCursorStore:
                 return
             answer = fetch() if ahead is None else ahead.result()
 
-    def _page(self, slot: str, until: float, start: Item | None) -> dict[str, Any]:
+    def has_due(self, slot: str, until: float) -> bool:
+        return bool(self._page(slot, until, None, limit=1)["Items"])
+
+    def _page(self, slot: str, until: float, start: Item | None, limit: int = PAGE) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = self._query(slot, until, start)
+            answer: dict[str, Any] = self._query(slot, until, start, limit)
         except ServiceError as error:
             if error.code in THROTTLED:
                 raise StoreBusyError(f"the due index is throttled: {error}") from error
             raise
         return answer
 
-    def _query(self, slot: str, until: float, start: Item | None) -> Any:
+    def _query(self, slot: str, until: float, start: Item | None, limit: int) -> Any:
         return self._client.query(
             TableName=self._table,
             IndexName="due",
             KeyConditionExpression="#slot = :slot AND #due <= :until",
             ExpressionAttributeNames={"#slot": "slot", "#due": "due"},
             ExpressionAttributeValues=values.pack({":slot": slot, ":until": int(until)}),
-            Limit=PAGE,
+            Limit=limit,
             **({} if start is None else {"ExclusiveStartKey": start}),
         )
 
