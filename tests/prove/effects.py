@@ -96,8 +96,19 @@ class AllPromises(WorkflowPromises):
             state = "SUCCEEDED" if words[0][1] == "complete" else "DEAD"
             if words[0][1] == "fail" and (run["state"], run["code"]) == ("CANCELLED", "callback.failed"):
                 continue  # it was cancelled or replaced before its next attempt
+            if run["reason"] == "replaced" and self._rivalled(run, words[0][0]):
+                continue  # the cancellation by a newer run came first: messages have no order
             if run["state"] != state or run["code"] in ("callback.deadline", "callback.heartbeat"):
                 yield "an accepted answer of a program has its effect", f"{words[0]}: {shown(run)}"
+
+    def _rivalled(self, run: dict[str, Any], instant: float) -> bool:
+        """Whether another run of the same job was due, or was started, before this instant or shortly after it."""
+        limit = instant + PROMPT_SECONDS + 2 * self.skew
+        return any(
+            other["id"] != run["id"] and at(run["due"]) <= at(other["due"]) <= limit
+            for other in self.result.runs.values()
+            if other["job_id"] == run["job_id"]
+        )
 
     def alive_until_deadline(self, call: TargetCall) -> float:
         """Until when a program may answer for certain."""
