@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ApiProblem } from "../api/problem";
-import { atMost, forEach } from "./many";
+import { forEach } from "./many";
 
 const IDS = Array.from({ length: 20 }, (_, index) => `job-${index}`);
 const wait = async () => {};
@@ -92,22 +92,4 @@ test("what has not begun when somebody stops it is left", async () => {
     },
   });
   expect(done).toBe(5);
-});
-
-test("a place is given on to whoever waits", async () => {
-  const limited = atMost(2);
-  let running = 0;
-  let most = 0;
-  await Promise.all(
-    IDS.map((id) =>
-      limited(async () => {
-        running += 1;
-        most = Math.max(most, running);
-        await Promise.resolve();
-        running -= 1;
-        return id;
-      }),
-    ),
-  );
-  expect(most).toBe(2);
 });

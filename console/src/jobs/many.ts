@@ -61,20 +61,3 @@ export async function forEach(
   await Promise.all(Array.from({ length: Math.min(width, ids.length) }, worker));
   return failures;
 }
-
-/** Lets so many run at once; the others wait their turn. */
-export function atMost(width: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (running >= width) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
-}

@@ -17,7 +17,7 @@ from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, Heartbeat, P
 from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.ports import Conflict
+from duecourse.ports import Conflict, LastRun
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.varied import record, varied
@@ -92,6 +92,18 @@ def test_pages_of_runs_come_newest_first(any_tables: Tables) -> None:
     store.lock("default", "tick-tock", Lock("x", 1.0), None)
     assert store.page("default", "tick-tock", limit=3, before=None) == runs[:1:-1]
     assert store.page("default", "tick-tock", limit=3, before=runs[2].name.local) == [runs[1], runs[0]]
+
+
+def test_the_last_runs_are_read_by_name_and_state(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    runs = [started(), ended(started(int(NOON) + 10)), ended(started(int(NOON) + 20), RunState.DEAD)]
+    for run in runs:
+        store.write(run, None)
+    store.lock("default", "tick-tock", Lock("x", 1.0), None)
+    last = [LastRun(run.name, run.state) for run in reversed(runs)]
+    assert store.last("default", "tick-tock", limit=2, before="21") == last[:2]
+    assert store.last("default", "tick-tock", limit=9, before=runs[2].name.local) == last[1:]
+    assert store.last("default", "other", limit=9, before="21") == []
 
 
 def test_the_overlap_lock_has_one_holder(any_tables: Tables) -> None:

@@ -90,7 +90,7 @@ def test_states_are_chosen(api: ApiClient, runs: dict[str, Run], state: str, nam
         ({"error": "503"}, ["dead"]),
         ({"error": "504"}, []),
         ({"error": "503", "tag": "night", "state": "DEAD", "since": "2026-11-21T12:10:00Z"}, ["dead"]),
-        ({"job": "alpha"}, ["never", "dead"]),
+        ({"job": "alpha"}, ["alive", "never", "dead", "done"]),
         ({"job": "alpha", "state": "SUCCEEDED,DEAD"}, ["dead", "done"]),
         ({"job": "alpha", "state": "RUNNING"}, ["alive"]),
         ({"job": "beta", "state": "WAITING"}, ["waits"]),
@@ -111,6 +111,24 @@ def test_the_tags_that_count_are_those_that_the_job_has_now(api: ApiClient, runs
     assert found(api, runs, tag="moved") == ["off", "again"]
     assert api.delete("/v1/jobs/beta").status == 204
     assert found(api, runs, tag="night") == ["never", "dead"]
+
+
+def test_a_list_of_jobs_has_the_last_runs_of_each(api: ApiClient, runs: dict[str, Run]) -> None:
+    created(api, "idle")
+    assert api.runs.write(run(made_job(id="idle"), RunState.SKIPPED, after=7200, attempt=0), None) is None
+    short = {str(each.name): name for name, each in runs.items()}
+    answer = api.get("/v1/jobs", runs="2")
+    assert answer.status == 200, answer.text
+    last = {item["id"]: [short[each["id"]] for each in item["last_runs"]] for item in answer.json["items"]}
+    assert last == {"alpha": ["alive", "never"], "beta": ["waits", "off"], "idle": []}, "none of a later occurrence"
+    first = answer.json["items"][0]["last_runs"][0]
+    assert first == {"id": str(runs["alive"].name), "occurrence": "2026-11-21T12:50:00Z", "state": "RUNNING"}
+    assert all("last_runs" not in item for item in api.get("/v1/jobs").json["items"])
+    assert api.send(json_event("PUT", "/v1/jobs/beta", answer.json["items"][1])).status == 200, (
+        "such an answer is a valid body"
+    )
+    assert api.get("/v1/jobs", runs="21").status == 400
+    assert api.get("/v1/workflows", runs="2").status == 400
 
 
 @pytest.mark.parametrize("state", ["SUCCEEDED", "RUNNING", "WAITING", "QUEUED", "DEAD,RUNNING"])

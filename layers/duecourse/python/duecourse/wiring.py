@@ -611,7 +611,7 @@ class Wiring(Generic[S_co]):
         jobs_may = JobLimits(settings.job_quota, settings.smallest_interval_seconds, settings.seats)
         membership = Membership(store, workflows)
         jobs = Jobs(store, lanes, clock, randomness, horizon, self.tasks, membership, jobs_may)
-        history = History(store, runs, self.timers, clock, horizon, kept_days)
+        history = History(store, runs, self.timers, clock, horizon, kept_days, self.executor)
         search = RunSearch(runs, store)
         single = Runs(runs, history, self.results, inputs)
         editing = EditJobs(jobs, store, self.skipping, clock)

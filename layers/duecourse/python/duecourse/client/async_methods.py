@@ -170,6 +170,7 @@ class AsyncMethods(ABC):
         tag: str | None = None,
         state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None = None,
         owner: str | None = None,
+        runs: int | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Awaitable[AsyncPage[Job]]:
@@ -188,6 +189,8 @@ class AsyncMethods(ABC):
 
         `owner`: only jobs of this owner (exact match).
 
+        `runs`: return up to this number of last runs of each job (`last_runs`).
+
         `limit`: the maximum number of items of a page.
 
         `cursor`: `next_cursor` of the previous page of the same list. It is opaque.
@@ -202,6 +205,7 @@ class AsyncMethods(ABC):
                     "tag": tag,
                     "state": state,
                     "owner": owner,
+                    "runs": runs,
                     "limit": limit,
                     "cursor": cursor,
                 },
@@ -599,7 +603,8 @@ class AsyncMethods(ABC):
         that entered its state last is first. `since` and `until` filter by this time: the end of the run or of its
         last attempt, or the due time of a run that never started. `tag` selects runs of jobs that currently have
         the tag, and `error` runs with an error that contains the text. With `job`, the list has the runs of one job
-        in any state, newest occurrence first. A page may be short or empty and still have a next page.
+        in `state`, by default in any, newest occurrence first. A page may be short or empty and still have a next
+        page.
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.
 

@@ -398,6 +398,8 @@ class Job(Answer):
     """The workflow that has it as a step."""
     delete_at: datetime | None
     """When the job, which has ended, is removed. Null: it is not."""
+    last_runs: tuple[LastRun, ...] | None
+    """In a list with `runs`: its last runs, newest first, without queued ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -428,6 +430,16 @@ class LaneDepth(Answer):
     waiting: int
     in_flight: int
     delayed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastRun(Answer):
+    """One of the last runs of a job in a list of jobs."""
+
+    id: str
+    occurrence: datetime
+    """UTC, with a fraction only if it is not a whole second."""
+    state: Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
 
 
 @dataclass(frozen=True, kw_only=True)

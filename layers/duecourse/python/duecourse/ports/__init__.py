@@ -38,7 +38,7 @@ from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing,
 from duecourse.ports.limits import BucketConflict, Depth, Depths, Progress, TenantLimits, TickMark
 from duecourse.ports.maintenance import AuditStore, Finding, IndexPage, JobsPage, RepairStore, Undecided
 from duecourse.ports.notifications import Bus, FailureNotification, Notifier, OutboundEvent
-from duecourse.ports.runs import Conflict, Input, Inputs, RunStore, StateMark, WaitQueues, Watch
+from duecourse.ports.runs import Conflict, Input, Inputs, LastRun, RunStore, StateMark, WaitQueues, Watch
 from duecourse.ports.services import THROTTLED, TRANSIENT, AwsError, NoAnswerError, ServiceError
 from duecourse.ports.targets import (
     LINK_SECONDS,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
@@ -32,6 +33,14 @@ class StateMark:
     state: RunState = RunState.DEAD
 
 
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """A run in a job's strip of last runs: its name and state."""
+
+    name: RunName
+    state: RunState
+
+
 class RunStore(Protocol):
     """Records of runs."""
 
@@ -46,6 +55,11 @@ class RunStore(Protocol):
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
         """Return the runs whose local name sorts before `before`, newest first. Strongly consistent."""
+
+    def last(self, tenant: str, job_id: str, *, limit: int, before: str) -> list[LastRun]:
+        """Return the names and states of the runs whose local name sorts before `before`, newest first. The read may
+        lag a little.
+        """
 
     def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
         """Return the records of a job's scheduled runs after `low` and up to `high` (UTC seconds), in ascending order,

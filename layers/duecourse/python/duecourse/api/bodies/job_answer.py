@@ -8,18 +8,29 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
 
-from duecourse.api.answers import JobId, Millisecond, Second
+from duecourse.api.answers import JobId, Millisecond, RunId, Second
 from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.target_bodies import TargetBody
 from duecourse.domain.jobs.job import JobState
+from duecourse.domain.runs.states import RunState
 
 
-def _without_task(schema: dict[str, Any]) -> None:
-    """Remove `task` from the schema. It is an abbreviation for a target, and responses have the target."""
+class LastRunAnswer(TypedDict):
+    """One of the last runs of a job in a list of jobs."""
+
+    id: RunId
+    occurrence: Second
+    state: RunState
+
+
+def _tidy(schema: dict[str, Any]) -> None:
+    """Remove `task`, an abbreviation for a target, since responses have the target. Only lists have `last_runs`."""
     del schema["properties"]["task"]
-    schema["required"].remove("task")
+    for name in ("task", "last_runs"):
+        schema["required"].remove(name)
 
 
 class KeptBody(Body):
@@ -59,7 +70,7 @@ ShownTarget = Annotated[TargetBody | WorkflowTargetBody, Field(discriminator="ty
 class JobAnswer(KeptBody, JobBody):
     """A stored job: the posted fields with their defaults, and the state of the job."""
 
-    model_config = ConfigDict(defer_build=True, json_schema_extra=_without_task)
+    model_config = ConfigDict(defer_build=True, json_schema_extra=_tidy)
 
     id: JobId
     target: ShownTarget  # type: ignore[assignment]  # responses have more types of target than requests
@@ -67,6 +78,10 @@ class JobAnswer(KeptBody, JobBody):
     workflow: Annotated[JobId | None, Field(description="The workflow that has it as a step.")]
     delete_at: Annotated[
         Second | None, Field(description="When the job, which has ended, is removed. Null: it is not.")
+    ]
+    last_runs: Annotated[
+        list[LastRunAnswer],
+        Field(description="In a list with `runs`: its last runs, newest first, without queued ones."),
     ]
 
 

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Document, Millisecond, PageAnswer, job_document
 from duecourse.api.api import Answer, Api, page_answer, route
 from duecourse.api.bodies.definition_body import JobBody
-from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
+from duecourse.api.bodies.job_answer import JobAnswer, JobPatch, LastRunAnswer
 from duecourse.api.bodies.models import Rules, refuse, unfit
 from duecourse.api.bodies.patch import patched, validate_draft
 from duecourse.api.bodies.validation import read_job
@@ -29,6 +29,7 @@ from duecourse.api.query import (
     fitting,
     job_page_token,
     line_parameter,
+    number_parameter,
     read_change_page_token,
     read_job_page_token,
     tag_parameter,
@@ -36,13 +37,14 @@ from duecourse.api.query import (
 from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key, request_key
 from duecourse.api.tag_scopes import check_tags, listed_tag
 from duecourse.domain.ids import ID_PATTERN, is_id
+from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.document import millisecond
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.quota import MAX_NAME, MAX_OWNER
 from duecourse.domain.workflows.results import result_faults
-from duecourse.ports import JobFilter
+from duecourse.ports import JobFilter, LastRun
 from duecourse.usecases.jobs.change import Created, Draft, Edited
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import JobView
@@ -106,15 +108,35 @@ class JobsQuery(PageQuery):
     ] = None
 
 
+class JobsWithRunsQuery(JobsQuery):
+    """The filters of a list of jobs, and the number of runs to return with each."""
+
+    runs: Annotated[
+        int,
+        number_parameter("LastRuns", "Return up to this number of last runs of each job (`last_runs`).", 0, 20, 0, 10),
+    ] = 0
+
+
+JOBS_A_REQUEST = 20
+"""The number of jobs whose last runs together cost as much as one request."""
+
 SEARCH = 4
 """The cost of a filtered page, in requests. One query reads 1 MB of jobs, about 400 jobs."""
 
 
 def job_page(
-    api: Api, request: Request, action: str, document: Callable[[JobView], Document], *, workflows: bool = False
+    api: Api,
+    request: Request,
+    query: JobsQuery,
+    action: str,
+    document: Callable[[JobView], Document],
+    *,
+    runs: int = 0,
+    workflows: bool = False,
 ) -> Answer:
-    """Return a page of the tenant's jobs, or only of its workflows. Raises Problem."""
-    query = JobsQuery.of(request)
+    """Return a page of the tenant's jobs with the last `runs` runs of each, or only of its workflows. Raises
+    Problem.
+    """
     after, chosen = read_job_page_token(query.cursor), listed_tag(request, query.tag)
     where = JobFilter(query.prefix or "", query.name, chosen, query.state, query.owner, workflows)
     if after is not None and not after.startswith(where.prefix):
@@ -123,9 +145,18 @@ def job_page(
         request.budget.charge(SEARCH)
     page = api.jobs.page(request.tenant, limit=query.limit, after=after, where=where, budget=request.budget)
     items = [document(view) for view in page.items]
+    if runs:
+        request.budget.charge(1 + len(items) // JOBS_A_REQUEST)
+        last = api.history.last(request.tenant, [item["id"] for item in items], runs)
+        for item, found in zip(items, last, strict=True):
+            item["last_runs"] = [_last_run(run) for run in found]
     count = fitting(items)
     following = items[count - 1]["id"] if count < len(items) else page.following
     return page_answer(action, items[:count], None if following is None else job_page_token(following), {})
+
+
+def _last_run(run: LastRun) -> LastRunAnswer:
+    return {"id": str(run.name), "occurrence": to_iso(run.name.occurrence), "state": run.state}
 
 
 class ChangedFieldAnswer(TypedDict):
@@ -231,14 +262,15 @@ def created_answer(request: Request, made: Created | JobView) -> Answer:
     return _repeated(made)
 
 
-@route("GET", "/v1/jobs", "jobs", {200: PageAnswer[JobAnswer]}, query=JobsQuery, checks_tags=True)
+@route("GET", "/v1/jobs", "jobs", {200: PageAnswer[JobAnswer]}, query=JobsWithRunsQuery, checks_tags=True)
 def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List jobs.
 
     Lists the jobs of the tenant, ordered by id. With `name`, `state` or `owner` a page may be short and still have a
     next page.
     """
-    return job_page(api, request, "jobs_listed", job_document)
+    query = JobsWithRunsQuery.of(request)
+    return job_page(api, request, query, "jobs_listed", job_document, runs=query.runs)
 
 
 @route("GET", "/v1/jobs/<job_id>", "jobs", {200: JobAnswer})

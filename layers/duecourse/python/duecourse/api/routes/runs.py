@@ -112,12 +112,13 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run that
     entered its state last is first. `since` and `until` filter by this time: the end of the run or of its last attempt,
     or the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and `error`
-    runs with an error that contains the text. With `job`, the list has the runs of one job in any state, newest
-    occurrence first. A page may be short or empty and still have a next page.
+    runs with an error that contains the text. With `job`, the list has the runs of one job in `state`, by default in
+    any, newest occurrence first. A page may be short or empty and still have a next page.
     """
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)
-    wanted = RunFilter(query.state or UNSUCCESSFUL, query.since, query.until, query.error)
+    states = query.state or (UNSUCCESSFUL if job_id is None else tuple(RunState))
+    wanted = RunFilter(states, query.since, query.until, query.error)
     if job_id is not None:
         before = read_run_page_token(query.cursor, job_id)
         page = api.history.page(request.tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)

@@ -114,7 +114,7 @@ def list_workflows(api: Api, request: Request, _parameters: Mapping[str, str]) -
     Lists the workflows of the tenant without their steps, ordered by id. A page may be short and still have a next
     page.
     """
-    return job_page(api, request, "workflows_listed", summary_document, workflows=True)
+    return job_page(api, request, JobsQuery.of(request), "workflows_listed", summary_document, workflows=True)
 
 
 @route("GET", "/v1/workflows/<workflow_id>", "workflows", {200: WorkflowAnswer}, problems=_PROBLEMS)

@@ -12,7 +12,7 @@ from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition
 from duecourse.domain.runs.states import Alive, Run, Running, RunState, Waiting, is_written_as, state_since
 from duecourse.messages import RunMessage
-from duecourse.ports import Conflict, Input, StateMark, Watch
+from duecourse.ports import Conflict, Input, LastRun, StateMark, Watch
 from duecourse.testing.memory.items import Items
 
 _AFTER_SUFFIXES = "~"
@@ -39,6 +39,9 @@ class MemoryRunStore:
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
         with self.items.lock:
             return list(islice(self.items.records[tenant, job_id].before(before), limit))
+
+    def last(self, tenant: str, job_id: str, *, limit: int, before: str) -> list[LastRun]:
+        return [LastRun(run.name, run.state) for run in self.page(tenant, job_id, limit=limit, before=before)]
 
     def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
         with self.items.lock:

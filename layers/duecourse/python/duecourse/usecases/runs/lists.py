@@ -26,9 +26,11 @@ from duecourse.ports import (
     Clock,
     Depth,
     Depths,
+    Executor,
     Input,
     Inputs,
     JobStore,
+    LastRun,
     Results,
     RunStore,
     StateMark,
@@ -70,6 +72,14 @@ class History:
     clock: Clock
     horizon_seconds: int
     run_retention_days: int
+    executor: Executor
+
+    def last(self, tenant: str, job_ids: Sequence[str], count: int) -> list[list[LastRun]]:
+        """Return the last `count` runs of each job, newest first, without enqueued runs and without runs of a later
+        occurrence. Each job requires one query.
+        """
+        before = to_basic(int(self.clock.now()) + 1)
+        return self.executor.map(lambda job_id: self.runs.last(tenant, job_id, limit=count, before=before), job_ids)
 
     def page(
         self,

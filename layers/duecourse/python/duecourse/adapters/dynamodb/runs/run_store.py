@@ -27,7 +27,7 @@ from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Alive, Run, RunState, is_written_as
-from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, ServiceError, StateMark
+from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, LastRun, ServiceError, StateMark
 
 INDEX = "dead"
 
@@ -216,18 +216,33 @@ class DynamoRunStore:
         return standing
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
+        # A caller that checks whether all runs have ended has just written the end of one.
+        items = self._newest(tenant, job_id, limit, before, ConsistentRead=True)
+        return [run_item.from_item(item) for item in items]
+
+    def last(self, tenant: str, job_id: str, *, limit: int, before: str) -> list[LastRun]:
+        read = {"ProjectionExpression": "SK, #state", "ExpressionAttributeNames": {"#state": "state"}}
+        return [
+            LastRun(
+                parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}"),
+                RunState(values.text(item, "state")),
+            )
+            for item in self._newest(tenant, job_id, limit, before, **read)
+        ]
+
+    def _newest(self, tenant: str, job_id: str, limit: int, before: str | None, **how: Any) -> Iterator[Item]:
+        """Yield the items of the runs before a name, newest first."""
         partition = job_partition(tenant, job_id)
-        items = read_items(
+        return read_items(
             self._client,
             TableName=self._table,
             KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
             ExpressionAttributeValues={":partition": {"S": partition}, ":prefix": {"S": RUN_PREFIX}},
             ScanIndexForward=False,
-            ConsistentRead=True,  # a caller that checks whether all runs have ended has just written the end of one
             limit=limit,
             start=None if before is None else job_key(tenant, job_id, RUN_PREFIX + before),
+            **how,
         )
-        return [run_item.from_item(item) for item in items]
 
     def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
         return recorded_between(self._client, self._table, tenant, job_id, low, high, strongly=strongly)
