@@ -113,7 +113,7 @@ fuzz: setup ## by chance: the API against its own document for ten minutes (FUZZ
 	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz
 	$(BIN)/pytest -n 2 --hypothesis-profile drawn tests/unit tests/property
 
-faults: setup ## write docs/faults.md anew: each write of each story meets each fault (STORIES="fires retries": those alone)
+faults: setup ## write tests/fixtures/faults.md: each write of each story meets each fault (STORIES="fires retries": those alone)
 	$(BIN)/python -m tests.support.fault_table $(STORIES)
 
 model: setup ## workflows' protocol: every order of the steps over small graphs, larger ones at random (MODEL_STATES=300000: so many states of a case)

@@ -1,4 +1,4 @@
-"""docs/faults.md holds: each write of each story meets each fault."""
+"""tests/fixtures/faults.md holds: each write of each story meets each fault."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMES = [story.name for story in STORIES]
 
 @pytest.mark.parametrize("story", STORIES, ids=NAMES)
 def test_the_page_says_what_each_fault_at_each_write_of_a_story_changes(story: Story) -> None:
-    assert section(story, rows(story)) == kept_sections()[story.name], "see docs/faults.md, or: make faults"
+    assert section(story, rows(story)) == kept_sections()[story.name], "see tests/fixtures/faults.md, or: make faults"
 
 
 def test_every_fault_leaves_a_correct_ending() -> None:

@@ -219,28 +219,6 @@ def test_the_commands_that_deploy_are_found_in_the_pages() -> None:
     assert all(found[name] for name in ("README.md", "operations.md", "upgrading.md", "sizing.md")), found
 
 
-@pytest.mark.parametrize("reads_the_file", [True, False])
-def test_going_back_gives_what_is_kept_to_a_release_that_does_not_read_it(folder: Path, reads_the_file: bool) -> None:
-    """The very commands of the page, with programs in their places that only write down how they were called."""
-    page = (ROOT / "docs" / "upgrading.md").read_text()
-    (commands,) = re.findall(r"^```bash\n(git checkout v-before.+?)^```", page, re.MULTILINE | re.DOTALL)
-    (folder / "settings").mkdir()
-    keep(folder / "settings", "prod", OF_PROD | {"audience": "duecourse, others"})
-    for program in ("node_modules/.bin/cdk", "bin/git"):
-        (folder / program).parent.mkdir(parents=True)
-        (folder / program).write_text(f"#!/bin/bash\nprintf '%s\\n' \"$@\" > {folder}/called\n")
-        (folder / program).chmod(0o755)
-    if reads_the_file:
-        (folder / "infra" / "settings").mkdir(parents=True)
-        (folder / "infra" / "settings" / "deployment_settings.py").touch()
-    path = f"{folder}/bin:{os.environ['PATH']}"
-    subprocess.run(["bash", "-euc", commands], cwd=folder, env={"PATH": path, "STAGE": "prod"}, check=True)
-    command, *words = (folder / "called").read_text().splitlines()
-    assert command == "deploy"
-    given = OF_PROD | {"audience": "duecourse, others"}
-    assert settings_of(words) == ({} if reads_the_file else given) | {"stage": "prod"}
-
-
 FITTING = replace(
     STAGES["prod"],
     auth=AuthConfig(kind="iam"),

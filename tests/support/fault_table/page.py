@@ -1,4 +1,4 @@
-"""docs/faults.md: `make faults` writes it, tests/scenarios/test_fault_table.py holds it against the code."""
+"""tests/fixtures/faults.md: `make faults` writes it, tests/scenarios/test_fault_table.py holds it against the code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.fault_table.stories import STORIES
 from tests.support.fault_table.story import Story
 from tests.support.fault_table.words import NO_EFFECT, REPEATED, effect
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "faults.md"
+PAGE = Path(__file__).resolve().parents[2] / "fixtures" / "faults.md"
 WRONG = "**wrong**"
 SHORT = {
     Fault.DIES_BEFORE: "before",
@@ -26,7 +26,7 @@ SHORT = {
 }
 """The page's names of faults."""
 
-HEAD = """# Effects of faults
+HEAD = """# Effects of faults, write by write
 
 <!-- Written by `make faults`; tests/scenarios/test_fault_table.py holds it against the code. -->
 
@@ -54,8 +54,8 @@ seconds is no change; nor are locks, waiting runs and messages that are removed 
 | settled +9 min | locks, waiting runs and messages are removed later |
 | request repeated | the caller of the API repeats its request |
 
-Writes are named by component (without one: the worker), request and item ([items](data.md)): `RUN RUNNING` is the
-record of a run at the start of an attempt, `ACTIVE` the overlap lock, `CURSOR` a claim, `WAKE` a timer.
+Writes are named by component (without one: the worker), request and item ([items](../../docs/data.md)): `RUN RUNNING`
+is the record of a run at the start of an attempt, `ACTIVE` the overlap lock, `CURSOR` a claim, `WAKE` a timer.
 `delete message` removes a processed message. Numbers count the writes of a kind: `PutItem ACTIVE 1, 3` are its first
 and third.
 """

@@ -1,4 +1,4 @@
-"""The effect of a fault: how an ending differs from that without one. docs/faults.md explains the notation."""
+"""The effect of a fault: how an ending differs from that without one. The table's head explains the notation."""
 
 from __future__ import annotations
 

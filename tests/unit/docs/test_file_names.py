@@ -16,8 +16,8 @@ PAGES = (
 )
 NAMED = re.compile(r"[`( ]((?:[\w.-]+/)+[\w.-]+\.py)\b")
 FOLDERS = (ROOT, ROOT / "layers/duecourse/python/duecourse", ROOT / "tests")
-OF_OTHERS = {"infra/kept_settings.py", "benchmarks/NAME.py"}
-"""A file of an earlier release, and a placeholder."""
+OF_OTHERS = {"benchmarks/NAME.py"}
+"""A placeholder."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: os.path.relpath(page, ROOT))
