@@ -47,8 +47,8 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	@npm run --silent check --workspace console
-	@npm run --silent test --workspace console
+	@npm run --silent check --workspaces
+	@npm run --silent test --workspaces
 
 unit-tests:
 	$(BIN)/pytest -q -n 2 -m $(SHORT) tests/unit
@@ -104,7 +104,7 @@ bench-hops: setup ## workflows on the local stack: from a job to the next, 1,000
 bench-console: setup ## the console's first page and a list of 10,000 jobs, as a browser loads them; three minutes
 	$(BIN)/python -m benchmarks.console
 
-openapi: setup ## write what is made from the API's code: openapi.json, docs/api.md, the client's methods, the console's targets
+openapi: setup ## write what is made from the API's code: openapi.json, docs/api.md, the clients' methods, the console's targets
 	$(BIN)/python -m duecourse.api.openapi docs/api.md
 	$(BIN)/python -m scripts.client_code
 	$(BIN)/python -m scripts.console_kinds

@@ -6,8 +6,8 @@ which differ in nothing but `await`.
 
 from __future__ import annotations
 
-from scripts.client_code.written import CLIENT, written
+from scripts.client_code.written import written
 
 if __name__ == "__main__":
-    for name, code in written().items():
-        (CLIENT / name).write_text(code, encoding="utf-8")
+    for file, code in written().items():
+        file.write_text(code, encoding="utf-8")

@@ -12,14 +12,16 @@ from scripts.client_code.bodies import bodies
 from scripts.client_code.document import Document
 from scripts.client_code.methods import methods
 from scripts.client_code.models import models
+from scripts.client_code.typescript import typescript
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "layers" / "duecourse" / "python" / "duecourse" / "client"
 FILES = ("models.py", "bodies.py", "methods.py", "async_methods.py")
+TYPESCRIPT = ROOT / "clients" / "typescript" / "src" / "operations.ts"
 
 
-def written() -> dict[str, str]:
-    """The files' contents by name, formatted as the repository's code is."""
+def written() -> dict[Path, str]:
+    """The files' contents, formatted as the repository's code is."""
     document = Document(json.loads(FILE.read_bytes()))
     made = (
         models(document),
@@ -27,7 +29,8 @@ def written() -> dict[str, str]:
         methods(document, asynchronous=False),
         methods(document, asynchronous=True),
     )
-    return {name: _formatted(code, name) for name, code in zip(FILES, made, strict=True)}
+    python = {CLIENT / name: _formatted(code, name) for name, code in zip(FILES, made, strict=True)}
+    return python | {TYPESCRIPT: typescript(document)}
 
 
 def _formatted(code: str, name: str) -> str:

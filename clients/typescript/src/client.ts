@@ -1,0 +1,244 @@
+/** The client of one API. */
+
+import { ApiError, ApiUnreachableError, apiError, isObject, notOurs, withoutProblem } from "./errors.js";
+import { OPERATIONS, type OperationEntry } from "./operations.js";
+import { Page } from "./page.js";
+import { deletedBefore, type Failure, instantOf, retryAfterOf, waitBeforeNext } from "./retries.js";
+import type { CallOptions, Methods } from "./types.js";
+
+/** The time for one try, in seconds: from the connection to the last byte of the response. */
+export const TIMEOUT_SECONDS = 30;
+/** How often a request that is safe to repeat is repeated. */
+export const RETRIES = 4;
+
+export interface ClientOptions {
+  /** A bearer token, or a function that returns the present one. It is asked before each try. */
+  token?: string | (() => string | Promise<string>);
+  /** Sends a request; the default is the platform's `fetch`. Pass one that signs for stages with `auth: iam`. */
+  fetch?: (request: Request) => Promise<Response>;
+  /** Limits each try as a whole (seconds). */
+  timeoutSeconds?: number;
+  /** How often a request is repeated. */
+  retries?: number;
+  /** Parses JSON; the default is `JSON.parse`, which rounds integers above 2^53. */
+  parse?: (text: string) => unknown;
+  /** Waits before a retry (seconds). */
+  wait?: (seconds: number, signal?: AbortSignal) => Promise<void>;
+  /** Draws a number from 0 to 1 that spreads retries. */
+  random?: () => number;
+}
+
+/** One request: its method, its path below `/v1/`, and its parts. */
+export interface CallRequest extends CallOptions {
+  query?: Readonly<Record<string, unknown>>;
+  body?: unknown;
+  ifMatch?: string;
+  ifNoneMatch?: string;
+  /** Each POST has a key, so that it takes effect once; the client generates one if this is missing. */
+  idempotencyKey?: string;
+  /** The callback token of a run: it replaces the client's own authentication. */
+  token?: string;
+}
+
+/** A document with the parts of its response. */
+interface Received {
+  readonly document: Record<string, unknown>;
+  readonly etag: string | null;
+  readonly answeredAt: Date | null;
+}
+
+const DELETED: Received = { document: {}, etag: null, answeredAt: null };
+
+/**
+ * Calls one Duecourse API. Every operation of the API is a method, named after its `operationId`.
+ *
+ * Methods reject with `ApiUnreachableError`, or with an `ApiError` by its kind (`NotFoundError`, `InvalidError`, …).
+ * Requests that are safe to repeat are repeated if there is no response, the stage is busy, or a limit is reached.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the loop below defines a method for each operation
+export class Client {
+  /** The address of the API, without a slash at its end. */
+  readonly api: string;
+  readonly #options: ClientOptions;
+
+  constructor(api: string, options: ClientOptions = {}) {
+    if (!/^https?:\/\//.test(api)) {
+      throw new TypeError(`the address of the API is not valid: ${api}; it begins with https://`);
+    }
+    this.api = api.replace(/\/+$/, "");
+    this.#options = options;
+  }
+
+  /** Returns a client of the API in the environment: DUECOURSE_API and DUECOURSE_TOKEN. */
+  static fromEnv(
+    options: ClientOptions = {},
+    environment: Record<string, string | undefined> = variables(),
+  ): Client {
+    const { DUECOURSE_API: api, DUECOURSE_TOKEN: token } = environment;
+    if (!api) throw new TypeError("no API address is configured; set DUECOURSE_API");
+    return new Client(api, token ? { token, ...options } : options);
+  }
+
+  /** Returns the document of any request: `call("GET", "stats")`. */
+  async call(method: string, path: string, request: CallRequest = {}): Promise<Record<string, unknown>> {
+    return (await this.#send(method, path, request)).document;
+  }
+
+  /** @internal Performs an operation of the API. */
+  async operate(entry: OperationEntry, given: Record<string, unknown> = {}): Promise<unknown> {
+    const [method, template, page] = entry;
+    const rest = { ...given };
+    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = rest[name];
+      delete rest[name];
+      if (typeof value !== "string" || value === "") throw new TypeError(`${name} is missing; pass a text`);
+      return encodeURIComponent(value);
+    });
+    const { body, ifMatch, ifNoneMatch, idempotencyKey, correlationId, token, signal, ...query } = rest;
+    const request = { body, ifMatch, ifNoneMatch, idempotencyKey, correlationId, token, signal, query };
+    const received = await this.#send(method, path, request as CallRequest);
+    if (method === "DELETE") return undefined;
+    if (page) return this.#page(entry, given, received.document);
+    const { document, etag, answeredAt } = received;
+    return Object.defineProperties(document, { etag: { value: etag }, answeredAt: { value: answeredAt } });
+  }
+
+  #page(
+    entry: OperationEntry,
+    given: Record<string, unknown>,
+    document: Record<string, unknown>,
+  ): Page<unknown> {
+    const { items, next_cursor: next } = document;
+    if (!Array.isArray(items)) throw new ApiError(200, notOurs(200, JSON.stringify(document)));
+    return new Page(items, typeof next === "string" ? next : null, (cursor) => {
+      return this.operate(entry, { ...given, cursor }) as Promise<Page<unknown>>;
+    });
+  }
+
+  async #send(method: string, path: string, request: CallRequest): Promise<Received> {
+    const { retries = RETRIES, wait = waiting, random = Math.random } = this.#options;
+    const made = this.#request(method, path, request);
+    const rule = { method, conditional: (request.ifMatch ?? request.ifNoneMatch ?? null) !== null };
+    const failures: Failure[] = [];
+    for (;;) {
+      try {
+        return await this.#once(made, request);
+      } catch (error) {
+        if (!(error instanceof ApiError || error instanceof ApiUnreachableError)) throw error;
+        failures.push(error);
+        if (deletedBefore(rule, failures)) return DELETED;
+        const seconds = waitBeforeNext(rule, failures, retries, random());
+        if (seconds === null) throw error;
+        await wait(seconds, request.signal);
+      }
+    }
+  }
+
+  #request(method: string, path: string, request: CallRequest): { url: string; init: RequestInit } {
+    const url = new URL(`${this.api}/v1/${path}`);
+    for (const [name, value] of Object.entries(request.query ?? {})) {
+      if (value !== undefined && value !== null) url.searchParams.set(name, parameter(value));
+    }
+    const headers = new Headers();
+    const set = (name: string, value: string | undefined) => {
+      if (value !== undefined && value !== null) headers.set(name, value);
+    };
+    const generated = method === "POST" && request.token === undefined ? crypto.randomUUID() : undefined;
+    set("Idempotency-Key", request.idempotencyKey ?? generated);
+    set("If-Match", request.ifMatch);
+    set("If-None-Match", request.ifNoneMatch);
+    set("X-Correlation-Id", request.correlationId);
+    const init: RequestInit = { method, headers, redirect: "manual" };
+    if (request.body !== undefined) {
+      headers.set("Content-Type", "application/json");
+      init.body = JSON.stringify(request.body);
+    }
+    return { url: url.href, init };
+  }
+
+  /** One try. Its signal ends it at the caller's wish, or when its time is over. */
+  async #once({ url, init }: { url: string; init: RequestInit }, request: CallRequest): Promise<Received> {
+    const { token, fetch: ask = fetch, timeoutSeconds = TIMEOUT_SECONDS, parse = JSON.parse } = this.#options;
+    const bearer = request.token ?? (typeof token === "function" ? await token() : token);
+    const headers = new Headers(init.headers);
+    if (bearer) headers.set("Authorization", `Bearer ${bearer}`);
+    const limit = AbortSignal.timeout(timeoutSeconds * 1_000);
+    const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit;
+    let response: Response;
+    let body: string;
+    try {
+      response = await ask(new Request(url, { ...init, headers, signal }));
+      body = await response.text();
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      const reason = limit.aborted ? `the response took longer than ${timeoutSeconds} s` : reasonOf(error);
+      throw new ApiUnreachableError(`there is no response from ${this.api} (${reason})`, { cause: error });
+    }
+    return understood(response, body, parse);
+  }
+}
+
+export interface Client extends Methods {}
+
+for (const [name, entry] of Object.entries(OPERATIONS)) {
+  Object.defineProperty(Client.prototype, name, {
+    value(this: Client, given?: Record<string, unknown>) {
+      return this.operate(entry, given);
+    },
+  });
+}
+
+function understood(response: Response, body: string, parse: (text: string) => unknown): Received {
+  const document = documentOf(body, parse);
+  if (!response.ok) {
+    const problem = document ?? withoutProblem(response.status, response.statusText, body);
+    throw apiError(response.status, problem, retryAfterOf(response.headers, Date.now()));
+  }
+  if (document === null) throw new ApiError(response.status, notOurs(response.status, body));
+  const instant = instantOf(response.headers.get("date"));
+  return {
+    document,
+    etag: response.headers.get("etag"),
+    answeredAt: instant === null ? null : new Date(instant),
+  };
+}
+
+function documentOf(body: string, parse: (text: string) => unknown): Record<string, unknown> | null {
+  if (body === "") return {};
+  try {
+    const found = parse(body);
+    return isObject(found) ? found : null;
+  } catch {
+    return null;
+  }
+}
+
+function parameter(value: unknown): string {
+  if (Array.isArray(value)) return value.map(parameter).join(",");
+  return value instanceof Date ? value.toISOString() : String(value);
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  return cause instanceof Error ? cause.message || cause.name : String(cause);
+}
+
+function waiting(seconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", end);
+      resolve();
+    }, seconds * 1_000);
+    signal?.addEventListener("abort", end, { once: true });
+  });
+}
+
+function variables(): Record<string, string | undefined> {
+  const { process } = globalThis as { process?: { env: Record<string, string | undefined> } };
+  return process?.env ?? {};
+}

@@ -1,0 +1,22 @@
+/** The TypeScript client of the HTTP API of Duecourse. */
+
+export { CallbackAttempt, DoNotRetry, type Outcome, RetryLater, type Work } from "./callback.js";
+export { type CallRequest, Client, type ClientOptions, RETRIES, TIMEOUT_SECONDS } from "./client.js";
+export {
+  ApiError,
+  ApiUnreachableError,
+  ConflictError,
+  type Fault,
+  ForbiddenError,
+  InvalidError,
+  NotFoundError,
+  PreconditionError,
+  type Problem,
+  TooManyRequestsError,
+  UnauthorizedError,
+  UnavailableError,
+} from "./errors.js";
+export { Page } from "./page.js";
+export type { components, paths } from "./schema.js";
+export type { Answer, Arguments, CallOptions, Meta, Methods, OperationName, Schemas } from "./types.js";
+export { TOLERANCE_SECONDS, verify, WebhookError } from "./webhooks.js";

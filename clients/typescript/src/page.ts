@@ -1,0 +1,18 @@
+/** A page of a list. Iterating over it continues over all following pages. */
+export class Page<Item> implements AsyncIterable<Item> {
+  constructor(
+    readonly items: readonly Item[],
+    /** The cursor of the next page; null on the last one. */
+    readonly nextCursor: string | null,
+    private readonly following: (cursor: string) => Promise<Page<Item>>,
+  ) {}
+
+  /** Returns the next page, or null after the last one. */
+  async next(): Promise<Page<Item> | null> {
+    return this.nextCursor === null ? null : this.following(this.nextCursor);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<Item> {
+    for (let page: Page<Item> | null = this; page !== null; page = await page.next()) yield* page.items;
+  }
+}

@@ -1,0 +1,129 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { ApiUnreachableError, Client, type Page, type Schemas } from "../src/index.js";
+
+const JOB = { id: "nightly", state: "ACTIVE" };
+
+/** A client whose API answers each request with the next of these. */
+function answered(...answers: (() => Promise<Response> | Response)[]) {
+  const seen: Request[] = [];
+  const client = new Client("https://api.example/", {
+    fetch: async (request) => {
+      seen.push(request);
+      const answer = answers[Math.min(seen.length, answers.length) - 1];
+      if (answer === undefined) throw new TypeError("no answer");
+      return answer();
+    },
+    wait: async () => undefined,
+  });
+  return { client, seen };
+}
+
+describe("client", () => {
+  test("needs the address of an API", () => {
+    expect(() => new Client("api.example")).toThrow("it begins with https://");
+    expect(() => Client.fromEnv({}, {})).toThrow("set DUECOURSE_API");
+  });
+
+  test("reads address and token from the environment", async () => {
+    const seen: Request[] = [];
+    const fetch = async (request: Request) => {
+      seen.push(request);
+      return Response.json(JOB);
+    };
+    const environment = { DUECOURSE_API: "https://api.example", DUECOURSE_TOKEN: "t" };
+    await Client.fromEnv({ fetch }, environment).getJob({ job_id: "nightly" });
+    expect(seen[0]?.headers.get("authorization")).toBe("Bearer t");
+  });
+
+  test("gets a new token before each try", async () => {
+    let count = 0;
+    const tokens: (string | null)[] = [];
+    const client = new Client("https://api.example", {
+      token: async () => `t${++count}`,
+      wait: async () => undefined,
+      fetch: async (request) => {
+        tokens.push(request.headers.get("authorization"));
+        return count < 2 ? new Response("", { status: 503 }) : Response.json(JOB);
+      },
+    });
+    await client.getJob({ job_id: "nightly" });
+    expect(tokens).toEqual(["Bearer t1", "Bearer t2"]);
+  });
+
+  test("sends no request without a needed name", async () => {
+    const { client, seen } = answered(() => Response.json(JOB));
+    await expect(client.getJob({ job_id: "" })).rejects.toThrow("job_id is missing");
+    expect(seen).toHaveLength(0);
+  });
+
+  test("ends a call at the caller's wish, without a retry", async () => {
+    const controller = new AbortController();
+    const { client, seen } = answered(() => {
+      controller.abort(new Error("not needed any more"));
+      throw new TypeError("fetch failed");
+    });
+    const call = client.getJob({ job_id: "nightly", signal: controller.signal });
+    await expect(call).rejects.toThrow("not needed any more");
+    expect(seen).toHaveLength(1);
+  });
+
+  test("ends a wait at the caller's wish", async () => {
+    const client = new Client("https://api.example", {
+      fetch: async () => new Response("", { status: 503, headers: { "Retry-After": "60" } }),
+    });
+    const call = client.getJob({ job_id: "nightly", signal: AbortSignal.timeout(10) });
+    await expect(call).rejects.toThrow("timeout");
+  });
+
+  test("names the cause when the API cannot be reached", async () => {
+    const { client } = answered(() => {
+      throw new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
+    });
+    const call = client.getHealth();
+    await expect(call).rejects.toThrow(ApiUnreachableError);
+    await expect(call).rejects.toThrow(
+      "there is no response from https://api.example (connect ECONNREFUSED)",
+    );
+  });
+
+  test("leaves etag and answeredAt out of the JSON of a document", async () => {
+    const { client } = answered(() =>
+      Response.json(JOB, { headers: { ETag: '"1"', Date: "Sat, 21 Nov 2026 03:00:00 GMT" } }),
+    );
+    const job = await client.getJob({ job_id: "nightly" });
+    expect([job.etag, job.answeredAt]).toEqual(['"1"', new Date("2026-11-21T03:00:00Z")]);
+    expect(JSON.stringify(job)).toBe(JSON.stringify(JOB));
+  });
+
+  test("sends instants of Date values", async () => {
+    const { client, seen } = answered(() => Response.json({ items: [], next_cursor: null }));
+    await client.findRuns({ since: new Date("2026-11-21T03:00:00Z") });
+    expect(new URL(seen[0]?.url ?? "").searchParams.get("since")).toBe("2026-11-21T03:00:00.000Z");
+  });
+
+  test("calls any other route", async () => {
+    const { client, seen } = answered(() => Response.json({ ok: true }));
+    expect(await client.call("POST", "jobs", { body: { id: "a" } })).toEqual({ ok: true });
+    expect(seen[0]?.headers.get("idempotency-key")).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test("has types that find mistakes", () => {
+    const { client } = answered();
+    expectTypeOf(client.getJob).returns.resolves.toHaveProperty("schedule");
+    expectTypeOf(client.listJobs).returns.resolves.toEqualTypeOf<Page<Schemas["Job"]>>();
+    expectTypeOf(client.deleteJob).returns.resolves.toEqualTypeOf<undefined>();
+    const mistakes = (): unknown[] => [
+      // @ts-expect-error a job is needed
+      client.getJob(),
+      // @ts-expect-error a misspelled state
+      client.findRuns({ state: "DAED" }),
+      // @ts-expect-error a misspelled field
+      client.createJob({ body: { schedul: "0 3 * * *" } }),
+      // @ts-expect-error tags are a list
+      client.createJob({ body: { schedule: null, tags: "billing" } }),
+      // @ts-expect-error a callback needs its token
+      client.completeRun({ run_id: "a.b", body: {} }),
+    ];
+    expect(mistakes).toBeTypeOf("function");
+  });
+});
