@@ -22,6 +22,7 @@ from tests.support.stage_alarms import alarms, section_of
 from tests.support.template import ROOT, resources, template
 
 RUNBOOKS = ROOT / "docs" / "runbooks.md"
+FUNCTIONS = ROOT / "docs" / "runbooks.sh"
 RENAMED = {"subscribe": {"notification-endpoint"}}
 """What the command line calls otherwise than the API."""
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -137,6 +138,8 @@ def understood(arguments: list[str]) -> None:
 
 def code_of(page: Path) -> str:
     """Its blocks of commands, indented ones too, each command on a line of its own."""
+    if page == FUNCTIONS:
+        return re.sub(r"^#.*$|\\\n *", " ", text(page), flags=re.MULTILINE)
     blocks = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", text(page), re.MULTILINE | re.DOTALL)
     code = "\n".join(block for language, block in blocks if language in ("", "bash", "sh"))
     return re.sub(r"\\\n *", " ", code)
@@ -144,7 +147,7 @@ def code_of(page: Path) -> str:
 
 def aws_commands() -> Iterator[tuple[str, str, set[str]]]:
     """Service, operation and options of every AWS command of the pages."""
-    for page in PAGES:
+    for page in (*PAGES, FUNCTIONS):
         code = re.sub(r"\$\((output|queue_arn|ago) [^)]*\)", "VALUE", code_of(page))
         # One that is nested in another ends it here; what follows of the outer one is not looked at.
         for each in re.split(r"\baws (?=[a-z0-9-]+ [a-z])", code)[1:]:
@@ -206,7 +209,7 @@ def test_a_queue_is_asked_long_enough_for_what_lies_in_it(page: Path) -> None:
 
 
 def test_what_is_picked_from_an_answer_can_be_read() -> None:
-    for page in PAGES:
+    for page in (*PAGES, FUNCTIONS):
         found = re.findall(r"--query (?:\"([^\"]+)\"|'([^']+)'|([\w.]+))", text(page))
         for expressions in found:
             jmespath.compile("".join(expressions))
@@ -214,7 +217,7 @@ def test_what_is_picked_from_an_answer_can_be_read() -> None:
 
 def test_outputs_that_are_named_are_those_of_the_stack() -> None:
     outputs = set(template("prod", encryption_key=OWN)["Outputs"])
-    for page in PAGES:
+    for page in (*PAGES, FUNCTIONS):
         code = text(page)
         asked = set(re.findall(r"\b(?:output|queue_arn) ([A-Z]\w+)", code)) - {"NAME", "OUTPUT"}
         for several in re.findall(r'\b(?:logged|WORKERS=)"?([^"\n]*?)"? ?(?=\d|$)', code, re.MULTILINE):
@@ -244,7 +247,7 @@ def test_the_brake_on_everything_stops_every_rule_and_every_queue_that_is_read()
         outputs[each["Properties"]["EventSourceArn"]["Fn::GetAtt"][0]]
         for each in resources("prod", "AWS::Lambda::EventSourceMapping").values()
     } - {"RunsTable"}  # what expires can be archived meanwhile
-    page = text(ROOT / "docs" / "operations.md")
+    page = text(FUNCTIONS)
     for function, stopped in (("rules", started), ("sources", read)):
         found = re.search(rf"^{function}\(\) \{{.*?for each in ([^;]+);", page, re.MULTILINE | re.DOTALL)
         assert found is not None

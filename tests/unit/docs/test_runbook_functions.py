@@ -1,4 +1,4 @@
-"""The shell functions of docs/runbooks.md: they are called with outputs of the stack and with logged actions."""
+"""The shell functions of the runbooks: they are called with outputs of the stack and with logged actions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ PAGE = (ROOT / "docs" / "runbooks.md").read_text()
 LOGGED = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "observability.md").read_text(), re.MULTILINE))
 """Held against the code by tests/unit/test_actions.py."""
 
-CODE = "\n".join(re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
+FUNCTIONS = (ROOT / "docs" / "runbooks.sh").read_text()
+CODE = FUNCTIONS + "\n".join(re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 CALLS = re.findall(
     r'^(actions|counted|crashes|logged|event_sources|rule_of) (?:"([^"]+)"|(\w+))(?: (\d+) ?(.*))?$', CODE, re.MULTILINE
 )
@@ -36,7 +37,7 @@ def test_runbook_commands_are_bash() -> None:
 
 def test_runbook_queries_are_composed_of_all_actions() -> None:
     """The functions, with a `logged` that prints its query."""
-    functions = "\n".join(re.findall(r"^(?:actions|counted|crashes)\(\) \{.*?^\}$", CODE, re.MULTILINE | re.DOTALL))
+    functions = "\n".join(re.findall(r"^(?:actions|counted|crashes)\(\) \{.*?^\}$", FUNCTIONS, re.MULTILINE | re.DOTALL))
     script = 'logged() { printf "%s\\n" "$3"; }\n' + functions + "\nactions A 1 one two\ncounted A 1 one\ncrashes A 1\n"
     lines = subprocess.run(["bash", "-c", script], text=True, capture_output=True, check=True).stdout.splitlines()
     assert lines[0].startswith("filter action like /^(one|two)$/ | fields @timestamp, action, ")
