@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -64,3 +66,11 @@ def test_the_page_does_what_it_says(
     (bus,) = (each["Name"] for each in buses if each["Name"] != "default")
     own = {"RECEIVER": target.url("/hello"), "BUS": bus, "TOPIC_ARN": system.stack.outputs.alarms_topic_arn}
     follow(page, folder, environment | own, {"https://example.com": target.url("")})
+
+
+def test_a_message_is_handled_in_the_process_of_the_caller(environment: dict[str, str]) -> None:
+    """docs/debugging.md: a round of dispatch, without its function."""
+    command = [sys.executable, "-m", "scripts.handle_message", "DispatchFunction", "dispatch", '{"shard": 0}']
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert '"action":"dispatched"' in done.stdout.replace(" ", "")
+    assert done.stdout.endswith("{'batchItemFailures': []}\n")

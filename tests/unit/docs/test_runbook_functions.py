@@ -37,7 +37,8 @@ def test_runbook_commands_are_bash() -> None:
 
 def test_runbook_queries_are_composed_of_all_actions() -> None:
     """The functions, with a `logged` that prints its query."""
-    functions = "\n".join(re.findall(r"^(?:actions|counted|crashes)\(\) \{.*?^\}$", FUNCTIONS, re.MULTILINE | re.DOTALL))
+    found = re.findall(r"^(?:actions|counted|crashes)\(\) \{.*?^\}$", FUNCTIONS, re.MULTILINE | re.DOTALL)
+    functions = "\n".join(found)
     script = 'logged() { printf "%s\\n" "$3"; }\n' + functions + "\nactions A 1 one two\ncounted A 1 one\ncrashes A 1\n"
     lines = subprocess.run(["bash", "-c", script], text=True, capture_output=True, check=True).stdout.splitlines()
     assert lines[0].startswith("filter action like /^(one|two)$/ | fields @timestamp, action, ")
