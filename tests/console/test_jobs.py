@@ -89,7 +89,7 @@ def test_a_search_is_in_the_address(sampled: ServedConsole, open_page: Open) -> 
     search = page.get_by_role("combobox", name="Find jobs")
     search.fill("hour")
     search.press("Enter")
-    expect(page).to_have_url(re.compile(r"#/jobs\?tag=crm&prefix=hour$"))
+    expect(page).to_have_url(re.compile(r"#/jobs\?tag=crm&search=hour$"))
     expect(page.get_by_role("rowheader")).to_have_count(1)
 
     page.goto(f"{sampled.url}#/jobs?state=PAUSED&owner=nobody")

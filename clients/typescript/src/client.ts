@@ -2,7 +2,7 @@
 
 import { ApiError, ApiUnreachableError, apiError, isObject, notOurs, withoutProblem } from "./errors.js";
 import { OPERATIONS, type OperationEntry } from "./operations.js";
-import { Page } from "./page.js";
+import { Page, type Total } from "./page.js";
 import { deletedBefore, type Failure, instantOf, retryAfterOf, waitBeforeNext } from "./retries.js";
 import type { CallOptions, Methods } from "./types.js";
 
@@ -108,11 +108,11 @@ export class Client {
     given: Record<string, unknown>,
     document: Record<string, unknown>,
   ): Page<unknown> {
-    const { items, next_cursor: next } = document;
+    const { items, next_cursor: next, total = null } = document;
     if (!Array.isArray(items)) throw new ApiError(200, notOurs(200, JSON.stringify(document)));
-    return new Page(items, typeof next === "string" ? next : null, (cursor) => {
-      return this.operate(entry, { ...given, cursor }) as Promise<Page<unknown>>;
-    });
+    const following = (cursor: string) =>
+      this.operate(entry, { ...given, cursor, total: undefined }) as Promise<Page<unknown>>;
+    return new Page(items, typeof next === "string" ? next : null, following, total as Total | null);
   }
 
   async #send(method: string, path: string, request: CallRequest): Promise<Received> {

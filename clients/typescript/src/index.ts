@@ -16,7 +16,7 @@ export {
   UnauthorizedError,
   UnavailableError,
 } from "./errors.js";
-export { Page } from "./page.js";
+export { Page, type Total } from "./page.js";
 export type { components, paths } from "./schema.js";
 export type { Answer, Arguments, CallOptions, Meta, Methods, OperationName, Schemas } from "./types.js";
 export { TOLERANCE_SECONDS, verify, WebhookError } from "./webhooks.js";

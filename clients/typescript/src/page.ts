@@ -1,3 +1,11 @@
+/** How many jobs match, from a page to the end of the list, and how many were searched. */
+export interface Total {
+  readonly matching: number;
+  readonly searched: number;
+  /** False if there are more jobs than one request searches. */
+  readonly complete: boolean;
+}
+
 /** A page of a list. Iterating over it continues over all following pages. */
 export class Page<Item> implements AsyncIterable<Item> {
   constructor(
@@ -5,6 +13,8 @@ export class Page<Item> implements AsyncIterable<Item> {
     /** The cursor of the next page; null on the last one. */
     readonly nextCursor: string | null,
     private readonly following: (cursor: string) => Promise<Page<Item>>,
+    /** Only for the first page of a list with `total`. */
+    readonly total: Total | null = null,
   ) {}
 
   /** Returns the next page, or null after the last one. */

@@ -123,7 +123,7 @@ export default function JobsPage() {
             freeTextFiltering={{ operators: ["^"], defaultOperator: "^" }}
             hideOperations
             filteringAriaLabel="Find jobs"
-            filteringPlaceholder="Find jobs by id prefix, name, tag, state or owner"
+            filteringPlaceholder="Find jobs by a part of their id or name, tag, state or owner"
           />
         }
         preferences={

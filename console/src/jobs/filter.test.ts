@@ -2,19 +2,20 @@ import { expect, test } from "vitest";
 import { filtersOf, queryOf } from "./filter";
 
 test("filters are the same after they were tokens", () => {
-  const filters = { prefix: "night", name: "report", tag: "crm", state: "PAUSED", owner: "sales" };
+  const filters = { prefix: "night", search: "report", tag: "crm", state: "PAUSED", owner: "sales" };
   expect(filtersOf(queryOf(filters))).toEqual(filters);
 });
 
-test("text alone is the beginning of an id, and of two the later counts", () => {
+test("text alone is a part of an id or name, and of two filters the later counts", () => {
   const tokens = [
     { operator: "^", value: " first " },
+    { propertyKey: "prefix", operator: "^", value: "one" },
     { propertyKey: "prefix", operator: "^", value: "second" },
     { propertyKey: "state", operator: "=", value: "paused" },
   ];
   expect(filtersOf({ operation: "and", tokens })).toEqual({
     prefix: "second",
-    name: undefined,
+    search: "first",
     tag: undefined,
     state: "PAUSED",
     owner: undefined,

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from benchmarks.wire.capacity import KB, item_bytes
 from duecourse.adapters.dynamodb.jobs import change_items
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.keys import job_partition
+from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.document import KEPT_DAYS, ChangeAction, ChangeRecord, asked, changed, created, deleted
 from duecourse.domain.jobs.job import (
     Completion,
@@ -28,7 +30,7 @@ from duecourse.domain.jobs.job import (
 )
 from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import HttpTarget
-from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, StoreBusyError
+from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, StoreBusyError, Total
 from duecourse.testing.clock import SettableClock
 from tests.support.client_faults import READS, FaultyClient
 from tests.support.every_target import EVERY_TARGET
@@ -204,6 +206,36 @@ def test_a_page_of_one_state_looks_at_many_jobs_for_those_in_it(any_tables: Tabl
     assert ([of.id for of, _ in rest.items], rest.following) == (["job-10"], None)
     none = store.page("default", JobFilter("job-0", state=JobState.COMPLETED), limit=2, after=None)
     assert (none.items, none.following) == ((), None)
+
+
+def test_a_search_finds_any_part_of_an_id_or_a_name_and_counts(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    for number in range(6):
+        made = job(id=f"job-{number}", name="Nightly Report" if number % 2 else "", tags=("x",) if number < 4 else ())
+        store.create(made, cursor(made))
+
+    def found(limit: int = 9, after: str | None = None, **where: Any) -> tuple[list[str], Total | None]:
+        page = store.page("default", JobFilter(**where), limit=limit, after=after, total=True)
+        return [of.id for of, _ in page.items], page.total
+
+    assert found(search="LY REP") == (["job-1", "job-3", "job-5"], Total(3, 6, complete=True))
+    assert found(search="B-2") == (["job-2"], Total(1, 6, complete=True))
+    assert found(2, search="job") == (["job-0", "job-1"], Total(6, 6, complete=True))
+    assert found(2, "job-1", search="job") == (["job-2", "job-3"], Total(4, 4, complete=True))
+    assert found(search="report", tag="x") == (["job-1", "job-3"], Total(2, 4, complete=True))
+    assert found(search="weekly") == ([], Total(0, 6, complete=True))
+    assert found(1) == (["job-0"], Total(6, 6, complete=True))
+
+
+def test_a_search_goes_on_after_a_megabyte_and_pays_for_each_further_one(dynamodb_tables: Tables) -> None:
+    store, paid = dynamodb_tables.job_store(SettableClock(NOON)), list[int]()
+    for number in range(27):
+        made = job(id=f"job-{number:02}", name="last" if number == 26 else "", description="x" * 100_000)
+        store.create(made, cursor(made))
+    budget = Budget(pay=lambda requests, _begun: paid.append(requests))
+    page = store.page("default", JobFilter(search="last"), limit=1, after=None, budget=budget, total=True)
+    assert ([of.id for of, _ in page.items], page.following) == (["job-26"], None)
+    assert (page.total, paid) == (Total(1, 27, complete=True), [2, 2])
 
 
 def test_jobs_in_one_state_are_looked_at_with_one_query(dynamodb_tables: Tables) -> None:

@@ -328,13 +328,23 @@ def test_jobs_are_listed_by_prefix_name_tag_state_and_owner(api: ApiClient) -> N
     assert ids(api, state="ACTIVE", tag="x") == ["mail-a"]
     assert ids(api, owner="post") == ["mail-a", "mail-b"]
     assert ids(api, owner="pos") == []
-    assert ids(api, name="mail-") == ["mail-a", "mail-b"]
-    assert ids(api, name="THE NEWS", tag="y") == ["news-a"]
-    assert api.get("/v1/jobs", name="").errors.keys() == {"name"}
+    assert ids(api, search="AIL-") == ["mail-a", "mail-b"]
+    assert ids(api, search="THE NEWS", tag="y") == ["news-a"]
+    assert api.get("/v1/jobs", search="").errors.keys() == {"search"}
     assert ids(api, state="COMPLETED") == ids(api, tag="z") == ids(api, prefix="z") == []
 
 
-@pytest.mark.parametrize("query", [{}, {"prefix": "job"}, {"tag": "all"}, {"state": "ACTIVE"}, {"name": "a"}])
+def test_a_search_returns_the_total_of_jobs_on_request(api: ApiClient) -> None:
+    for name in ("mail-a", "mail-b", "news-a"):
+        post(api, DAILY | {"id": name})
+    page = api.get("/v1/jobs", search="MAIL", total="true", limit="1").json
+    assert [job["id"] for job in page["items"]] == ["mail-a"]
+    assert page["total"] == {"matching": 2, "searched": 3, "complete": True}
+    assert "total" not in api.get("/v1/jobs", search="MAIL", limit="1", cursor=page["next_cursor"]).json
+    assert api.get("/v1/jobs", total="yes").errors.keys() == {"total"}
+
+
+@pytest.mark.parametrize("query", [{}, {"prefix": "job"}, {"tag": "all"}, {"state": "ACTIVE"}, {"search": "a"}])
 def test_filtered_lists_come_page_by_page(api: ApiClient, query: dict[str, str]) -> None:
     names = [f"job-{number}" for number in range(5)]
     for name in names:

@@ -53,11 +53,20 @@ RunId = Annotated[str, Field(pattern=RUN_ID)]
 Count = Annotated[int, Field(ge=0)]
 
 
+class TotalAnswer(TypedDict):
+    """The number of jobs that match, and of those that were searched."""
+
+    matching: Count
+    searched: Count
+    complete: Annotated[bool, Field(description="False if there are more jobs than one request searches.")]
+
+
 class PageAnswer(TypedDict, Generic[Item]):
     """A page of a list."""
 
     items: list[Item]
     next_cursor: str | None
+    total: NotRequired[Annotated[TotalAnswer, Field(description="Only with `total=true`.")]]
 
 
 class RunAnswer(TypedDict):

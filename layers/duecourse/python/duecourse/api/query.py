@@ -122,6 +122,18 @@ def number_parameter(
     return Parameter(component=component, description=description, schema=schema, example=example, read=read)
 
 
+def flag_parameter(component: str, description: str) -> Parameter:
+    """Return a parameter that is `true` or `false`."""
+
+    def read(text: str) -> bool:
+        if text not in ("true", "false"):
+            raise refuse("must be true or false")
+        return text == "true"
+
+    schema = {"type": "string", "enum": ["true", "false"]}
+    return Parameter(component=component, description=description, schema=schema, example="true", read=read)
+
+
 def choice_parameter(component: str, description: str, kind: type[StrEnum], example: str) -> Parameter:
     """Return a parameter that is one word of an enumeration."""
 

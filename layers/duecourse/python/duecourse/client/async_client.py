@@ -112,5 +112,5 @@ class AsyncClient(AsyncMethods):
         return model(await self.send(call), answer)
 
     async def _page(self, call: Call, item: type[A]) -> AsyncPage[A]:
-        items, cursor = page(await self.send(call), item)
-        return AsyncPage(items, cursor, lambda next_: self._page(at_cursor(call, next_), item))
+        items, cursor, total = page(await self.send(call), item)
+        return AsyncPage(items, cursor, lambda next_: self._page(at_cursor(call, next_), item), total)

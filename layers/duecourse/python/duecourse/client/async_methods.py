@@ -166,28 +166,32 @@ class AsyncMethods(ABC):
         self,
         *,
         prefix: str | None = None,
-        name: str | None = None,
+        search: str | None = None,
         tag: str | None = None,
         state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None = None,
         owner: str | None = None,
+        total: bool | None = None,
         runs: int | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Awaitable[AsyncPage[Job]]:
         """List jobs.
 
-        Lists the jobs of the tenant, ordered by id. With `name`, `state` or `owner` a page may be short and still
-        have a next page.
+        Lists the jobs of the tenant, ordered by id. A search (`search`, `state`, `owner`, `total`) reads up to 10
+        MB of jobs; the page may then be short and still have a next page. Every MB after the first costs another
+        request.
 
         `prefix`: only jobs with an id that starts with this text.
 
-        `name`: only jobs with a name that contains this text (not case-sensitive).
+        `search`: only jobs with an id or a name that contains this text (not case-sensitive).
 
         `tag`: only jobs with this tag.
 
         `state`: only jobs in this state.
 
         `owner`: only jobs of this owner (exact match).
+
+        `total`: also return the number of matching jobs, from this page to the end of the list.
 
         `runs`: return up to this number of last runs of each job (`last_runs`).
 
@@ -201,10 +205,11 @@ class AsyncMethods(ABC):
                 "jobs",
                 query={
                     "prefix": prefix,
-                    "name": name,
+                    "search": search,
                     "tag": tag,
                     "state": state,
                     "owner": owner,
+                    "total": total,
                     "runs": runs,
                     "limit": limit,
                     "cursor": cursor,
@@ -885,10 +890,11 @@ class AsyncMethods(ABC):
         self,
         *,
         prefix: str | None = None,
-        name: str | None = None,
+        search: str | None = None,
         tag: str | None = None,
         state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None = None,
         owner: str | None = None,
+        total: bool | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Awaitable[AsyncPage[WorkflowSummary]]:
@@ -899,13 +905,15 @@ class AsyncMethods(ABC):
 
         `prefix`: only jobs with an id that starts with this text.
 
-        `name`: only jobs with a name that contains this text (not case-sensitive).
+        `search`: only jobs with an id or a name that contains this text (not case-sensitive).
 
         `tag`: only jobs with this tag.
 
         `state`: only jobs in this state.
 
         `owner`: only jobs of this owner (exact match).
+
+        `total`: also return the number of matching jobs, from this page to the end of the list.
 
         `limit`: the maximum number of items of a page.
 
@@ -917,10 +925,11 @@ class AsyncMethods(ABC):
                 "workflows",
                 query={
                     "prefix": prefix,
-                    "name": name,
+                    "search": search,
                     "tag": tag,
                     "state": state,
                     "owner": owner,
+                    "total": total,
                     "limit": limit,
                     "cursor": cursor,
                 },

@@ -30,7 +30,7 @@ from duecourse.client.calls import (
 from duecourse.client.deadline import Deadline
 from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, problem_of
 from duecourse.client.methods import Methods
-from duecourse.client.pagination import Page
+from duecourse.client.pagination import Page, Total
 from duecourse.client.reading import Answer
 
 TIMEOUT_SECONDS = 30.0
@@ -123,9 +123,8 @@ class Client(Methods):
         return model(self.send(call), answer)
 
     def _page(self, call: Call, item: type[A]) -> Page[A]:
-        found = self.send(call)
-        items, cursor = page(found, item)
-        return Page(items, cursor, lambda next_: self._page(at_cursor(call, next_), item))
+        items, cursor, total = page(self.send(call), item)
+        return Page(items, cursor, lambda next_: self._page(at_cursor(call, next_), item), total)
 
 
 def model(answer: ApiAnswer, kind: type[A]) -> A:
@@ -133,15 +132,23 @@ def model(answer: ApiAnswer, kind: type[A]) -> A:
     return _read(answer, lambda: kind.from_document(answer.document, etag=answer.etag, answered_at=answer.at))
 
 
-def page(answer: ApiAnswer, kind: type[A]) -> tuple[tuple[A, ...], str | None]:
-    """Return the items of a page and the cursor of the next page. Raises ApiError if the document is not a page."""
-    document = answer.document
-    return _read(answer, lambda: (tuple(map(kind.from_document, document["items"])), document.get("next_cursor")))
+def page(answer: ApiAnswer, kind: type[A]) -> tuple[tuple[A, ...], str | None, Total | None]:
+    """Return the items of a page, the cursor of the next page and the total. Raises ApiError if the document is not a
+    page.
+    """
+
+    def read() -> tuple[tuple[A, ...], str | None, Total | None]:
+        document = answer.document
+        total = document.get("total")
+        counted = total and Total(total["matching"], total["searched"], total["complete"])
+        return tuple(map(kind.from_document, document["items"])), document.get("next_cursor"), counted
+
+    return _read(answer, read)
 
 
 def at_cursor(call: Call, cursor: str) -> Call:
-    """Return the call that reads the page of a cursor."""
-    return replace(call, query={**call.query, "cursor": cursor})
+    """Return the call that reads the page of a cursor. The total of a list is read with its first page only."""
+    return replace(call, query={**call.query, "cursor": cursor, "total": None})
 
 
 T = TypeVar("T")

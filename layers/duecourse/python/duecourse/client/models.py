@@ -743,6 +743,16 @@ class Tick(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Total(Answer):
+    """The number of jobs that match, and of those that were searched."""
+
+    matching: int
+    searched: int
+    complete: bool
+    """False if there are more jobs than one request searches."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Upcoming(Answer):
     """The upcoming runs of some jobs. Add the pages up to get the upcoming runs of all jobs."""
 

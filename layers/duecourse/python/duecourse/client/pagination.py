@@ -10,6 +10,17 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class Total:
+    """The number of jobs that match, from a page to the end of the list, and of those that were searched. `complete` is
+    False if there are more jobs than one request searches.
+    """
+
+    matching: int
+    searched: int
+    complete: bool
+
+
+@dataclass(frozen=True)
 class Page(Generic[T]):
     """One page of a list, and the cursor of the next one. Iterating continues over all later pages.
 
@@ -20,6 +31,8 @@ class Page(Generic[T]):
     next_cursor: str | None
     turn: Callable[[str], Page[T]] | None = field(default=None, repr=False, compare=False)
     """Reads the page of a cursor."""
+    total: Total | None = None
+    """Only for a list with `total=True`."""
 
     def __iter__(self) -> Iterator[T]:
         page = self
@@ -40,6 +53,8 @@ class AsyncPage(Generic[T]):
     next_cursor: str | None
     turn: Callable[[str], Awaitable[AsyncPage[T]]] | None = field(default=None, repr=False, compare=False)
     """Reads the page of a cursor."""
+    total: Total | None = None
+    """Only for a list with `total=True`."""
 
     async def __aiter__(self) -> AsyncIterator[T]:
         page = self

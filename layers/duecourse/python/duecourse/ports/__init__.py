@@ -32,6 +32,7 @@ from duecourse.ports.jobs import (
     SeatsChangedError,
     SeatStore,
     StoreBusyError,
+    Total,
     UsedKey,
 )
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received

@@ -12,8 +12,18 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.runs.states import Run
-from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.seats import Seats
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The number of jobs that match a filter, from the start of a page to the end of the list, and of those that were
+    searched for it. `complete`: the end was reached.
+    """
+
+    matching: int
+    searched: int
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +32,7 @@ class JobPage:
 
     items: tuple[tuple[Job, Cursor | None], ...]
     following: str | None
+    total: Total | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +159,12 @@ class SeatStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Selects jobs of a tenant by a prefix of their id, a part of their name (ignoring case), tag, state and owner.
-    With `workflows`, selects only workflows.
+    """Selects jobs of a tenant by a prefix of their id, a part of their id or name (`search`, ignoring case), tag,
+    state and owner. With `workflows`, selects only workflows.
     """
 
     prefix: str = ""
-    name: str | None = None
+    search: str | None = None
     tag: str | None = None
     state: JobState | None = None
     owner: str | None = None
@@ -162,15 +173,15 @@ class JobFilter:
     @property
     def sifts(self) -> bool:
         """Whether the filter excludes jobs that an index finds by prefix and tag."""
-        return any(each is not None for each in (self.name, self.state, self.owner)) or self.workflows
+        return any(each is not None for each in (self.search, self.state, self.owner)) or self.workflows
 
-    def passes(self, job: Job) -> bool:
-        """Return whether a job with this prefix and tag matches. Its payload is not compared."""
+    def passes(self, job_id: str, *, name: str, state: str, owner: str, workflow: bool) -> bool:
+        """Return whether a job with this prefix and tag matches."""
         return (
-            (self.name is None or self.name.casefold() in job.name.casefold())
-            and self.state in (None, job.state)
-            and self.owner in (None, job.owner)
-            and (isinstance(job.target, WorkflowTarget) or not self.workflows)
+            (self.search is None or any(self.search.casefold() in text.casefold() for text in (job_id, name)))
+            and self.state in (None, state)
+            and self.owner in (None, owner)
+            and (workflow or not self.workflows)
         )
 
 
@@ -279,11 +290,18 @@ class JobStore(Protocol):
         """Return the changes under that id, newest first, also those of a deleted job. Strongly consistent."""
 
     def page(
-        self, tenant: str, where: JobFilter = EVERY_JOB, *, limit: int, after: str | None, budget: Budget | None = None
+        self,
+        tenant: str,
+        where: JobFilter = EVERY_JOB,
+        *,
+        limit: int,
+        after: str | None,
+        budget: Budget | None = None,
+        total: bool = False,
     ) -> JobPage:
-        """Return jobs of a tenant whose id sorts after `after`. If the filter sifts, only a bounded number of jobs is
-        read, so the page may be short or empty and still have a next page. It is also short if large payloads have used
-        up `budget`.
+        """Return jobs of a tenant whose id sorts after `after`. If the filter sifts, a bounded number of jobs is
+        searched, so the page may be short or empty and still have a next page. It is also short if large payloads have
+        used up `budget`, which is charged for long searches. With `total`, the search goes on after the page is full.
         """
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Annotated, Any, NotRequired, cast
 from urllib.parse import unquote
@@ -27,6 +27,7 @@ from duecourse.api.query import (
     change_page_token,
     choice_parameter,
     fitting,
+    flag_parameter,
     job_page_token,
     line_parameter,
     number_parameter,
@@ -50,12 +51,6 @@ from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import JobView
 
 
-def _flag(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise refuse("must be true or false")
-    return text == "true"
-
-
 class DryRunQuery(Query):
     """The parameter `dry_run`, which prevents writes. Unknown parameters are rejected, so that a misspelled `dry_run`
     does not write.
@@ -63,13 +58,7 @@ class DryRunQuery(Query):
 
     dry_run: Annotated[
         bool,
-        Parameter(
-            component="DryRun",
-            description="Write nothing; return the result that the request would have.",
-            schema={"type": "string", "enum": ["true", "false"]},
-            example="true",
-            read=_flag,
-        ),
+        flag_parameter("DryRun", "Write nothing; return the result that the request would have."),
     ] = False
 
 
@@ -92,10 +81,10 @@ class JobsQuery(PageQuery):
             read=_prefix,
         ),
     ] = None
-    name: Annotated[
+    search: Annotated[
         str | None,
         line_parameter(
-            "Name", "Only jobs with a name that contains this text (not case-sensitive).", MAX_NAME, "report"
+            "Search", "Only jobs with an id or a name that contains this text (not case-sensitive).", MAX_NAME, "report"
         ),
     ] = None
     tag: Annotated[str | None, tag_parameter("Tag", "Only jobs with this tag.")] = None
@@ -106,6 +95,10 @@ class JobsQuery(PageQuery):
     owner: Annotated[
         str | None, line_parameter("Owner", "Only jobs of this owner (exact match).", MAX_OWNER, "billing")
     ] = None
+    total: Annotated[
+        bool,
+        flag_parameter("Total", "Also return the number of matching jobs, from this page to the end of the list."),
+    ] = False
 
 
 class JobsWithRunsQuery(JobsQuery):
@@ -121,7 +114,9 @@ JOBS_A_REQUEST = 20
 """The number of jobs whose last runs together cost as much as one request."""
 
 SEARCH = 4
-"""The cost of a filtered page, in requests. One query reads 1 MB of jobs, about 400 jobs."""
+"""The cost of the first part of a search, in requests. It reads up to 1 MB of jobs. Each further part costs one more
+(adapters.dynamodb.jobs.job_pages).
+"""
 
 
 def job_page(
@@ -138,12 +133,14 @@ def job_page(
     Problem.
     """
     after, chosen = read_job_page_token(query.cursor), listed_tag(request, query.tag)
-    where = JobFilter(query.prefix or "", query.name, chosen, query.state, query.owner, workflows)
+    where = JobFilter(query.prefix or "", query.search, chosen, query.state, query.owner, workflows)
     if after is not None and not after.startswith(where.prefix):
         raise bad_parameter("cursor", "belongs to a list with another prefix; start without a cursor")
-    if where.sifts:
+    if where.sifts or query.total:
         request.budget.charge(SEARCH)
-    page = api.jobs.page(request.tenant, limit=query.limit, after=after, where=where, budget=request.budget)
+    page = api.jobs.page(
+        request.tenant, limit=query.limit, after=after, where=where, budget=request.budget, total=query.total
+    )
     items = [document(view) for view in page.items]
     if runs:
         request.budget.charge(1 + len(items) // JOBS_A_REQUEST)
@@ -152,7 +149,8 @@ def job_page(
             item["last_runs"] = [_last_run(run) for run in found]
     count = fitting(items)
     following = items[count - 1]["id"] if count < len(items) else page.following
-    return page_answer(action, items[:count], None if following is None else job_page_token(following), {})
+    answer = page_answer(action, items[:count], None if following is None else job_page_token(following), {})
+    return answer if page.total is None else replace(answer, body={**answer.body, "total": asdict(page.total)})
 
 
 def _last_run(run: LastRun) -> LastRunAnswer:
@@ -266,8 +264,8 @@ def created_answer(request: Request, made: Created | JobView) -> Answer:
 def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List jobs.
 
-    Lists the jobs of the tenant, ordered by id. With `name`, `state` or `owner` a page may be short and still have a
-    next page.
+    Lists the jobs of the tenant, ordered by id. A search (`search`, `state`, `owner`, `total`) reads up to 10 MB of
+    jobs; the page may then be short and still have a next page. Every MB after the first costs another request.
     """
     query = JobsWithRunsQuery.of(request)
     return job_page(api, request, query, "jobs_listed", job_document, runs=query.runs)

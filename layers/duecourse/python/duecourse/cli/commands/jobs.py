@@ -76,7 +76,7 @@ def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: b
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --tag billing --state PAUSED")
 @click.option("--prefix", help="Only jobs with an id that starts with this text.")
-@click.option("--name", help="Only jobs with a name that contains this text.")
+@click.option("--search", help="Only jobs with an id or a name that contains this text; their number is printed.")
 @click.option("--tag", help="Only jobs with this tag.")
 @click.option("--state", type=click.Choice(["ACTIVE", "PAUSED", "COMPLETED"]), help="Only jobs in this state.")
 @click.option("--owner", help="Only jobs of this owner.")
@@ -86,7 +86,7 @@ def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: b
 @answer_options
 def list_jobs(
     prefix: str | None,
-    name: str | None,
+    search: str | None,
     tag: str | None,
     state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None,
     owner: str | None,
@@ -99,10 +99,19 @@ def list_jobs(
 ) -> None:
     """List all jobs, or one page of them."""
     with connected(api, sign) as client:
-        page = client.list_jobs(prefix=prefix, name=name, tag=tag, state=state, owner=owner, limit=limit, cursor=cursor)
+        page = client.list_jobs(
+            prefix=prefix,
+            search=search,
+            tag=tag,
+            state=state,
+            owner=owner,
+            limit=limit,
+            cursor=cursor,
+            total=True if search else None,
+        )
         if limit is None:
-            page = Page(tuple(page), None)
-    given = {"prefix": prefix, "name": name, "tag": tag, "state": state, "owner": owner, "limit": limit}
+            page = Page(tuple(page), None, total=page.total)
+    given = {"prefix": prefix, "search": search, "tag": tag, "state": state, "owner": owner, "limit": limit}
     again = [word for option, value in given.items() if value for word in (f"--{option}", str(value))]
     print_page(
         page,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
 
@@ -44,13 +45,16 @@ def print_page(
     cursor).
     """
     if as_json:
-        print_json({"items": [item.document for item in page.items], "next_cursor": page.next_cursor})
+        total = {} if page.total is None else {"total": asdict(page.total)}
+        print_json({"items": [item.document for item in page.items], "next_cursor": page.next_cursor, **total})
         return
     if output == "name":
         for item in page.items:
             click.echo(plain(str(getattr(item, name))))
         return
     table(page.items)
+    if page.total is not None:
+        say(f"{page.total.matching} of {page.total.searched} jobs{'' if page.total.complete else ', and more'}")
     if page.next_cursor:
         say(f"more: {more} --cursor {page.next_cursor}")
 

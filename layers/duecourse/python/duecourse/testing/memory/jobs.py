@@ -10,6 +10,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.runs.states import Run
+from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
     EVERY_JOB,
@@ -29,6 +30,7 @@ from duecourse.ports import (
     SeatsChangedError,
     SeatStore,
     StoreBusyError,
+    Total,
     UsedKey,
 )
 from duecourse.testing.memory.items import Items
@@ -222,19 +224,30 @@ class MemoryJobStore:
         return ChangePage(tuple(changes[place] for place in places[:limit]), following)
 
     def page(
-        self, tenant: str, where: JobFilter = EVERY_JOB, *, limit: int, after: str | None, budget: Budget | None = None
+        self,
+        tenant: str,
+        where: JobFilter = EVERY_JOB,
+        *,
+        limit: int,
+        after: str | None,
+        budget: Budget | None = None,
+        total: bool = False,
     ) -> JobPage:
         with self._items.lock:
             self._items.remove_expired(self._clock.now())
-            ids = sorted(
-                job.id
+            searched = [
+                job
                 for (owner, _), job in self._items.jobs.items()
-                if owner == tenant and (where.tag is None or where.tag in job.tags) and where.passes(job)
-            )
-            ids = [job_id for job_id in ids if job_id.startswith(where.prefix) and (after is None or job_id > after)]
+                if owner == tenant
+                and (where.tag is None or where.tag in job.tags)
+                and job.id.startswith(where.prefix)
+                and (after is None or job.id > after)
+            ]
+            ids = sorted(job.id for job in searched if _passes(where, job))
             found = [self.get_both(tenant, job_id) for job_id in ids[:limit]]
         following = ids[limit - 1] if len(ids) > limit else None
-        return JobPage(tuple((job, cursor) for job, cursor in found if job is not None), following)
+        counted = Total(len(ids), len(searched), complete=True) if total else None
+        return JobPage(tuple((job, cursor) for job, cursor in found if job is not None), following, counted)
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
         page = self.page(tenant, JobFilter(tag=tag), limit=limit, after=after)
@@ -256,6 +269,11 @@ class MemoryJobStore:
         if record is not None:
             place = f"{int(record.at * 1000):013}#{record.key}"
             self._items.changes[record.tenant, record.job_id][place] = record
+
+
+def _passes(where: JobFilter, job: Job) -> bool:
+    workflow = isinstance(job.target, WorkflowTarget)
+    return where.passes(job.id, name=job.name, state=job.state, owner=job.owner, workflow=workflow)
 
 
 def unchanged(items: Items, job: Job) -> bool:

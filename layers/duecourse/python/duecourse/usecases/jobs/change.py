@@ -261,12 +261,11 @@ class Jobs:
         after: str | None,
         where: JobFilter = EVERY_JOB,
         budget: Budget | None = None,
+        total: bool = False,
     ) -> JobViewPage:
-        """Return jobs whose id sorts after `after`. A page filtered by state, name or owner, or for workflows, reads a
-        bounded number of jobs: it may be short or empty and still have a next page. It ends when `budget` is used up.
-        """
-        page = self.store.page(tenant, where, limit=limit, after=after, budget=budget)
-        return JobViewPage(self._views(page.items), page.following)
+        """Return jobs whose id sorts after `after`. See ports.JobStore.page."""
+        page = self.store.page(tenant, where, limit=limit, after=after, budget=budget, total=total)
+        return JobViewPage(self._views(page.items), page.following, page.total)
 
     def delete(
         self,

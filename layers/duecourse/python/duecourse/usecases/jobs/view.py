@@ -10,7 +10,7 @@ from duecourse.domain.jobs.plan import MAX_FIRINGS, Row
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.occurrences import Occurrences
 from duecourse.domain.schedules.preview import SchedulePreview, preview_schedule
-from duecourse.ports import ChangePage, Clock, JobStore
+from duecourse.ports import ChangePage, Clock, JobStore, Total
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 
 AT_ONCE_SECONDS = 120
@@ -34,6 +34,7 @@ class JobViewPage:
 
     items: tuple[JobView, ...]
     following: str | None
+    total: Total | None = None
 
 
 def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:

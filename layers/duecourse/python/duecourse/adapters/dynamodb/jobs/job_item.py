@@ -29,8 +29,9 @@ from duecourse.adapters.dynamodb.keys import (
 from duecourse.domain.documents import read_fields, without_defaults
 from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Reservation
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.targets.kinds import stored_target, target_of
-from duecourse.ports import UsedKey
+from duecourse.domain.targets.kinds import TARGETS, stored_target, target_of
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.ports import JobFilter, UsedKey
 
 
 def tags_added(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, Any]]:
@@ -226,6 +227,22 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         else None,
         expires_at=values.optional_integer(item, "expires_at"),
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
+    )
+
+
+def is_listed(item: Item, where: JobFilter) -> bool:
+    """Return whether the job of an item, which has the prefix and tag of the filter, passes it. Only the fields that it
+    compares are read, since a search reads thousands of jobs. Raises the exceptions of `from_item`.
+    """
+    if "job_id" not in item:
+        raise JobMissingError
+    definition: dict[str, Any] = values.parse(values.text(item, "definition"))
+    return where.passes(
+        values.text(item, "job_id"),
+        name=definition.get("name", ""),
+        state=values.text(item, "state"),
+        owner=definition.get("owner", ""),
+        workflow=TARGETS[definition["target"]["type"]].model is WorkflowTarget,
     )
 
 

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, from_item, is_removed, marked_job, read_job
+from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, is_listed, is_removed, marked_job, read_job
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, marker_key, tag_partition
 from duecourse.adapters.dynamodb.writing import batch_get, read_item
 from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.ports import Clock, CursorPage, IdPage, JobCursor, JobFilter, JobPage
+from duecourse.ports import Clock, CursorPage, IdPage, JobCursor, JobFilter, JobPage, Total
 
-LOOKED_AT = 1000
-"""Jobs that are read for one page if the page is filtered. This is more than a page may contain: one query reads at
-most 1 MB, about 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
+SEARCHED = 2_000
+"""Jobs that one part of a search reads at most: one query reads at most 1 MB (Amazon DynamoDB Developer Guide,
+"Querying tables"), and the item of a typical job has about 550 bytes.
 """
 
 TAGGED = 400
-"""Jobs with a tag that are read for one page if the page is filtered. They are read by key."""
+"""Jobs with a tag that one part of a search reads at most. They are read by key."""
+
+PARTS = 10
+"""Parts that one search reads at most: 10 MB, or 4,000 jobs with a tag."""
 
 T = TypeVar("T")
 logger = logging.getLogger("duecourse.adapters.dynamodb")
@@ -36,23 +40,40 @@ class JobPages:
         self._table = table
         self._clock = clock
 
-    def of_tenant(self, tenant: str, where: JobFilter, limit: int, after: str | None, budget: Budget) -> JobPage:
-        """Return a page of jobs from the tenant index."""
-        last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
-        size = LOOKED_AT if where.sifts else limit
-        items, more = self._query(
-            "tenant", tenant, "job_id", where.prefix, size, last, state=where.state, IndexName="tenant"
-        )
-        return self._page(items, None if more is None else more["job_id"]["S"], where, limit, budget)
+    def page(
+        self, tenant: str, where: JobFilter, limit: int, after: str | None, budget: Budget, *, total: bool
+    ) -> JobPage:
+        """Return a page of jobs. See ports.JobStore.page."""
+        read = self._of_tenant if where.tag is None else self._of_tag
+        if not (where.sifts or total):
+            items, following = read(tenant, where, limit, after)
+            return self._page(items, following, limit, budget)
+        found, matching, searched, following = list[Item](), 0, 0, after
+        for part in range(PARTS):
+            if part:
+                budget.charge(2)
+            items, following = read(tenant, where, SEARCHED if where.tag is None else TAGGED, following)
+            passing = [item for item in items if readable(lambda item: is_listed(item, where), item)]
+            searched, matching = searched + len(items), matching + len(passing)
+            found += passing[: limit + 1 - len(found)]
+            if following is None or (len(found) > limit and not total):
+                break
+        page = self._page(found, following, limit, budget)
+        return replace(page, total=Total(matching, searched, complete=following is None)) if total else page
 
-    def of_tag(self, tenant: str, where: JobFilter, limit: int, after: str | None, budget: Budget) -> JobPage:
-        """Return a page of the jobs that have a tag, found by its markers."""
-        size = max(limit, TAGGED) if where.sifts else limit
+    def _of_tenant(self, tenant: str, where: JobFilter, size: int, after: str | None) -> tuple[list[Item], str | None]:
+        """Return jobs from the tenant index, and the last job that was read if there are more."""
+        last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
+        items, more = self._query("tenant", tenant, "job_id", where.prefix, size, last, IndexName="tenant")
+        return items, None if more is None else more["job_id"]["S"]
+
+    def _of_tag(self, tenant: str, where: JobFilter, size: int, after: str | None) -> tuple[list[Item], str | None]:
+        """Return jobs that have a tag, found by its markers, and the last job that was read if there are more."""
         ids, following = self._marked(tenant, where.tag or "", where.prefix, size, after)
         items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
         present = self._present(items)
         found = {item["job_id"]["S"]: item for item in present if "job_id" in item}  # others only reserve an id
-        return self._page([found[job_id] for job_id in ids if job_id in found], following, where, limit, budget)
+        return [found[job_id] for job_id in ids if job_id in found], following
 
     def ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
         """Return a page of job ids. See ports.JobStore.page_ids."""
@@ -105,13 +126,11 @@ class JobPages:
         last: Item | None,
         *,
         read: Sequence[str] = (),
-        state: JobState | None = None,
         **where: str,
     ) -> tuple[list[Item], Item | None]:
         """Return a page of items without expired ones, and the key of the last evaluated item if there are more.
 
-        `read` limits the attributes that are returned. `state` limits the items to jobs in that state. `limit` counts
-        the evaluated items, as DynamoDB does.
+        `read` limits the attributes that are returned. `limit` counts the evaluated items, as DynamoDB does.
         """
         condition, names, stand = "#hash = :hash", {"#hash": hash_name}, {":hash": {"S": value}}
         if prefix:
@@ -121,10 +140,6 @@ class JobPages:
         if read:
             where["ProjectionExpression"] = ", ".join(f"#{name}" for name in read)
             names |= {f"#{name}": name for name in read}
-        if state is not None:
-            where["FilterExpression"] = "#state = :state"
-            names["#state"] = "state"
-            stand[":state"] = {"S": state}
         answer = self._client.query(
             TableName=self._table,
             KeyConditionExpression=condition,
@@ -136,12 +151,10 @@ class JobPages:
         )
         return self._present(answer["Items"]), answer.get("LastEvaluatedKey")
 
-    def _page(self, items: list[Item], following: str | None, where: JobFilter, limit: int, budget: Budget) -> JobPage:
-        """Return a page of those items that pass the filter: at most `limit`, and fewer if the budget is used up.
-        Payloads and cursors are read only for these.
+    def _page(self, items: list[Item], following: str | None, limit: int, budget: Budget) -> JobPage:
+        """Return a page of the items: at most `limit`, and fewer if the budget is used up. Payloads and cursors are
+        read only for these.
         """
-        if where.sifts:
-            items = [item for item in items if (job := readable(from_item, item)) is not None and where.passes(job)]
         if len(items) > limit:
             following = items[limit - 1]["job_id"]["S"]
         jobs = list[Job]()

@@ -378,10 +378,16 @@ class DynamoJobStore:
         return change_items.page(self._client, self._runs_table, self._table, tenant, job_id, limit, before)
 
     def page(
-        self, tenant: str, where: JobFilter = EVERY_JOB, *, limit: int, after: str | None, budget: Budget | None = None
+        self,
+        tenant: str,
+        where: JobFilter = EVERY_JOB,
+        *,
+        limit: int,
+        after: str | None,
+        budget: Budget | None = None,
+        total: bool = False,
     ) -> JobPage:
-        read = self._pages.of_tenant if where.tag is None else self._pages.of_tag
-        return read(tenant, where, limit, after, budget or Budget())
+        return self._pages.page(tenant, where, limit, after, budget or Budget(), total=total)
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
         return self._pages.ids(tenant, tag, limit=limit, after=after)
