@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
@@ -15,6 +16,10 @@ const withoutFonts: Plugin = {
 export default defineConfig({
   base: "./",
   plugins: [withoutFonts, react()],
+  // The client's own code (tsconfig.json does the same by its condition): it needs no build before that of the page.
+  resolve: {
+    alias: { duecourse: fileURLToPath(new URL("../clients/typescript/src/index.ts", import.meta.url)) },
+  },
   build: {
     outDir: "dist",
     emptyOutDir: true,

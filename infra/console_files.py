@@ -12,8 +12,13 @@ from aws_cdk import aws_lambda as lambda_
 
 from infra.bundling import FUNCTIONS, ROOT, BundlingError, asset, copy_code, digest, digest_of, function_hash, run
 
-SOURCES = ("console", "layers/duecourse/python/duecourse/api/openapi/openapi.json", "package-lock.json")
-"""The sources of the files: the page's code, the API's description (for its client), and the tools."""
+SOURCES = (
+    "console",
+    "clients/typescript",
+    "layers/duecourse/python/duecourse/api/openapi/openapi.json",
+    "package-lock.json",
+)
+"""The sources of the files: the page's code, the client that it uses, the API's description, and the tools."""
 
 LEFT_OUT = {"dist", "node_modules", "schema.ts"}
 """Files and folders that a build does not read, or generates from openapi.json."""

@@ -1,23 +1,16 @@
 /** The client of one API. */
 
-import { ApiError, ApiUnreachableError, apiError, isObject, notOurs, withoutProblem } from "./errors.js";
+import { ApiError, ApiUnreachableError, notOurs } from "./errors.js";
+import { type Exchanged, type ExchangeOptions, exchanged, parsed } from "./exchange.js";
 import { OPERATIONS, type OperationEntry } from "./operations.js";
 import { Page, type Total } from "./page.js";
-import { deletedBefore, type Failure, instantOf, retryAfterOf, waitBeforeNext } from "./retries.js";
+import { deletedBefore, type Failure, instantOf, waitBeforeNext } from "./retries.js";
 import type { CallOptions, Methods } from "./types.js";
 
-/** The time for one try, in seconds: from the connection to the last byte of the response. */
-export const TIMEOUT_SECONDS = 30;
 /** How often a request that is safe to repeat is repeated. */
 export const RETRIES = 4;
 
-export interface ClientOptions {
-  /** A bearer token, or a function that returns the present one. It is asked before each try. */
-  token?: string | (() => string | Promise<string>);
-  /** Sends a request; the default is the platform's `fetch`. Pass one that signs for stages with `auth: iam`. */
-  fetch?: (request: Request) => Promise<Response>;
-  /** Limits each try as a whole (seconds). */
-  timeoutSeconds?: number;
+export interface ClientOptions extends ExchangeOptions {
   /** How often a request is repeated. */
   retries?: number;
   /** Parses JSON; the default is `JSON.parse`, which rounds integers above 2^53. */
@@ -148,6 +141,7 @@ export class Client {
     set("If-Match", request.ifMatch);
     set("If-None-Match", request.ifNoneMatch);
     set("X-Correlation-Id", request.correlationId);
+    set("Authorization", request.token && `Bearer ${request.token}`);
     const init: RequestInit = { method, headers, redirect: "manual" };
     if (request.body !== undefined) {
       headers.set("Content-Type", "application/json");
@@ -156,25 +150,9 @@ export class Client {
     return { url: url.href, init };
   }
 
-  /** One try. Its signal ends it at the caller's wish, or when its time is over. */
   async #once({ url, init }: { url: string; init: RequestInit }, request: CallRequest): Promise<Received> {
-    const { token, fetch: ask = fetch, timeoutSeconds = TIMEOUT_SECONDS, parse = JSON.parse } = this.#options;
-    const bearer = request.token ?? (typeof token === "function" ? await token() : token);
-    const headers = new Headers(init.headers);
-    if (bearer) headers.set("Authorization", `Bearer ${bearer}`);
-    const limit = AbortSignal.timeout(timeoutSeconds * 1_000);
-    const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit;
-    let response: Response;
-    let body: string;
-    try {
-      response = await ask(new Request(url, { ...init, headers, signal }));
-      body = await response.text();
-    } catch (error) {
-      request.signal?.throwIfAborted();
-      const reason = limit.aborted ? `the response took longer than ${timeoutSeconds} s` : reasonOf(error);
-      throw new ApiUnreachableError(`there is no response from ${this.api} (${reason})`, { cause: error });
-    }
-    return understood(response, body, parse);
+    const made = new Request(url, { ...init, signal: request.signal });
+    return understood(await exchanged(made, this.#options), this.#options.parse ?? JSON.parse);
   }
 }
 
@@ -188,12 +166,8 @@ for (const [name, entry] of Object.entries(OPERATIONS)) {
   });
 }
 
-function understood(response: Response, body: string, parse: (text: string) => unknown): Received {
-  const document = documentOf(body, parse);
-  if (!response.ok) {
-    const problem = document ?? withoutProblem(response.status, response.statusText, body);
-    throw apiError(response.status, problem, retryAfterOf(response.headers, Date.now()));
-  }
+function understood({ response, body }: Exchanged, parse: (text: string) => unknown): Received {
+  const document = parsed(body, parse);
   if (document === null) throw new ApiError(response.status, notOurs(response.status, body));
   const instant = instantOf(response.headers.get("date"));
   return {
@@ -203,24 +177,9 @@ function understood(response: Response, body: string, parse: (text: string) => u
   };
 }
 
-function documentOf(body: string, parse: (text: string) => unknown): Record<string, unknown> | null {
-  if (body === "") return {};
-  try {
-    const found = parse(body);
-    return isObject(found) ? found : null;
-  } catch {
-    return null;
-  }
-}
-
 function parameter(value: unknown): string {
   if (Array.isArray(value)) return value.map(parameter).join(",");
   return value instanceof Date ? value.toISOString() : String(value);
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  return cause instanceof Error ? cause.message || cause.name : String(cause);
 }
 
 function waiting(seconds: number, signal?: AbortSignal): Promise<void> {

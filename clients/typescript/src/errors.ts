@@ -11,6 +11,15 @@ export interface Fault {
 /** The API cannot be reached, or its response did not arrive in time. */
 export class ApiUnreachableError extends Error {
   override readonly name = "ApiUnreachableError";
+
+  constructor(
+    message: string,
+    /** Whether the response did not arrive in time. */
+    readonly timedOut = false,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
 }
 
 /** A problem document (RFC 9457). */

@@ -1,7 +1,7 @@
 /** The TypeScript client of the HTTP API of Duecourse. */
 
 export { CallbackAttempt, DoNotRetry, type Outcome, RetryLater, type Work } from "./callback.js";
-export { type CallRequest, Client, type ClientOptions, RETRIES, TIMEOUT_SECONDS } from "./client.js";
+export { type CallRequest, Client, type ClientOptions, RETRIES } from "./client.js";
 export {
   ApiError,
   ApiUnreachableError,
@@ -16,6 +16,7 @@ export {
   UnauthorizedError,
   UnavailableError,
 } from "./errors.js";
+export { type ExchangeOptions, exchange, TIMEOUT_SECONDS } from "./exchange.js";
 export { Page, type Total } from "./page.js";
 export type { components, paths } from "./schema.js";
 export type { Answer, Arguments, CallOptions, Meta, Methods, OperationName, Schemas } from "./types.js";

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { ApiUnreachableError, Client, type Page, type Schemas } from "../src/index.js";
+import { ApiUnreachableError, Client, exchange, NotFoundError, type Page, type Schemas } from "../src/index.js";
 
 const JOB = { id: "nightly", state: "ACTIVE" };
 
@@ -125,5 +125,41 @@ describe("client", () => {
       client.completeRun({ run_id: "a.b", body: {} }),
     ];
     expect(mistakes).toBeTypeOf("function");
+  });
+});
+
+describe("exchange", () => {
+  const request = new Request("https://api.example/v1/stats");
+
+  test("sends a request once, with the token, and returns the response", async () => {
+    const seen: Request[] = [];
+    const fetch = async (each: Request) => {
+      seen.push(each);
+      return Response.json({ ok: true }, { headers: { ETag: '"1"' } });
+    };
+    const response = await exchange({ fetch, token: () => "t" })(request);
+    expect([await response.json(), response.headers.get("etag")]).toEqual([{ ok: true }, '"1"']);
+    expect(seen.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer t"]);
+  });
+
+  test("returns a response without a body", async () => {
+    const response = await exchange({ fetch: async () => new Response(null, { status: 204 }) })(request);
+    expect([response.status, await response.text()]).toEqual([204, ""]);
+  });
+
+  test("rejects with the errors of the client", async () => {
+    const send = exchange({ fetch: async () => Response.json({ type: "/problems/gone" }, { status: 404 }) });
+    await expect(send(request)).rejects.toThrow(NotFoundError);
+  });
+
+  test("says whether the response came too late", async () => {
+    const silent = (each: Request) =>
+      new Promise<Response>((_, reject) => {
+        each.signal.addEventListener("abort", () => reject(each.signal.reason));
+      });
+    const call = exchange({ fetch: silent, timeoutSeconds: 0.01 })(request);
+    await expect(call).rejects.toMatchObject({ timedOut: true });
+    const broken = exchange({ fetch: () => Promise.reject(new TypeError("fetch failed")) })(request);
+    await expect(broken).rejects.toMatchObject({ timedOut: false });
   });
 });

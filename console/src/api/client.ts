@@ -1,12 +1,18 @@
 import { QueryClient } from "@tanstack/react-query";
+import {
+  ApiError,
+  ApiUnreachableError,
+  type components,
+  exchange,
+  type paths,
+  UnauthorizedError,
+} from "duecourse";
 import createFetchClient, { type Middleware } from "openapi-fetch";
 import createClient from "openapi-react-query";
 import type { Session } from "../app/session";
 import { API } from "../app/settings";
-import { ApiProblem, asProblem, problemOf } from "./problem";
-import type { components, paths } from "./schema";
+import { ApiProblem, asProblem } from "./problem";
 import { sharing } from "./sharing";
-import { timed } from "./timed";
 
 export type Schemas = components["schemas"];
 
@@ -25,14 +31,11 @@ export function speakAs(who: Session): void {
 const checked: Middleware = {
   async onRequest({ request }) {
     const token = await session?.token();
-    if (token && token === refused) throw await problemOf(new Response("{}", { status: 401 }));
+    if (token && token === refused) throw asProblem(new UnauthorizedError(401, {}));
     if (token) request.headers.set("Authorization", `Bearer ${token}`);
     return request;
   },
-  async onResponse({ request, response }) {
-    if (response.status === 401)
-      refused = request.headers.get("Authorization")?.slice("Bearer ".length) ?? null;
-    if (!response.ok) throw await problemOf(response);
+  onResponse({ response }) {
     const kind = response.headers.get("content-type") ?? "";
     if (response.status !== 204 && !kind.includes("json")) {
       throw new ApiProblem(
@@ -41,7 +44,11 @@ const checked: Middleware = {
         "A proxy or gateway between this page and the API sent the response.",
       );
     }
-    return response;
+  },
+  onError({ request, error }) {
+    if (error instanceof UnauthorizedError)
+      refused = request.headers.get("Authorization")?.slice("Bearer ".length) ?? null;
+    if (error instanceof ApiError || error instanceof ApiUnreachableError) return asProblem(error);
   },
 };
 
@@ -49,7 +56,7 @@ const checked: Middleware = {
 export const fetcher = createFetchClient<paths>({
   baseUrl: API.href.replace(/\/$/, ""),
   cache: "no-cache",
-  fetch: timed(),
+  fetch: exchange({}),
 });
 fetcher.use(checked);
 

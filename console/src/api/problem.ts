@@ -1,3 +1,5 @@
+import { ApiError, ApiUnreachableError } from "duecourse";
+
 /** What is wrong with one part of a request; `field` is a JSON pointer without its first slash, or a parameter. */
 export interface FieldError {
   field: string;
@@ -35,42 +37,14 @@ export class ApiProblem extends Error {
   }
 }
 
-interface Body {
-  title?: unknown;
-  detail?: unknown;
-  errors?: unknown;
-  request_id?: unknown;
-  message?: unknown;
-}
-
-/** What an answer that is no success says. Never fails: a gateway's page is an answer, too. */
-export async function problemOf(answer: Response): Promise<ApiProblem> {
-  const wait = Number(answer.headers.get("retry-after"));
-  const retryAfter = Number.isFinite(wait) && wait > 0 ? wait : null;
-  let body: Body = {};
-  try {
-    const parsed: unknown = await answer.json();
-    if (typeof parsed === "object" && parsed !== null) body = parsed;
-  } catch {
-    // No JSON: the status is all there is to say.
-  }
-  const title = text(body.title) ?? TITLES[answer.status] ?? `The API returned status ${answer.status}`;
-  const detail = text(body.detail) ?? text(body.message) ?? REMEDIES[answer.status] ?? "";
-  return new ApiProblem(
-    answer.status,
-    title,
-    detail,
-    fieldsOf(body.errors),
-    text(body.request_id),
-    retryAfter,
-  );
-}
-
 /** A thrown value as a problem: of the API, of the network, or of a response that cannot be parsed. */
 export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
-  if (error instanceof DOMException && error.name === "TimeoutError") {
-    return new ApiProblem(0, LATE, "The request timed out after 30 seconds. Try again.");
+  if (error instanceof ApiError) return rejection(error);
+  if (error instanceof ApiUnreachableError) {
+    return error.timedOut
+      ? new ApiProblem(0, LATE, "The request timed out after 30 seconds. Try again.")
+      : new ApiProblem(0, UNREACHABLE, "Check the connection; this page retries automatically.");
   }
   if (error instanceof SyntaxError) {
     return new ApiProblem(
@@ -78,9 +52,6 @@ export function asProblem(error: unknown): ApiProblem {
       "The response is not from the API",
       "A proxy or gateway between this page and the API sent the response.",
     );
-  }
-  if (error instanceof TypeError && /fetch|network|load/i.test(error.message)) {
-    return new ApiProblem(0, UNREACHABLE, "Check the connection; this page retries automatically.");
   }
   return new ApiProblem(0, "An unexpected error occurred on this page", String(error));
 }
@@ -98,14 +69,18 @@ const REMEDIES: Record<number, string> = {
   503: "Try again in a moment; displayed data is reloaded automatically.",
 };
 
-function fieldsOf(errors: unknown): FieldError[] {
-  if (!Array.isArray(errors)) return [];
-  return errors.flatMap((each: unknown) => {
-    if (typeof each !== "object" || each === null) return [];
-    const { pointer, parameter, header, detail } = each as Record<string, unknown>;
-    const field = text(pointer)?.replace(/^#?\//, "") ?? text(parameter) ?? text(header) ?? "";
-    return [{ field, message: text(detail) ?? "" }];
-  });
+/** What the API says of a rejected request. A page of a gateway in front of it is not shown. */
+function rejection(error: ApiError): ApiProblem {
+  const { status, problem, faults, retryAfter } = error;
+  const { title, detail } = error.byDuecourse ? problem : {};
+  return new ApiProblem(
+    status,
+    text(title) ?? TITLES[status] ?? `The API returned status ${status}`,
+    text(detail) ?? text(problem.message) ?? REMEDIES[status] ?? "",
+    faults.map(({ where, detail }) => ({ field: where, message: detail })),
+    text(problem.request_id),
+    retryAfter || null,
+  );
 }
 
 function text(value: unknown): string | null {
