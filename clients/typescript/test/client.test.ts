@@ -1,5 +1,12 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { ApiUnreachableError, Client, exchange, NotFoundError, type Page, type Schemas } from "../src/index.js";
+import {
+  ApiUnreachableError,
+  Client,
+  exchange,
+  NotFoundError,
+  type Page,
+  type Schemas,
+} from "../src/index.js";
 
 const JOB = { id: "nightly", state: "ACTIVE" };
 
