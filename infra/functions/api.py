@@ -17,7 +17,7 @@ from infra.functions.python_function import PythonFunction, log_group
 from infra.nag import acknowledge, acknowledge_wildcards
 from infra.parts import SharedResources
 from infra.settings.auth_config import OPEN_TO_READ
-from infra.stores.tables import DEAD_INDEX, TENANT_INDEX
+from infra.stores.tables import DEAD_INDEX, STATE_INDEX, TENANT_INDEX
 
 CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
 """Together with OPEN_TO_READ, the routes without authorization; `OPEN` in `duecourse/api/routes/table.py` has both."""
@@ -115,7 +115,8 @@ class HttpApi(Construct):
             "ConditionCheckItem",  # for a deletion whose job is created again
         )  # TransactWriteItems requires no separate action
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
-        allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX)])  # jobs by tag, and by tenant
+        # Jobs by tag, by tenant, and by state.
+        allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX), jobs.index_arn(STATE_INDEX)])
         # BatchGetItem is for a workflow's run, PutItem and BatchWriteItem for the runs that a pause covered and for
         # records of changes, and UpdateItem for heartbeats.
         record = ("GetItem", "BatchGetItem", "BatchWriteItem", "Query", "PutItem", "UpdateItem")

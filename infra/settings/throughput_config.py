@@ -56,7 +56,7 @@ class ThroughputConfig:
     due: WarmThroughput | None = None
     """The index of `jobs` that a claim writes twice: it removes the entry of one slot and adds one to another."""
     tenant: WarmThroughput | None = None
-    """The index of `jobs` that is written only for new, changed and deleted jobs."""
+    """The indexes of `jobs` that are written only for new, changed, ended and deleted jobs: `tenant` and `state`."""
     runs: WarmThroughput | None = None
     dead: WarmThroughput | None = None
     """The index of `runs` that is written only for deaths and redrives."""

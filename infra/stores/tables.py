@@ -1,4 +1,5 @@
-"""The tables of a stage. `jobs` has definitions, cursors, timers and watermarks, and the indexes `due` and `tenant`.
+"""The tables of a stage. `jobs` has definitions, cursors, timers and watermarks, and the indexes `due`, `tenant` and
+`state`.
 `runs` has a record of each run for the retention time, the index `dead`, and a stream for the archive.
 """
 
@@ -76,6 +77,7 @@ def _warm(wanted: WarmThroughput | None) -> dynamodb.WarmThroughput | None:
 
 DUE_INDEX = "due"
 TENANT_INDEX = "tenant"
+STATE_INDEX = "state"
 
 
 class JobsTable(Table):
@@ -88,6 +90,8 @@ class JobsTable(Table):
         self.add_index(DUE_INDEX, "slot", "due", dynamodb.AttributeType.NUMBER, rates.due)
         # Lists a tenant's jobs. The index is sparse: only the definition has the two attributes.
         self.add_index(TENANT_INDEX, "tenant", "job_id", dynamodb.AttributeType.STRING, rates.tenant)
+        # Lists a tenant's paused or completed jobs. The index is sparse: an active job does not have the attribute.
+        self.add_index(STATE_INDEX, "state_key", "job_id", dynamodb.AttributeType.STRING, rates.tenant)
 
 
 DEAD_INDEX = "dead"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.wire.capacity import KB, item_bytes
+from benchmarks.wire.capacity import KB, item_bytes, page_read_units
 from duecourse.adapters.dynamodb.jobs import change_items
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.keys import job_partition
@@ -248,6 +248,37 @@ def test_jobs_in_one_state_are_looked_at_with_one_query(dynamodb_tables: Tables)
     page = store.page("default", JobFilter(state=JobState.ACTIVE), limit=2, after=None)
     assert ([of.id for of, _ in page.items], page.following) == (["job-0", "job-2"], "job-2")
     assert [each.operation for each in client.seen] == ["query", "batch_get_item"]
+
+
+def test_jobs_in_a_rare_state_are_found_without_reading_the_others(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
+    for number in range(30):
+        made = job(id=f"job-{number:02}")
+        store.create(made, cursor(made))
+        if number in {3, 25}:
+            paused = replace(made, state=JobState.PAUSED, generation=made.generation + 1, paused_at=NOON + 5)
+            assert store.change(made, cursor(made), paused, replace(cursor(made), generation=paused.generation))
+        if number in {7, 8}:
+            assert store.complete(made, at=NOON + 1, expires_at=int(NOON) + 86_400 if number == 8 else None)
+        if number == 25:
+            resumed = replace(paused, state=JobState.ACTIVE, generation=paused.generation + 1, paused_at=None)
+            assert store.change(paused, replace(cursor(made), generation=paused.generation), resumed, cursor(resumed))
+    client = FaultyClient(dynamodb_tables.client, kinds=READS)
+    store = replace(dynamodb_tables, client=client).job_store(SettableClock(NOON))
+    found = {}
+    for state in (JobState.PAUSED, JobState.COMPLETED):
+        page = store.page("default", JobFilter(state=state), limit=50, after=None)
+        found[state] = [of.id for of, _ in page.items], page.following
+    assert found == {JobState.PAUSED: (["job-03"], None), JobState.COMPLETED: (["job-07", "job-08"], None)}
+    assert [each.operation for each in client.seen] == ["query", "batch_get_item"] * 2
+    indexed = dynamodb_tables.client.scan(TableName=dynamodb_tables.jobs, IndexName="state")["Items"]
+    assert sorted(item["job_id"]["S"] for item in indexed) == ["job-03", "job-07", "job-08"]
+    assert page_read_units(indexed) <= 1
+    store = dynamodb_tables.job_store(SettableClock(NOON + 86_400))
+    assert [
+        of.id for of, _ in store.page("default", JobFilter(state=JobState.COMPLETED), limit=1, after=None).items
+    ] == ["job-07"]
+    assert store.page("default", JobFilter(state=JobState.COMPLETED), limit=1, after="job-07").items == ()
 
 
 def test_only_the_jobs_of_a_page_have_their_large_payloads_read(dynamodb_tables: Tables) -> None:

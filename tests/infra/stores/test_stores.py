@@ -177,11 +177,20 @@ def test_what_expires_from_the_runs_can_be_archived(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("jobs", {"due": {"HASH": "slot", "RANGE": "due"}, "tenant": {"HASH": "tenant", "RANGE": "job_id"}}),
+        (
+            "jobs",
+            {
+                "due": {"HASH": "slot", "RANGE": "due"},
+                "tenant": {"HASH": "tenant", "RANGE": "job_id"},
+                "state": {"HASH": "state_key", "RANGE": "job_id"},
+            },
+        ),
         ("runs", {"dead": {"HASH": "dead_key", "RANGE": "died_at"}}),
     ],
 )
-def test_the_indexes_find_cursors_by_time_jobs_by_tenant_and_what_did_not_go_well(name: str, expected: object) -> None:
+def test_the_indexes_find_cursors_by_time_jobs_by_tenant_or_state_and_what_did_not_go_well(
+    name: str, expected: object
+) -> None:
     definition = table_definitions()[name]
     assert keys(definition["KeySchema"]) == {"HASH": "PK", "RANGE": "SK"}
     assert indexes(definition) == expected

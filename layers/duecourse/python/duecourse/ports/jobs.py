@@ -172,8 +172,9 @@ class JobFilter:
 
     @property
     def sifts(self) -> bool:
-        """Whether the filter excludes jobs that an index finds by prefix and tag."""
-        return any(each is not None for each in (self.search, self.state, self.owner)) or self.workflows
+        """Whether the filter excludes jobs that an index finds: by prefix, tag, or a state other than ACTIVE."""
+        indexed = self.state is None or (self.tag is None and self.state is not JobState.ACTIVE)
+        return not indexed or self.search is not None or self.owner is not None or self.workflows
 
     def passes(self, job_id: str, *, name: str, state: str, owner: str, workflow: bool) -> bool:
         """Return whether a job with this prefix and tag matches."""

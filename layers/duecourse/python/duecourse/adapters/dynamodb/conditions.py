@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.keys import state_key
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
 
@@ -60,8 +61,10 @@ def completion(job: Job, at: float, expires_at: int | None) -> dict[str, Any]:
     same generation and, if the job is to be removed at `expires_at`, the same revision.
     """
     stand = {":completed": "COMPLETED", ":active": "ACTIVE", ":at": at, ":generation": job.generation, ":one": 1}
-    names = ["state", "updated_at", "generation", "revision"]
-    change, condition = "SET #state = :completed, #updated_at = :at", "#generation = :generation AND #state = :active"
+    stand[":state_key"] = state_key(job.tenant, JobState.COMPLETED)
+    names = ["state", "state_key", "updated_at", "generation", "revision"]
+    change = "SET #state = :completed, #state_key = :state_key, #updated_at = :at"
+    condition = "#generation = :generation AND #state = :active"
     if expires_at is not None:
         stand |= {":expires_at": expires_at, ":revision": job.revision}
         names.append("expires_at")

@@ -63,6 +63,11 @@ def tenant_key(tenant: str, sort: str) -> Item:
     return key(f"TENANT#{tenant}", sort)
 
 
+def state_key(tenant: str, state: str) -> str:
+    """Return the key of the index `state`, which has the jobs that are not ACTIVE, such as `acme#PAUSED`."""
+    return f"{tenant}#{state}"
+
+
 def tag_partition(tenant: str, tag: str) -> str:
     """Return the partition key of a tag's markers, such as `TAG#acme#billing`. A tag cannot contain a `#`."""
     return f"TAG#{tenant}#{tag}"

@@ -17,7 +17,7 @@ Key = TypeVar("Key")
 
 HOUR = 3600
 
-TABLES = {"Jobs": ("JobsTable", ("due", "tenant")), "Runs": ("RunsTable", ("dead",))}
+TABLES = {"Jobs": ("JobsTable", ("due", "tenant", "state")), "Runs": ("RunsTable", ("dead",))}
 """The output with each table's name, and the table's indexes."""
 
 

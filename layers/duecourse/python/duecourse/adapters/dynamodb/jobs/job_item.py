@@ -24,6 +24,7 @@ from duecourse.adapters.dynamodb.keys import (
     Item,
     job_key,
     marker_key,
+    state_key,
     tenant_key,
 )
 from duecourse.domain.documents import read_fields, without_defaults
@@ -120,6 +121,7 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "tenant": job.tenant,
             "job_id": job.id,
             "state": job.state,
+            "state_key": None if job.state is JobState.ACTIVE else state_key(job.tenant, job.state),
             "generation": job.generation,
             "created_generation": job.created_generation,
             "created_at": job.created_at,

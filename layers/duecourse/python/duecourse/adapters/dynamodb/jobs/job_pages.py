@@ -10,7 +10,17 @@ from typing import Any, TypeVar
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, is_listed, is_removed, marked_job, read_job
-from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, marker_key, tag_partition
+from duecourse.adapters.dynamodb.keys import (
+    CURSOR,
+    JOB,
+    MARKER_PREFIX,
+    Item,
+    job_key,
+    key,
+    marker_key,
+    state_key,
+    tag_partition,
+)
 from duecourse.adapters.dynamodb.writing import batch_get, read_item
 from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
@@ -62,9 +72,16 @@ class JobPages:
         return replace(page, total=Total(matching, searched, complete=following is None)) if total else page
 
     def _of_tenant(self, tenant: str, where: JobFilter, size: int, after: str | None) -> tuple[list[Item], str | None]:
-        """Return jobs from the tenant index, and the last job that was read if there are more."""
-        last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
-        items, more = self._query("tenant", tenant, "job_id", where.prefix, size, last, IndexName="tenant")
+        """Return jobs from the tenant index, or jobs that are not ACTIVE from the state index, and the last job that
+        was read if there are more.
+        """
+        if where.state in (None, JobState.ACTIVE):
+            last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
+            items, more = self._query("tenant", tenant, "job_id", where.prefix, size, last, IndexName="tenant")
+        else:
+            own = state_key(tenant, where.state)
+            last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, state_key=own)
+            items, more = self._query("state_key", own, "job_id", where.prefix, size, last, IndexName="state")
         return items, None if more is None else more["job_id"]["S"]
 
     def _of_tag(self, tenant: str, where: JobFilter, size: int, after: str | None) -> tuple[list[Item], str | None]:
@@ -79,7 +96,7 @@ class JobPages:
         """Return a page of job ids. See ports.JobStore.page_ids."""
         if tag is not None:
             return IdPage(*self._marked(tenant, tag, "", limit, after))
-        last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
+        last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
         read = ("job_id", "expires_at")
         items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
         return IdPage([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
@@ -95,7 +112,7 @@ class JobPages:
 
     def cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         """Return a page of cursors. See ports.JobStore.page_cursors."""
-        last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
+        last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
         read = ("job_id", "state", "expires_at")
         items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
         states = {item["job_id"]["S"]: values.optional_text(item, "state") for item in items}
@@ -200,5 +217,5 @@ def readable(read: Callable[[Item], T], item: Item) -> T | None:
         return None
 
 
-def _indexed(tenant: str, job_id: str) -> Item:
-    return values.pack({"tenant": tenant, "job_id": job_id})
+def _index_key(job_id: str, **partition: str) -> Item:
+    return values.pack({**partition, "job_id": job_id})
