@@ -1,5 +1,5 @@
 """A month of so many firings that are spread evenly over its minutes, with the cost of a stage whose shards have a
-round in each minute. Pure.
+round in each minute, and its metrics. Pure.
 """
 
 from __future__ import annotations
@@ -10,8 +10,14 @@ from dataclasses import replace
 from benchmarks.cost.counts import Counts
 from benchmarks.cost.model import FULL_BATCH, MINUTES_OF_MONTH, Assumptions
 from benchmarks.cost.per_million import MILLION, duecourse
+from benchmarks.cost.prices import usd
 
 VOLUMES = (100_000, 1_000_000, 10_000_000, 100_000_000)
+
+ACTIVE_METRICS = 9
+"""The custom metrics that a stage with one lane and one type of target writes in each hour with runs, in addition to
+those of an idle stage.
+"""
 
 CLAIMED_TOGETHER: Mapping[str, int] = {"distinct": 1, "minutely": 10}
 """Firings of a job that one claim covers, so that a round finds at least so many."""
@@ -43,5 +49,5 @@ def _month(
         figures[f"{case}_firings_of_a_round"] = firings
         for name, run in ((case, counts.run), (f"{case}_overlap_skip", counts.locked)):
             total = duecourse(counts.firings[case], run, spread)["total"]
-            figures[name] = round(idle_total + volume / MILLION * total, 2)
+            figures[name] = round(idle_total + usd("metric", ACTIVE_METRICS) + volume / MILLION * total, 2)
     return figures

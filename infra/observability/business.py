@@ -97,19 +97,16 @@ def _by_lane(config: StageConfig, watched: Monitored) -> Iterator[Row]:
     for name, queue in watched.parts.lanes.queues.items():
         late = [ours(config, "execute", "Lateness", lane=name, statistic=which) for which in ("p50", "p99")]
         yield [
-            chart(f"{name}: outcomes of runs", counted(config, "execute", ENDS, lane=name), unit="runs", width=8),
             chart(
                 f"{name}: lateness",
                 [metric.with_(label=metric.statistic) for metric in late],
                 unit="ms",
-                width=8,
                 line=config.alarms.lateness_seconds[name] * 1000,
             ),
             chart(
                 f"{name}: messages waiting for a worker",
                 [of_queue(queue, "ApproximateNumberOfMessagesVisible").with_(label="waiting")],
                 unit="messages",
-                width=8,
             ),
         ]
 

@@ -23,7 +23,7 @@ def ours(
     statistic: str = "Sum",
     seconds: int = FIVE_MINUTES,
 ) -> cloudwatch.Metric:
-    """Return a metric of a function of the stage, in one lane or in all of them."""
+    """Return a metric of a function of the stage, in all lanes. `Lateness` also exists in one lane."""
     dimensions = {"service": "duecourse", "function": function} | ({} if lane is None else {"lane": lane})
     return _metric(config.metrics_namespace, name, dimensions, statistic, seconds)
 
@@ -76,11 +76,9 @@ def of_table(
     return _metric("AWS/DynamoDB", name, dimensions, statistic, seconds)
 
 
-def counted(
-    config: StageConfig, function: str, named: Mapping[str, str], lane: str | None = None
-) -> list[cloudwatch.Metric]:
+def counted(config: StageConfig, function: str, named: Mapping[str, str]) -> list[cloudwatch.Metric]:
     """Return counts of a function with the labels of their lines."""
-    return [ours(config, function, name, lane=lane).with_(label=label) for name, label in named.items()]
+    return [ours(config, function, name).with_(label=label) for name, label in named.items()]
 
 
 def _metric(namespace: str, name: str, dimensions: dict[str, str], statistic: str, seconds: int) -> cloudwatch.Metric:

@@ -32,9 +32,7 @@ def technical_rows(config: StageConfig, watched: Monitored, alarms: Sequence[clo
 
 
 def _rounds(config: StageConfig) -> Iterator[Row]:
-    read = counted(
-        config, "dispatch", {"CursorsRead": "cursors read", "ClaimsWon": "claims won", "WakesSent": "timers"}
-    )
+    read = counted(config, "dispatch", {"Enqueued": "enqueued", "WakesSent": "timers"})
     wrong = {
         "ClaimsLost": "claims lost (harmless)",
         "ClaimsFailed": "claims failed",

@@ -10,20 +10,24 @@ from duecourse.telemetry import SYMPTOMS
 
 ENDS = frozenset({"RunsSucceeded", "RunsDead", "RunsSkipped", "RunsCancelled"})
 
-BY_TARGET = ENDS | {"AttemptsStarted", "AttemptsFailed"}
+BY_TARGET = ENDS
 """What a worker tells by type of target, too."""
+
+BY_LANE = frozenset({"Lateness"})
+"""What a worker tells by lane, too."""
 
 OURS: Mapping[str, frozenset[str]] = {
     "tick": frozenset({"TicksSent", "TicksRefused"}),
     "dispatch": frozenset(
         {
-            *("SlotsRead", "CursorsRead", "Enqueued", "ClaimsWon", "ClaimsLost", "ClaimsFailed", "ClaimsRefused"),
+            *("Enqueued", "ClaimsLost", "ClaimsFailed", "ClaimsRefused"),
             *("StatementsThrottled", "SendsRefused", "WakesSent", "CursorsQuarantined", "Missed", "Skipped"),
             *("RoundsFailed", "RoundsUnfinished", "ClaimsDeferred", "WatermarkAge", "EventsRefused"),
         }
     ),
-    "execute": BY_TARGET
+    "execute": ENDS
     | {
+        *("AttemptsStarted", "AttemptsFailed"),
         *("MessagesReceived", "DuplicatesDropped", "Lateness", "CaughtUp", "DeathsAnnounced", "MessagesFailed"),
         *("FinishesRefused", "ResultsLost", "EventsRefused", "PausesFailed", "JobsPaused", "RescueReadsFailed"),
     },
@@ -98,5 +102,7 @@ def _problem_of_ours(name: str, dimensions: Mapping[str, str]) -> str | None:
     more = frozenset(dimensions) - {"service", "function"}
     if more == {"target"} and name not in BY_TARGET:
         return f"{name} is not told by target"
+    if more == {"lane"} and name not in BY_LANE:
+        return f"{name} is not told by lane"
     known = not more or (function == "execute" and more in ({"lane"}, {"target"}))
     return None if known else f"nothing is told by {sorted(more)}"

@@ -192,8 +192,8 @@ def test_a_worker_says_and_counts_what_it_did(function: Any, stage: Any, capsys:
     (line,) = [each for each in written if each.get("action") == "run_settled"]
     assert (line["level"], line["run_id"], line["state"]) == ("INFO", str(run.name), "SUCCEEDED")
     assert (line["tenant"], line["job_id"], line["function_name"]) == (made.tenant, made.id, Context().function_name)
-    metrics, by_target = [each for each in written if "_aws" in each]
-    assert (metrics["function"], metrics["lane"]) == ("execute", "normal")
+    metrics, by_lane, by_target = [each for each in written if "_aws" in each]
+    assert (metrics["function"], by_lane["lane"]) == ("execute", "normal")
     assert (metrics["RunsSucceeded"], metrics["MessagesReceived"], metrics["AttemptsFailed"]) == ([1.0], [1.0], [0.0])
     assert (by_target["target"], by_target["RunsSucceeded"]) == ("http", [1.0])
-    assert metrics["Lateness"][0] >= 2000
+    assert by_lane["Lateness"][0] >= 2000

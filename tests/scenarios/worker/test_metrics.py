@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
+from io import StringIO
 
 import pytest
+from aws_lambda_powertools import Logger, Metrics
 
+from benchmarks.cost.months import ACTIVE_METRICS
 from duecourse.domain.jobs.job import Backoff, Completion, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import Cancel
+from duecourse.telemetry import publish
 from duecourse.testing.faults import answering, around
+from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
 from tests.support.jobs import NOON, job
 from tests.support.world import FUNCTION_SECONDS, Killed, World
@@ -136,3 +142,23 @@ def test_a_round_that_stops_early_is_counted(world: World) -> None:
     stopped = world.round_of_dispatch()(0, world.clock.now())
     assert stopped.counts["RoundsUnfinished"] == 1
     assert [event.action for event in stopped.events] == ["round_stopped", "dispatched"]
+
+
+def test_the_smallest_active_stage_writes_ten_metrics(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 130)
+    logger, metrics = Logger(service="smallest", stream=StringIO()), Metrics(namespace="Duecourse", service="duecourse")
+    publish(Report(counts=Counter(TicksSent=1)), logger, metrics, function="tick")
+    for report in world.reports:
+        if report.counts["MessagesReceived"]:
+            publish(report, logger, metrics, function="execute", lane="normal")
+        else:
+            publish(report, logger, metrics, function="dispatch")
+    found = set()
+    for document in map(json.loads, capsys.readouterr().out.splitlines()):
+        (directive,) = document["_aws"]["CloudWatchMetrics"]
+        for names in directive["Dimensions"]:
+            place = tuple(f"{name}={document[name]}" for name in sorted(names) if name != "service")
+            found |= {(each["Name"], *place) for each in directive["Metrics"]}
+    assert world.count("RunsSucceeded") == 2
+    assert len(found) <= 1 + ACTIVE_METRICS == 10, sorted(found)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from logging import makeLogRecord
+from types import MappingProxyType
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
@@ -20,8 +21,11 @@ CloudWatch bills a metric for each hour in which a value was emitted (Amazon Clo
 emitted. An alarm on a sum treats a missing count as 0.
 """
 
-ROUTINE = frozenset({"SlotsRead"})
-"""Counts of every dispatch round, with or without work. A report with only these emits nothing."""
+LOGGED_ONLY = frozenset({"SlotsRead", "CursorsRead", "ClaimsWon"})
+"""Counts of a round that are in its log line, but are no metrics: `Enqueued` grows with them."""
+
+ENDS = frozenset({"RunsSucceeded", "RunsDead", "RunsSkipped", "RunsCancelled"})
+"""The counts of final states. Only these are also emitted by target."""
 
 SYMPTOMS: Mapping[str, frozenset[str]] = {
     "dispatch": frozenset({"RoundsFailed", "SendsRefused", "ClaimsFailed", "ClaimsRefused", "ClaimsDeferred"}),
@@ -73,38 +77,53 @@ def loggable(facts: Mapping[str, object]) -> dict[str, Any]:
 def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str) -> None:
     """Log the events of a report and emit its counts, durations (milliseconds) and ages (seconds).
 
-    `dimensions` (a function, a lane) are added to every metric. Values of high cardinality belong in the log line. With
-    a lane, every metric is also emitted over all lanes. Counts by target are also emitted by target, and failures by
-    symptom (SYMPTOMS).
+    `dimensions` (a function) are added to every metric. Values of high cardinality belong in the log line. A `lane` is
+    added to durations, which are also emitted over all lanes; counts are emitted over all lanes only. Ends of runs are
+    also emitted by target, and failures by symptom (SYMPTOMS). Each combination of a metric and its dimensions costs a
+    metric's price for each hour in which it gets a value.
     """
     for event in report.events:
         log = logger.error if event.alarming else logger.info
         log(event.action, extra={"action": event.action, **loggable(event.facts)})
     whole = {name: value for name, value in dimensions.items() if name != "lane"}
-    counts = {metric: count for metric, count in report.counts.items() if count or metric in EVEN_WHEN_ZERO}
-    if counts.keys() - ROUTINE or report.seconds or report.ages:
-        for name, value in dimensions.items():
-            metrics.add_dimension(name=name, value=value)
-        if "lane" in dimensions:  # an alarm watches one metric and cannot sum lanes
-            metrics.add_dimensions(service=str(metrics.service), **whole)
-        for metric, count in counts.items():
-            metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
-        for metric, measured in report.seconds.items():
-            for seconds in measured:
-                metrics.add_metric(name=metric, unit=MetricUnit.Milliseconds, value=round(seconds * 1000, 3))
-        for metric, seconds in report.ages.items():
-            metrics.add_metric(name=metric, unit=MetricUnit.Seconds, value=round(seconds, 3))
-        metrics.flush_metrics()
+    counts = {
+        metric: count
+        for metric, count in report.counts.items()
+        if (count or metric in EVEN_WHEN_ZERO) and metric not in LOGGED_ONLY
+    }
+    _emit(metrics, whole, counts, ages=report.ages)
+    _emit(metrics, dimensions, {}, report.seconds, over_lanes=whole)
     for target, counted in report.by_target.items():
-        for name, value in (whole | {"target": target}).items():
-            metrics.add_dimension(name=name, value=value)
-        for metric, count in counted.items():
-            metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
-        metrics.flush_metrics()
+        _emit(metrics, whole | {"target": target}, {name: counted[name] for name in counted if name in ENDS})
     for symptom, count in failures(report.counts).items():
-        metrics.add_dimension(name="symptom", value=symptom)
-        metrics.add_metric(name="Failures", unit=MetricUnit.Count, value=count)
-        metrics.flush_metrics()
+        _emit(metrics, {"symptom": symptom}, {"Failures": count})
+
+
+def _emit(
+    metrics: Metrics,
+    dimensions: Mapping[str, str],
+    counts: Mapping[str, int],
+    durations: Mapping[str, Sequence[float]] = MappingProxyType({}),
+    ages: Mapping[str, float] = MappingProxyType({}),
+    over_lanes: Mapping[str, str] | None = None,
+) -> None:
+    """Emit metrics with the dimensions, and also with those `over_lanes` if they differ. Without values nothing is
+    emitted.
+    """
+    if not (counts or durations or ages):
+        return
+    for name, value in dimensions.items():
+        metrics.add_dimension(name=name, value=value)
+    if over_lanes is not None and over_lanes != dimensions:
+        metrics.add_dimensions(service=str(metrics.service), **over_lanes)
+    for metric, count in counts.items():
+        metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
+    for metric, measured in durations.items():
+        for seconds in measured:
+            metrics.add_metric(name=metric, unit=MetricUnit.Milliseconds, value=round(seconds * 1000, 3))
+    for metric, seconds in ages.items():
+        metrics.add_metric(name=metric, unit=MetricUnit.Seconds, value=round(seconds, 3))
+    metrics.flush_metrics()
 
 
 def failures(counts: Mapping[str, int]) -> dict[str, int]:
