@@ -23,14 +23,25 @@ def put(api: ApiClient, body: Any = STEADY, path: str = PATH, **headers: str) ->
     )
 
 
-def patch(api: ApiClient, body: Any, path: str = PATH, **headers: str) -> Answered:
+def patch(api: ApiClient, body: Any, path: str = PATH, query: Any = None, **headers: str) -> Answered:
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    return api.send(json_event("PATCH", path, body, headers=sent, content_type="application/merge-patch+json"))
+    kind = "application/merge-patch+json"
+    return api.send(json_event("PATCH", path, body, query=query, headers=sent, content_type=kind))
 
 
 def delete(api: ApiClient, **headers: str) -> Answered:
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     return api.send(api_event("DELETE", PATH, content_type=None, headers=sent))
+
+
+def test_a_patch_can_be_looked_at_without_writing_it(api: ApiClient) -> None:
+    standing = put(api)
+    dry = {"dry_run": "true"}
+    looked = patch(api, {"name": "New"}, query=dry)
+    assert (looked.status, looked.json["name"], looked.headers["etag"]) == (200, "New", standing.headers["etag"])
+    assert patch(api, {"name": 5}, query=dry).status == 422
+    assert patch(api, {"name": "New"}, "/v1/jobs/unknown", dry).status == 404
+    assert api.get(PATH).json == standing.json
 
 
 def test_a_job_is_created_at_its_own_address(api: ApiClient) -> None:

@@ -1,4 +1,4 @@
-"""Many jobs at once: `duecourse jobs list --search` and its total."""
+"""Many jobs at once: found by a part of their name, changed by one command, resumed with a note."""
 
 from __future__ import annotations
 
@@ -27,3 +27,53 @@ def test_jobs_are_found_by_any_part_of_id_or_name_with_their_total(run: Run) -> 
     assert page["total"] == {"matching": 5, "searched": 5, "complete": True}
     assert run("jobs", "list", "--search", "L-4", "-o", "name").stdout == "bill-4\n"
     assert run("jobs", "list", "--search", "nothing").stdout.endswith("0 of 5 jobs\n")
+
+
+BY_TAG = ("jobs", "patch", "--tag", "billing")
+
+
+def test_a_plan_shows_each_change_and_a_dry_run_writes_nothing(run: Run, desk: Desk) -> None:
+    planned = run(*BY_TAG, "--set", "schedule=30 2 * * *", "--set", "retry.max_attempts=5", "--dry-run")
+    assert planned.exit_code == 2, planned.output
+    assert planned.stdout.startswith(
+        "~ job bill-0\n    schedule: 0 2 * * * -> 30 2 * * *\n    retry.max_attempts: 4 -> 5\n~ job bill-1\n"
+    )
+    assert planned.stdout.endswith("plan: 0 to create, 5 to change, 0 to remove\n")
+    assert desk.api.get("/v1/jobs/bill-0").json["schedule"] == "0 2 * * *"
+
+
+def test_the_jobs_are_changed_after_a_yes_and_the_rest_of_them_stays(run: Run, desk: Desk) -> None:
+    before = desk.api.get("/v1/jobs/bill-0").json
+    no = run(*BY_TAG, "--search", "invoice", "--set", "schedule=30 2 * * *", text="n\n")
+    assert (no.exit_code, desk.api.get("/v1/jobs/bill-0").json) == (1, before)
+    yes = run(*BY_TAG, "--search", "invoice", "--set", "schedule=30 2 * * *", text="y\n")
+    assert yes.exit_code == 0, yes.output
+    assert "job bill-0 is changed\njob bill-1 is changed\n" in yes.stdout
+    after = desk.api.get("/v1/jobs/bill-0").json
+    moved = ("schedule", "schedule_canonical", "understood_as", "next_occurrence", "updated_at")
+    assert after == before | {name: after[name] for name in moved}
+    assert (after["schedule"], desk.api.get("/v1/jobs/bill-2").json["schedule"]) == ("30 2 * * *", "0 2 * * *")
+    items = json.loads(run(*BY_TAG, "--set", "name=null", "--yes", "--json").stdout)["items"]
+    assert [each["action"] for each in items] == ["change", "change", "keep", "keep", "keep"]
+    assert desk.api.get("/v1/jobs/bill-0").json["name"] == ""
+
+
+def test_nothing_is_written_if_one_job_is_refused_or_the_options_are_wrong(run: Run, desk: Desk) -> None:
+    refused = run("jobs", "patch", "bill-0", "none", "--set", "timeout_seconds=60", "--yes")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("duecourse: nothing was changed:\nnone: 404")
+    assert desk.api.get("/v1/jobs/bill-0").json["timeout_seconds"] == 30
+    for given in (["--set", "a"], ["--set", "a=1", "--set", "a.b=2"], ["--set", "=1"], []):
+        assert run(*BY_TAG, *given).exit_code == 1
+    assert run("jobs", "patch", "--set", "name=x").exit_code == 1
+    assert run(*BY_TAG, "bill-0", "--set", "name=x").exit_code == 1
+
+
+def test_the_note_of_a_resume_is_in_the_history(run: Run) -> None:
+    run("jobs", "pause", "--tag", "billing", "--note", "the bank is down", "--yes")
+    assert run("jobs", "resume", "bill-0", "--note", "it is up").exit_code == 0
+    assert run("jobs", "resume", "--tag", "billing", "--note", "it is up", "--yes").exit_code == 0
+    for name in ("bill-0", "bill-1"):
+        newest = json.loads(run("jobs", "history", name, "--json").stdout)["items"][0]
+        assert (newest["action"], newest["facts"]) == ("resumed", {"note": "it is up"})
+    assert "note it is up" in run("jobs", "history", "bill-1", "-o", "wide").stdout

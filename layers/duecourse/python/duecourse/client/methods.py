@@ -262,19 +262,30 @@ class Methods(ABC):
             Job,
         )
 
-    def patch_job(self, job_id: str, changes: JobPatch, *, if_match: str | None = None) -> Job:
+    def patch_job(
+        self, job_id: str, changes: JobPatch, *, dry_run: bool | None = None, if_match: str | None = None
+    ) -> Job:
         """Change a job.
 
         A JSON merge patch (RFC 7396): its fields are replaced, and null restores the default of a field (null for
         `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the job's `anchor`
-        unless the patch sets it.
+        unless the patch sets it. With `dry_run=true` nothing is written, as with PUT.
 
         `job_id`: the id of the job.
+
+        `dry_run`: write nothing; return the result that the request would have.
 
         `if_match`: change the job only if it still has this ETag (412 otherwise); `*` matches any ETag.
         """
         return self._send(
-            Call("PATCH", Call.at("jobs/{job_id}", job_id=job_id), body=changes, headers={"If-Match": if_match}), Job
+            Call(
+                "PATCH",
+                Call.at("jobs/{job_id}", job_id=job_id),
+                body=changes,
+                query={"dry_run": dry_run},
+                headers={"If-Match": if_match},
+            ),
+            Job,
         )
 
     def delete_job(self, job_id: str, *, if_match: str | None = None) -> Answer:
@@ -390,7 +401,9 @@ class Methods(ABC):
             Job,
         )
 
-    def resume_job(self, job_id: str, *, if_match: str | None = None, catch_up: bool | None = None) -> Job:
+    def resume_job(
+        self, job_id: str, *, if_match: str | None = None, catch_up: bool | None = None, note: str | None = None
+    ) -> Job:
         """Resume a job.
 
         With `catch_up` the occurrences of the pause are treated as missed, according to the job's policy; otherwise
@@ -404,7 +417,7 @@ class Methods(ABC):
             Call(
                 "POST",
                 Call.at("jobs/{job_id}/resume", job_id=job_id),
-                fields={"catch_up": catch_up},
+                fields={"catch_up": catch_up, "note": note},
                 headers={"If-Match": if_match},
             ),
             Job,
@@ -575,6 +588,7 @@ class Methods(ABC):
         all: bool | None = None,
         cursor: str | None = None,
         catch_up: bool | None = None,
+        note: str | None = None,
     ) -> ChangedJobs:
         """Resume many jobs.
 
@@ -582,7 +596,11 @@ class Methods(ABC):
         counts as a request. Pass `next_cursor` to continue.
         """
         return self._send(
-            Call("POST", "jobs/resume", fields={"tag": tag, "all": all, "cursor": cursor, "catch_up": catch_up}),
+            Call(
+                "POST",
+                "jobs/resume",
+                fields={"tag": tag, "all": all, "cursor": cursor, "catch_up": catch_up, "note": note},
+            ),
             ChangedJobs,
         )
 

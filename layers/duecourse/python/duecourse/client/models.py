@@ -139,7 +139,7 @@ class Change(Answer):
     """The version of the job after the change; null for actions on single runs."""
     changes: tuple[ChangedField, ...]
     facts: Mapping[str, Any]
-    """The details of an action on its runs, such as their number."""
+    """Further details: the number of runs, or the note of a resume."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -180,7 +180,7 @@ class ChangeAnswer(TypedDict):
         int | None, Field(description="The version of the job after the change; null for actions on single runs.")
     ]
     changes: list[ChangedFieldAnswer]
-    facts: Annotated[dict[str, Any], Field(description="The details of an action on its runs, such as their number.")]
+    facts: Annotated[dict[str, Any], Field(description="Further details: the number of runs, or the note of a resume.")]
 
 
 @route("GET", "/v1/jobs/<job_id>/history", "jobs", {200: PageAnswer[ChangeAnswer]}, query=PageQuery)
@@ -318,6 +318,7 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     "jobs",
     {200: JobAnswer},
     body=JobPatch,
+    query=DryRunQuery,
     headers=("If-Match",),
     problems=(*JOB_PROBLEMS, "job-quota", "job-unreadable", "is-workflow", "in-workflow"),
     checks_tags=True,
@@ -327,16 +328,20 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 
     A JSON merge patch (RFC 7396): its fields are replaced, and null restores the default of a field (null for
     `schedule` removes the schedule). The result is validated like a posted job. A rate keeps the job's `anchor` unless
-    the patch sets it.
+    the patch sets it. With `dry_run=true` nothing is written, as with PUT.
     """
-    job_id, patch = job_id_in(parameters), request.json()
+    dry, job_id, patch = DryRunQuery.of(request).dry_run, job_id_in(parameters), request.json()
     if faults := list(unfit(patch)):
         raise invalid(faults)
     expected = read_expected(request)
 
-    def draft_for(job: Job) -> Draft:
+    def draft_for(job: Job | None) -> Draft:
+        if job is None:
+            raise JobUnknownError(job_id)
         return _own_draft(api, request, job_id, patched(job, patch), job)
 
+    if dry:
+        return job_answer("job_looked_at", api.editing.look(request.tenant, job_id, draft_for, expected))
     edited = api.editing.patch(
         request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
     )

@@ -43,10 +43,11 @@ class PauseBody(Body):
 
 class ResumeBody(Body):
     """`catch_up`: treat the occurrences of the pause as missed, according to the job's policy, instead of skipping
-    them.
+    them. `note`: the reason, for people; it is kept in the job's history.
     """
 
     catch_up: bool = False
+    note: Note | None = None
 
 
 class ManyBody(Body):
@@ -71,9 +72,10 @@ class PauseManyBody(ManyBody):
 
 
 class ResumeManyBody(ManyBody):
-    """The jobs to resume, and the policy for the occurrences of their pauses."""
+    """The jobs to resume, the policy for the occurrences of their pauses, and the reason."""
 
     catch_up: bool = False
+    note: Note | None = None
 
 
 class ChangedJobsAnswer(TypedDict):
@@ -125,12 +127,13 @@ def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     are skipped. If the job is a step of a workflow, its waiting runs start within a second.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
-    catch_up = read_body(request, ResumeBody, optional=True, kind="invalid-resume").catch_up
+    body = read_body(request, ResumeBody, optional=True, kind="invalid-resume")
     view = api.pausing.resume(
         request.tenant,
         job_id,
-        catch_up=catch_up,
+        catch_up=body.catch_up,
         by=request.principal,
+        note=body.note,
         expected=expected,
         correlation_id=request.correlation_id,
     )
@@ -182,6 +185,7 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         choice,
         catch_up=body.catch_up,
         by=request.principal,
+        note=body.note,
         after=after,
         correlation_id=request.correlation_id,
         charge=request.budget.charge,

@@ -44,7 +44,7 @@ _ASKED = {Action.CREATE: "create", Action.CHANGE: "change", Action.REMOVE: "remo
 _COLOURS = {Action.CREATE: "green", Action.CHANGE: "yellow", Action.REMOVE: "red"}
 
 
-class _Apply(Command):
+class Applying(Command):
     """A command that exits with 2 only for a difference. Invalid options exit with 1 as well."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -62,7 +62,7 @@ class _Apply(Command):
             raise CliError(error.message) from error
 
 
-@click.command(cls=_Apply, example=EXAMPLE)
+@click.command(cls=Applying, example=EXAMPLE)
 @click.option(
     "-f", "--file", "paths", multiple=True, required=True, metavar="PATH", help="A file or folder; - reads from stdin."
 )
@@ -101,17 +101,21 @@ def apply(
                 "the files contain no document, so --prune would remove all jobs of the owner; check the files"
             )
         with connected(api, sign) as client:
-            steps = plan(client, manifests, owner, prune=prune)
-            todo = [step for step in steps if step.action is not Action.KEEP]
-            print_json(_document(steps)) if as_json else _show(steps)
-            if dry_run:
-                raise SystemExit(DIFFERENT if todo else 0)
-            if todo and not yes:
-                confirm(f"Apply ({_counts(todo)})?")
-            if failed := _carry_out(client, todo, quiet=as_json):
-                raise CliError(f"{failed} of {len(todo)} failed; run the command again to continue")
+            settle(client, plan(client, manifests, owner, prune=prune), dry_run=dry_run, yes=yes, as_json=as_json)
     except FaultsError as error:
         raise CliError("\n".join(["nothing was changed:", *map(plain, error.faults)])) from error
+
+
+def settle(client: Client, steps: Sequence[Step], *, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Print the plan, and apply it after a yes. Raises SystemExit after a dry run, CliError if a step failed."""
+    todo = [step for step in steps if step.action is not Action.KEEP]
+    print_json(_document(steps)) if as_json else _show(steps)
+    if dry_run:
+        raise SystemExit(DIFFERENT if todo else 0)
+    if todo and not yes:
+        confirm(f"Apply ({_counts(todo)})?")
+    if failed := _carry_out(client, todo, quiet=as_json):
+        raise CliError(f"{failed} of {len(todo)} failed; run the command again to continue")
 
 
 def _show(steps: Sequence[Step]) -> None:

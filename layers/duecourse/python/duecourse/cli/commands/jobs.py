@@ -17,6 +17,7 @@ from duecourse.cli.commands.export import export
 from duecourse.cli.commands.job_actions import backfill, run, skip_next
 from duecourse.cli.commands.listing import output_option, print_page, wide_option
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
+from duecourse.cli.commands.patch import patch
 from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.cli.output.jobs import print_changes, print_jobs
@@ -162,6 +163,7 @@ def pause(
 @click.option(
     "--catch-up", is_flag=True, help="Treat the occurrences of the pause as missed, according to the job's policy."
 )
+@click.option("--note", help="The reason; it is kept in the job's history.")
 @yes_option
 @answer_options
 def resume(
@@ -169,6 +171,7 @@ def resume(
     tag: str | None,
     everything: bool,
     catch_up: bool,
+    note: str | None,
     yes: bool,
     api: str | None,
     sign: bool | None,
@@ -181,8 +184,10 @@ def resume(
         _change(
             "resume",
             (job_id, tag, everything),
-            lambda name: client.resume_job(name, catch_up=catch_up),
-            lambda cursor: client.resume_jobs(tag=tag, all=everything or None, cursor=cursor, catch_up=catch_up),
+            lambda name: client.resume_job(name, catch_up=catch_up, note=note),
+            lambda cursor: client.resume_jobs(
+                tag=tag, all=everything or None, cursor=cursor, catch_up=catch_up, note=note
+            ),
             yes=yes,
             as_json=as_json,
         )
@@ -265,5 +270,5 @@ def _show(job: Job, as_json: bool) -> None:
         print_jobs([job])
 
 
-for action in (apply, backfill, edit, export, run, skip_next):
+for action in (apply, backfill, edit, export, patch, run, skip_next):
     jobs.add_command(action)

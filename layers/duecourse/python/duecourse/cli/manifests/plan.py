@@ -148,11 +148,11 @@ def patient(ask: Callable[[], T], wait: Callable[[float], object] = time.sleep) 
     return ask()
 
 
-def every_job(client: Client, tag: str | None = None) -> Iterator[Job]:
-    """Yield all jobs, or those with a tag, page by page."""
+def every_job(client: Client, tag: str | None = None, search: str | None = None) -> Iterator[Job]:
+    """Yield all jobs, or those with a tag and a part of their id or name, page by page."""
     cursor = None
     while True:
-        page = patient(partial(client.list_jobs, tag=tag, limit=100, cursor=cursor))
+        page = patient(partial(client.list_jobs, tag=tag, search=search, limit=100, cursor=cursor))
         yield from page.items
         if not (cursor := page.next_cursor):
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -153,9 +153,10 @@ def created(job: Job, by: str | None) -> ChangeRecord:
     return _changed(ChangeAction.CREATED, job, by, job.created_at, _summary(None, job))
 
 
-def changed(action: ChangeAction, before: Job, after: Job, by: str | None) -> ChangeRecord:
-    """Return the record of a job that changes from `before` to `after`."""
-    return _changed(action, after, by, after.updated_at, _differences(_shown(before), _shown(after)))
+def changed(action: ChangeAction, before: Job, after: Job, by: str | None, note: str | None = None) -> ChangeRecord:
+    """Return the record of a job that changes from `before` to `after`, with the `note` of the caller."""
+    record = _changed(action, after, by, after.updated_at, _differences(_shown(before), _shown(after)))
+    return record if note is None else replace(record, facts={"note": note})
 
 
 def deleted(job: Job, by: str | None, at: float) -> ChangeRecord:

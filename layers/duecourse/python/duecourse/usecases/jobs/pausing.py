@@ -86,13 +86,15 @@ class Pausing:
         *,
         catch_up: bool,
         by: str | None = None,
+        note: str | None = None,
         expected: Precondition = ANYTHING,
         correlation_id: str | None = None,
     ) -> JobView:
         """Let the job fire again. Occurrences during the pause are skipped, or treated as missed with `catch_up`.
-        Raises the errors of `pause`, and ScheduleError for a job whose schedule can no longer be compiled.
+        `note` is kept in the job's history. Raises the errors of `pause`, and ScheduleError for a job whose schedule
+        can no longer be compiled.
         """
-        changed = self._resume(tenant, job_id, catch_up, by, expected, correlation_id)
+        changed = self._resume(tenant, job_id, catch_up, by, note, expected, correlation_id)
         view = self.jobs.get(tenant, job_id)
         if not changed:  # the request that resumed it may have ended before it sent the messages held by the pause
             self._start_held(view.job)
@@ -120,6 +122,7 @@ class Pausing:
         *,
         catch_up: bool,
         by: str | None = None,
+        note: str | None = None,
         after: str | None = None,
         correlation_id: str | None = None,
         charge: Charge = free,
@@ -129,7 +132,7 @@ class Pausing:
         """
 
         def act(job_id: str) -> bool:
-            return self._resume(tenant, job_id, catch_up, by, ANYTHING, correlation_id)
+            return self._resume(tenant, job_id, catch_up, by, note, ANYTHING, correlation_id)
 
         return self._many(tenant, choice, after, charge, act)
 
@@ -145,13 +148,14 @@ class Pausing:
         job_id: str,
         catch_up: bool,
         by: str | None,
+        note: str | None,
         expected: Precondition,
         correlation_id: str | None,
     ) -> bool:
         def act(job: Job, cursor: Cursor) -> PauseChange:
             return resume(job, cursor, now=self.clock.now(), catch_up=catch_up)
 
-        change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected)
+        change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected, note)
         if change is None:
             return False
         self._start_held(change.job)
@@ -201,6 +205,7 @@ class Pausing:
         by: str | None,
         act: Callable[[Job, Cursor], PauseChange],
         expected: Precondition,
+        note: str | None = None,
     ) -> PauseChange | None:
         """Write the change if the job is in the state that `what` ends; return None for a job in another state. Raises
         the errors of `pause`.
@@ -221,7 +226,7 @@ class Pausing:
                 continue  # deleted in between, and perhaps created again
             change = act(job, cursor)
             records = self.skipping.records(cursor, change.skipped)
-            record = changed(what, job, change.job, by)
+            record = changed(what, job, change.job, by, note)
             if self.store.change(job, cursor, change.job, change.cursor, records, record):
                 return change
         raise JobChangedError(job_id)

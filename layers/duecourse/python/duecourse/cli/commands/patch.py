@@ -1,0 +1,120 @@
+"""`duecourse jobs patch`: change the same fields of many jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, cast
+
+import click
+
+from duecourse.cli.commands.apply import Applying, settle
+from duecourse.cli.commands.options import answer_options, connected, yes_option
+from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
+from duecourse.cli.manifests.documents import FaultsError, Manifest
+from duecourse.cli.manifests.json_text import read_json
+from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, every_job, patient, told
+from duecourse.cli.terminal import CliError, plain
+from duecourse.client import ApiError, Client
+from duecourse.client.bodies import JobPatch
+
+EXAMPLE = """\
+duecourse jobs patch --tag billing --set schedule="30 2 * * *" --dry-run
+duecourse jobs patch --search invoice --set retry.max_attempts=5 --set owner=null
+duecourse jobs patch nightly hourly --set timeout_seconds=60 --yes"""
+
+
+@click.command(cls=Applying, example=EXAMPLE)
+@click.argument("job_ids", metavar="[JOB]...", nargs=-1)
+@click.option("--tag", help="The jobs with this tag.")
+@click.option("--search", help="The jobs with an id or a name that contains this text.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    required=True,
+    metavar="FIELD=VALUE",
+    help="A new value: JSON, or else text; null restores the default. FIELD can be a path: retry.max_attempts.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Show the plan only. Exit codes: 0 no difference, 2 a difference, 1 an error."
+)
+@yes_option
+@answer_options
+def patch(
+    job_ids: Sequence[str],
+    tag: str | None,
+    search: str | None,
+    changes: Sequence[str],
+    dry_run: bool,
+    yes: bool,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """Change the same fields of many jobs: show the plan, prompt, apply.
+
+    The API validates the change of each job before the first is written. If one is rejected, nothing is written. A job
+    that changed after the plan was made is not written.
+    """
+    if bool(job_ids) == bool(tag or search):
+        raise CliError("no jobs are selected, or twice; use JOBs, or --tag and --search")
+    wanted = _patch(changes)
+    try:
+        with connected(api, sign) as client:
+            names = job_ids or [job.id for job in every_job(client, tag, search)]
+            settle(client, _plan(client, wanted, names), dry_run=dry_run, yes=yes, as_json=as_json)
+    except FaultsError as error:
+        raise CliError("\n".join(["nothing was changed:", *map(plain, error.faults)])) from error
+
+
+def _plan(client: Client, wanted: dict[str, Any], names: Sequence[str]) -> list[Step]:
+    """Return the change of each job. Raises FaultsError with all faults."""
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        found = list(threads.map(partial(_planned, client, wanted), names))
+    if faults := [fault for each in found if not isinstance(each, Step) for fault in each]:
+        raise FaultsError(faults)
+    return [each for each in found if isinstance(each, Step)]
+
+
+def _planned(client: Client, wanted: dict[str, Any], job_id: str) -> Step | list[str]:
+    """Return the change of a job, or the API's errors on it."""
+    try:
+        before = patient(partial(client.get_job, job_id))
+        changed = partial(client.patch_job, job_id, cast("JobPatch", wanted), if_match=before.etag, dry_run=True)
+        after = only(patient(changed).document, JOB_FIELDS)
+    except ApiError as error:
+        return told(Manifest(job_id, {}, file=job_id), error)
+    # The API returns the default 2 as 2.0 if another field of the same object was set.
+    found = tuple(
+        each
+        for each in differences(only(before.document, JOB_FIELDS), after)
+        if not (type(each.before) is int and type(each.after) is float and each.before == each.after)
+    )
+    action = Action.CHANGE if found else Action.KEEP
+    return Step(action, job_id, False, Manifest(job_id, after, file=job_id), before.etag, found)
+
+
+def _patch(changes: Sequence[str]) -> dict[str, Any]:
+    """Return the merge patch of `FIELD=VALUE`s. Raises CliError."""
+    found: dict[str, Any] = {}
+    for change in changes:
+        path, separator, text = change.partition("=")
+        *outer, name = path.strip().split(".")
+        inner: Any = found
+        for each in outer:
+            inner = inner.setdefault(each, {})
+            if not isinstance(inner, dict):
+                break
+        if not (separator and all((*outer, name))) or not isinstance(inner, dict) or name in inner:
+            raise CliError(plain(f"--set {change}: is not FIELD=VALUE, or sets a field twice; correct it"))
+        inner[name] = _value(text)
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return read_json(text)
+    except ValueError:
+        return text
