@@ -8,8 +8,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from duecourse.adapters.dynamodb.jobs import job_item
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Job, Lane, Overlap, Precision
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
 from duecourse.messages import RunMessage

@@ -26,8 +26,8 @@ from duecourse.cli.local.stack import Stack, local_stack
 from duecourse.cli.terminal import CliError
 from duecourse.client import Client
 from duecourse.client.models import WorkflowRun
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Executor, InlineExecutor, Outgoing
 from tests.support import emulators

@@ -7,11 +7,11 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import JobState, Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.domain.maintenance.index import CompletedJob, Entry, RepairPass
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import from_basic
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Target

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Completion, Job
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import Complete, RunMessage

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.callbacks import CallbackToken
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from tests.support.jobs import NOON
 from tests.support.varied import record, varied

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.decision import StartRequest
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import STATES, Alive, Deadlines, Record, Run, RunState
 from duecourse.messages import RunMessage
 

@@ -12,13 +12,13 @@ from typing import Any
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.api.api import Api
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.cursor import bucket_of
 from duecourse.domain.jobs.job import Job, Lane, Precision
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.runs.document import RunFilter
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.documents import LATEST
-from duecourse.domain.ids import RunName
+from duecourse.domain.ids import RunIdentity, RunName
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 from duecourse.messages import (

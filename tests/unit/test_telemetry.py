@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger, Metrics
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.telemetry import function_logger, loggable, publish
 from duecourse.usecases.report import Event, Report, about

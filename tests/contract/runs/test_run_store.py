@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, Heartbeat, ProgressReport
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import Conflict, LastRun

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.system import Threads
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import UNSUCCESSFUL, Run, RunState, state_since
 from duecourse.ports import RunStore, StateMark
 from tests.support.jobs import NOON

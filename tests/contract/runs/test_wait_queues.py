@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import pytest
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import to_basic
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import QueuePosition
 from duecourse.messages import Evaluate, Redrive, RunMessage
 from duecourse.ports import Input, Timer, Watch

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.messages import RunMessage

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed
 from duecourse.ports import Claim

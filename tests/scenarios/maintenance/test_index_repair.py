@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import Cursor, bucket_of
 from duecourse.domain.jobs.job import Completion, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import IndexPage, Timer

@@ -7,9 +7,9 @@ from dataclasses import replace
 import orjson
 import pytest
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Backoff, Completion, Overlap, RetryPolicy
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, Redrive, RunMessage, read_run_message

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.job import Job, Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import FailureNotification

@@ -17,8 +17,8 @@ from duecourse.api.query import PageQuery, Query
 from duecourse.api.request import Request
 from duecourse.api.routes.runs import ExplainQuery, RunsOfJobQuery
 from duecourse.api.routes.table import ROUTES
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.records import queued
 from duecourse.domain.runs.states import RunState
 from tests.support.jobs import NOON

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, TypeAlias, get_args
 import orjson
 
 from duecourse.domain.documents import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
+from duecourse.domain.ids import OfRun, RunIdentity
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import OfRun, RunIdentity
 from duecourse.domain.runs.states import Run
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import OccurrenceRules

@@ -19,8 +19,8 @@ from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.sqs.batch import BATCH_BYTES, Entry, Sent, batches, send_batch
 from duecourse.adapters.sqs.depths import FRESH_SECONDS, SqsDepths
 from duecourse.adapters.sqs.lanes import FIRST_WAIT_SECONDS, TRIES, SqsLanes
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Depth, NoAnswerError, Outgoing, ServiceError
 from duecourse.testing.clock import Numbered, SettableClock

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import (
     Delivery,
     Job,
@@ -23,7 +24,6 @@ from duecourse.domain.jobs.job import (
     Tombstone,
 )
 from duecourse.domain.runs.decision import Decision, Drop, Start, StartRequest, Transition
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Running, RunState
 from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import NOON, job

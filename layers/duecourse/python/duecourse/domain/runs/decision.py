@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from duecourse.domain.ids import OfRun, RunIdentity
 from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.runs.identity import OfRun, RunIdentity
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.schedules.occurrences import OccurrenceRules, Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Outcome

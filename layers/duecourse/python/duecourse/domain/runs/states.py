@@ -13,8 +13,8 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
+from duecourse.domain.ids import OfRun, RunIdentity
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import OfRun, RunIdentity
 
 
 class AttemptOutcome(StrEnum):

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import EventKind, MissedMode
 from duecourse.domain.jobs.plan import Plan, SkippedRange, plan
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.states import Run, Skipped
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.occurrences import ExclusionError

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from math import ceil, floor
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Precision
 from duecourse.domain.jobs.plan import Firing, Plan
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage

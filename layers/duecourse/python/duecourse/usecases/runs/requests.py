@@ -14,11 +14,11 @@ from typing import Any
 import orjson
 
 from duecourse.domain.budget import Charge, free
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import Backfill, BackfillPlan, estimated_cost, plan_backfill
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import needs_lock
 from duecourse.domain.runs.states import Queued, Run
 from duecourse.domain.schedules import ScheduleError, compile_schedule

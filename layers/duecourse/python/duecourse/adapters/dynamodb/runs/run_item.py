@@ -18,9 +18,8 @@ from zlib import crc32
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
-from duecourse.domain.ids import parse_run_id
+from duecourse.domain.ids import RunIdentity, parse_run_id
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.identity import RunIdentity
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import (
     MAX_ERROR,
