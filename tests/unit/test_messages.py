@@ -14,7 +14,7 @@ from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import RunIdentity, RunName
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.occurrences import OccurrenceRules
+from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.messages import (
     MAX_REPLACED,
     Cancel,

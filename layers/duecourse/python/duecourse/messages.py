@@ -15,7 +15,7 @@ from duecourse.domain.ids import OfRun, RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.states import Run
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.occurrences import OccurrenceRules
+from duecourse.domain.schedules.schedule import OccurrenceRules
 
 MAX_REPLACED = 20
 """Maximum number of messages that a copy names. One is sufficient unless records repeatedly cannot be read."""

@@ -21,9 +21,7 @@ from typing import Literal, TypedDict, Unpack
 from zoneinfo import ZoneInfo
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.occurrences import ExclusionError, Occurrences, occurrences_of
-from duecourse.domain.schedules.parsed_input import counted_from
-from duecourse.domain.schedules.schedule import EARLIEST
+from duecourse.domain.schedules.schedule import EARLIEST, ExclusionError, Occurrences, counted_from, occurrences_of
 
 __all__ = ["Options", "Rules", "ScheduleError", "between", "describe", "next", "previous", "upcoming", "validate"]
 

@@ -17,7 +17,7 @@ from duecourse.domain.jobs.job import Job, JobState, Lane, MissedMode, MissedPol
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
 from duecourse.domain.jobs.plan import SkippedRange
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.occurrences import ExclusionError
+from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget
 from tests.support.jobs import NOON, cursor, job, moved
 

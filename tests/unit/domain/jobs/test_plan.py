@@ -21,7 +21,7 @@ from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.jobs.plan import COUNT_LIMIT, MAX_FIRINGS, Firing, Plan, SkippedRange, plan
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.occurrences import ExclusionError
+from duecourse.domain.schedules.schedule import ExclusionError
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)

@@ -20,7 +20,7 @@ from duecourse.domain.runs.decision import (
 )
 from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
 from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS, decide_start
-from duecourse.domain.schedules.occurrences import OccurrenceRules
+from duecourse.domain.schedules.schedule import OccurrenceRules
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run, start_request, waiting_run
 from tests.support.varied import varied

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.schedules import ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.occurrences import (
+from duecourse.domain.schedules.preview import COUNTED, MAX_DROPPED, PreviewEntry, preview
+from duecourse.domain.schedules.schedule import (
     ExclusionError,
     Occurrences,
     canonical_exclusion,
     compile_exclusions,
+    forget,
     occurrences_of,
 )
-from duecourse.domain.schedules.preview import COUNTED, MAX_DROPPED, PreviewEntry, preview
-from duecourse.domain.schedules.schedule import forget
 from tests.support.schedules import instants, refusal, schedule, utc
 
 

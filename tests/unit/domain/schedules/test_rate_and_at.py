@@ -10,8 +10,8 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.parsed_input import counted_from
 from duecourse.domain.schedules.preview import preview_schedule
+from duecourse.domain.schedules.schedule import counted_from
 from tests.support.schedules import instants, local, refusal, schedule, utc
 
 NEW_YORK = "America/New_York"

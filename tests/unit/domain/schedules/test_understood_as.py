@@ -11,9 +11,8 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule, load_zone
-from duecourse.domain.schedules.parsed_input import read_instant
 from duecourse.domain.schedules.preview import preview
-from duecourse.domain.schedules.schedule import forget
+from duecourse.domain.schedules.schedule import forget, read_instant
 from tests.support.schedules import schedule, utc
 from tests.support.steps import steps
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.jobs.plan import plan
-from duecourse.domain.schedules.occurrences import OccurrenceRules
+from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.usecases.dispatch.enqueue import ALIGNED_SECONDS, HOLD_SECONDS, delay, message, outgoing

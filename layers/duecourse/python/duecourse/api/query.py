@@ -28,7 +28,7 @@ from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import ID_PATTERN, is_id, parse_run_id
 from duecourse.domain.runs.states import UNSUCCESSFUL, RunState
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.parsed_input import read_instant
+from duecourse.domain.schedules.schedule import read_instant
 from duecourse.ports import StateMark
 
 DEFAULT_LIMIT = 50

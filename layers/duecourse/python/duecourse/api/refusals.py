@@ -22,7 +22,7 @@ from duecourse.api.tag_scopes import out_of_reach
 from duecourse.domain.jobs.backfill import BackfillTooLargeError
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.occurrences import ExclusionError
+from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.ports import GraphMissingError, JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
 from duecourse.usecases.jobs.job_errors import (
     IdempotencyKeyExpiredError,

@@ -15,7 +15,7 @@ import orjson
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.error import shown
 from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.parsed_input import counted_from, read_instant
+from duecourse.domain.schedules.schedule import counted_from, read_instant
 
 DEFAULT_COUNT = 10
 MAX_COUNT = 1_000

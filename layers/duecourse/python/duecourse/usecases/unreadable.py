@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.occurrences import ExclusionError
+from duecourse.domain.schedules.schedule import ExclusionError
 
 UNREADABLE = (ScheduleError, ExclusionError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """Raised for an item that was written by a newer release or edited manually. Such an error concerns one job and is

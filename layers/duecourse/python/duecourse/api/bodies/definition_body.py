@@ -48,8 +48,7 @@ from duecourse.domain.runs.rendering import (
     longest_values,
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.occurrences import MAX_EXCLUSIONS, MAX_JITTER_SECONDS, ExclusionError
-from duecourse.domain.schedules.parsed_input import read_instant
+from duecourse.domain.schedules.schedule import MAX_EXCLUSIONS, MAX_JITTER_SECONDS, ExclusionError, read_instant
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, TaskTarget
 from duecourse.domain.targets.template import (

@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 from duecourse.api.problems import FieldFault, malformed, pointer
 from duecourse.domain.jobs.job import Precision
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.parsed_input import read_instant
+from duecourse.domain.schedules.schedule import read_instant
 from duecourse.ports import Tasks
 from duecourse.settings import AllowedTargets
 

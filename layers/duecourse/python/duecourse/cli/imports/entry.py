@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.parsed_input import read_instant
+from duecourse.domain.schedules.schedule import read_instant
 
 MAX_ID = 64
 HEARTBEAT_SECONDS = 3_600

@@ -19,7 +19,7 @@ from duecourse.cli.imports.entry import (
     schedule_fault,
 )
 from duecourse.cli.manifests.json_text import read_json
-from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
+from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.kinds import TARGETS, Permission
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.schedules.occurrences import Occurrences
+from duecourse.domain.schedules.schedule import Occurrences
 
 COUNTED = 10_000
 """Occurrences of a range are counted up to this number, or up to the limit of a new backfill if that is larger."""

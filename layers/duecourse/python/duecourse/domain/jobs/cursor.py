@@ -14,7 +14,7 @@ from time import gmtime, strftime
 from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.job import Job, Lane, MissedPolicy, Precision
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec
-from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
+from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 
 BUCKET_SECONDS = 3600
 

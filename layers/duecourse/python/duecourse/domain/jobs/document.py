@@ -20,7 +20,7 @@ from duecourse.domain.jobs.job import (
     Overlap,
 )
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.occurrences import canonical_exclusion
+from duecourse.domain.schedules.schedule import canonical_exclusion
 from duecourse.domain.targets.kinds import target_document, target_of
 
 _COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit")

@@ -16,8 +16,7 @@ from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, given_back
 from duecourse.domain.jobs.plan import Row, SkippedRange, range_before, standing
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.occurrences import ExclusionError, excluding
-from duecourse.domain.schedules.parsed_input import counted_from
+from duecourse.domain.schedules.schedule import ExclusionError, counted_from, excluding
 from duecourse.domain.targets.kinds import target_document
 
 KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}

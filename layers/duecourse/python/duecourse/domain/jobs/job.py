@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
+from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
 
 
@@ -277,7 +277,7 @@ class JobDefinition:
       attempt, and the longest interval between two heartbeats.
     - `events`: the outcomes that are published to the event bus.
     - `max_runs`: the maximum number of occurrences that come due.
-    - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.occurrences).
+    - `exclude`, `jitter_seconds`: change the occurrences of the schedule (domain.schedules.schedule).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `after_completion`: None is the default, which deletes only one-off jobs after their end.
     """

@@ -8,7 +8,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.plan import Row, SkippedRange, range_before, standing
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.occurrences import ExclusionError
+from duecourse.domain.schedules.schedule import ExclusionError
 
 
 @dataclass(frozen=True, slots=True)

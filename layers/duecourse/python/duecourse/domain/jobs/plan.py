@@ -14,7 +14,7 @@ from itertools import islice
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import MissedMode
 from duecourse.domain.schedules import TZDATA_VERSION
-from duecourse.domain.schedules.occurrences import Occurrences
+from duecourse.domain.schedules.schedule import Occurrences
 
 MAX_FIRINGS = 100
 """The maximum number of runs that one claim enqueues."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.schedules.occurrences import Occurrences
+from duecourse.domain.schedules.schedule import Occurrences
 
 MAX_STEPS = 20_000
 """The maximum number of occurrences between two records that are checked one by one."""

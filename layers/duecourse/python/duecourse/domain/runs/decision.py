@@ -8,7 +8,7 @@ from enum import StrEnum
 from duecourse.domain.ids import OfRun, RunIdentity
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.states import Run, Running
-from duecourse.domain.schedules.occurrences import OccurrenceRules, Occurrences, occurrences_of
+from duecourse.domain.schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Outcome
 
 

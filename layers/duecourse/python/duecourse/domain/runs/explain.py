@@ -29,7 +29,7 @@ from duecourse.domain.runs.states import (
     reason_of,
 )
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.occurrences import ExclusionError, Occurrences, excluding
+from duecourse.domain.schedules.schedule import ExclusionError, Occurrences, excluding
 from duecourse.domain.schedules.zones.dst_effect import dst_effect
 
 

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.parsed_input import counted_from
-from duecourse.domain.schedules.schedule import AtSchedule, CronSchedule, Schedule, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.schedule import (
+    AtSchedule,
+    CronSchedule,
+    Schedule,
+    ScheduleSpec,
+    compile_schedule,
+    counted_from,
+)
 from duecourse.domain.schedules.zones.zone import FAR, TZDATA_VERSION, Timeline, load_timeline
 
 Mark = Literal["moved", "dropped", "repeated"]

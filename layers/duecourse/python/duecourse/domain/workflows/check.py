@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
+from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import Rule, Step
 

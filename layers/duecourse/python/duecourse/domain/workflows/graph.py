@@ -20,7 +20,7 @@ from duecourse.domain.runs.decision import Readiness
 from duecourse.domain.runs.records import WORKFLOW_OVER, stopped_by_workflow
 from duecourse.domain.runs.states import Run, Succeeded, reason_of
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
+from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 
 
 class StepOutcome(StrEnum):

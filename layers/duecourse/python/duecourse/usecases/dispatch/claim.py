@@ -20,7 +20,7 @@ from duecourse.domain.jobs.plan import Plan, SkippedRange, plan
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.occurrences import ExclusionError
+from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.ports import BrokenCursor, Claim, Clock, JobStore, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_over

@@ -14,7 +14,7 @@ from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Precision
 from duecourse.domain.jobs.plan import Firing, Plan
-from duecourse.domain.schedules.occurrences import OccurrenceRules
+from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.ports import ClaimResult, CursorStore, Lanes, Outgoing, Randomness, Timer

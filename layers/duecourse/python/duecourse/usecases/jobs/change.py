@@ -16,8 +16,7 @@ from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reserv
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.jobs.plan import Plan, plan
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.interval import check_interval
-from duecourse.domain.schedules.occurrences import ExclusionError, canonical_exclusion, occurrences_of
+from duecourse.domain.schedules.schedule import ExclusionError, canonical_exclusion, check_interval, occurrences_of
 from duecourse.ports import (
     EVERY_JOB,
     Clock,

@@ -9,7 +9,7 @@ from duecourse.domain.budget import Charge, free
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.upcoming import Bucket, Histogram, Window, expected, is_late
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.occurrences import ExclusionError
+from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.ports import Clock, CursorPage, JobCursor, JobStore
 
 JOBS_READ = 1000

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import MAX_FIRINGS, Cursor, Row
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.plan import MAX_FIRINGS, Row
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.occurrences import Occurrences
 from duecourse.domain.schedules.preview import SchedulePreview, preview_schedule
+from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.ports import ChangePage, Clock, JobStore, Total
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 

@@ -20,7 +20,7 @@ from duecourse.domain.runs.explain import (
 )
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.occurrences import ExclusionError
+from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.limits import MESSAGE_RETENTION_DAYS
