@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from duecourse.domain.schedules.cron.days import DAY, EPOCH
+from duecourse.domain.schedules.cron.cron import DAY, EPOCH
 from duecourse.domain.schedules.error import refuse, shown
 
 _EXTENDED = re.compile(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.domain.schedules.cron.cron import Cron
-from duecourse.domain.schedules.cron.days import DaysOfMonth, DaysOfWeek, members
+from duecourse.domain.schedules.cron.cron import Cron, DaysOfMonth, DaysOfWeek, members
 from duecourse.domain.schedules.instant import Moment, iso
 from duecourse.domain.schedules.rate import Rate
 

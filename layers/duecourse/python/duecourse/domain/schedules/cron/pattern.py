@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Protocol
 
-from duecourse.domain.schedules.cron.cron import Cron
-from duecourse.domain.schedules.cron.days import ALL_WEEKDAYS, DAY, EPOCH, DaySet, length_of, lowest, members
+from duecourse.domain.schedules.cron.cron import ALL_WEEKDAYS, DAY, EPOCH, Cron, DaySet, length_of, lowest, members
 
 #: With at most this many firings per day, the table has one entry per firing. With more, it has one entry per minute,
 #: and the seconds are separate.

@@ -28,7 +28,7 @@ from threading import Lock
 
 import tzdata  # type: ignore[import-untyped]
 
-from duecourse.domain.schedules.cron.days import DAY, EPOCH, digits, length_of
+from duecourse.domain.schedules.cron.cron import DAY, EPOCH, digits, length_of
 from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern
 from duecourse.domain.schedules.error import ScheduleError, shown
 
