@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
-from duecourse.domain.runs.records import STEPS_FAILED, WORKFLOW_OVER, may_run_again
+from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, WorkflowOutcome, may_run_again
 from duecourse.domain.runs.states import Run, RunState, cancel_requested, reason_of
 from duecourse.domain.workflows.graph import StepOutcome, StepOutcomes, end_of, entry, numbers_in
 from duecourse.messages import MessageKind, RunMessage

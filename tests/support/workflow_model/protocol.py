@@ -24,9 +24,9 @@ from duecourse.domain.runs.decision import (
     StepTurn,
     Transition,
     Withdraw,
+    may_run_again,
 )
 from duecourse.domain.runs.lifecycle import as_step, decide
-from duecourse.domain.runs.records import may_run_again
 from duecourse.domain.runs.states import Dead, Final, Retrying, Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.graph import end_of

@@ -8,8 +8,14 @@ from typing import Any
 
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import MissedPolicy, Overlap, RetryPolicy
-from duecourse.domain.runs.decision import Readiness, StepTurn, WorkflowOutcome
-from duecourse.domain.runs.records import STEPS_FAILED, WORKFLOW_OVER, may_run_again
+from duecourse.domain.runs.decision import (
+    STEPS_FAILED,
+    WORKFLOW_OVER,
+    Readiness,
+    StepTurn,
+    WorkflowOutcome,
+    may_run_again,
+)
 from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, StepOutcomes, end_of, numbers_in

@@ -20,6 +20,7 @@ from duecourse.domain.jobs.job import (
     Tombstone,
 )
 from duecourse.domain.runs.decision import (
+    WORKFLOW_OVER,
     CancelAsked,
     Completed,
     DeadLettered,
@@ -33,9 +34,9 @@ from duecourse.domain.runs.decision import (
     StepTurn,
     Transition,
     WorkflowOutcome,
+    queued,
 )
 from duecourse.domain.runs.lifecycle import decide
-from duecourse.domain.runs.records import WORKFLOW_OVER, queued
 from duecourse.domain.runs.states import Alive, Final, Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import job

@@ -9,8 +9,8 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.maintenance.index import Position
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
+from duecourse.domain.runs.decision import STEPS_FAILED
 from duecourse.domain.runs.explain import Verdict
-from duecourse.domain.runs.records import STEPS_FAILED
 from duecourse.domain.runs.states import Run, Succeeded, Waiting, finished_at, reason_of
 from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS
 from duecourse.domain.workflows.graph import Step, StepOutcome

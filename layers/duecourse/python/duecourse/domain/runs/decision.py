@@ -1,15 +1,36 @@
-"""Events of runs, the inputs of decisions about them, and the decisions."""
+"""Events of runs, the inputs of decisions about them, the decisions, and the records that decisions write: at a run's
+start, at its end, and for occurrences that do not run.
+
+A job may be deleted and created again under the same id. The last functions of this module decide to which of the two
+jobs a record or a message belongs.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any, assert_never
 
 from duecourse.domain.ids import OfRun, RunIdentity
-from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.runs.states import Run, Running
+from duecourse.domain.jobs.job import Completion, Job, JobSnapshot, Lane
+from duecourse.domain.runs.callbacks import CallbackToken
+from duecourse.domain.runs.states import (
+    Cancelled,
+    Dead,
+    Deadlines,
+    Queued,
+    Retrying,
+    Run,
+    Running,
+    Skipped,
+    Succeeded,
+    Waiting,
+    cancel_requested,
+    earlier_than_next,
+)
 from duecourse.domain.schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
-from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,3 +303,200 @@ class RemainingCatchUp:
 
 Decision = Start | Transition | Drop | FollowUp | RetryLater | Reschedule | RemainingCatchUp | Withdraw | Hold
 """The decision of a worker about a run, with its reason."""
+
+
+STEPS_FAILED = "steps_failed"
+"""The reason for which a workflow's run is dead after all its steps have ended."""
+
+WORKFLOW_OVER = "workflow_over"
+"""The reason for which a step is cancelled if its workflow's run ended first, by its deadline or on request."""
+
+
+def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Queued:
+    """Return the first record of a run, before its first attempt."""
+    identity = request.identity
+    if isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and identity.workflow is None:
+        identity = replace(identity, workflow=f"{job.id}@{job.target.graph}")
+    return Queued(
+        identity,
+        job.lane if isinstance(job, Job) else Lane.NORMAL,
+        attempts_allowed=job.attempts_allowed if isinstance(job, Job) else 1,
+        caught_up=request.caught_up_at is not None,
+        expires_at=context.expires_at,
+    )
+
+
+MAX_REDRIVEN_FROM = 10
+"""The maximum number of messages that a record lists. SQS redelivers a deleted message within days at most."""
+
+
+def _redriven_from(run: Run, context: AttemptContext) -> str:
+    """Return the messages that carried the run before, so that a late second delivery of one does not count as a
+    redrive.
+    """
+    if not isinstance(run, Dead) or run.message_id in ("", context.message_id):
+        return run.redriven_from
+    return " ".join([*run.redriven_from.split(), run.message_id][-MAX_REDRIVEN_FROM:])
+
+
+def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Running:
+    """Return the run with its next attempt started and carried by this message.
+
+    The callback's token and deadlines are stored before the call, since the callback may arrive before the call
+    returns. Until then the first heartbeat's deadline includes the timeout of the call.
+    """
+    attempt, expires_at, callback_hash, deadlines = run.attempt + 1, context.expires_at, None, None
+    match job.completion:
+        case Completion.RESPONSE:
+            pass
+        case Completion.CALLBACK:
+            beat = None if job.heartbeat_seconds is None else now + job.timeout_seconds + job.heartbeat_seconds
+            deadlines = Deadlines(now + job.completion_seconds, beat)
+            callback_hash = CallbackToken(run.tenant, attempt, context.secret).hash
+            expires_at += job.completion_seconds
+        case other:
+            assert_never(other)
+    return Running(
+        **run.common(
+            attempt=attempt,
+            fencing_token=context.fencing_token,
+            message_id=context.message_id,
+            nonce=request.nonce,
+            first_started_at=run.first_started_at if run.first_started_at is not None else now,
+            started_at=now,
+            expires_at=expires_at,
+            callback_hash=callback_hash,
+            heartbeat_at=None,
+            progress=None,
+            note=None,
+            earlier=earlier_than_next(run),
+            redriven_from=_redriven_from(run, context),
+        ),
+        lease_until=context.lease_until,
+        deadlines=deadlines,
+    )
+
+
+def queued(run: Running, now: float) -> Queued:
+    """Return the record of a run that must enter the wait queue before its first attempt."""
+    return Queued(**run.common(**_NOT_BEGUN, waiting_since=now))
+
+
+_NOT_BEGUN: Mapping[str, object] = {
+    "attempt": 0,
+    "first_started_at": None,
+    "started_at": None,
+    "callback_hash": None,
+}
+
+
+def waiting(run: Running, deadlines: Deadlines) -> Waiting:
+    """Return the run after its call has returned."""
+    return Waiting(**run.common(), deadlines=deadlines, cancel_requested=run.cancel_requested)
+
+
+def retrying(run: Run, now: float, not_before: float) -> Retrying:
+    """Return the run after a failed attempt. The next attempt starts at `not_before` (UTC seconds)."""
+    return Retrying(**run.common(), finished_at=now, not_before=not_before)
+
+
+def succeeded(run: Run, result: object, now: float) -> Succeeded:
+    """Return the run as succeeded, even if its cancellation was requested meanwhile."""
+    asked = cancel_requested(run)
+    return Succeeded(
+        **_over(run, None) | {"error": None, "code": None}, finished_at=now, result=result, cancel_requested=asked
+    )
+
+
+def dead(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Dead:
+    """Return the run as dead. `by` is the message that writes the record; by default the one that carries the
+    attempt.
+    """
+    return Dead(**_over(run, by), reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
+
+
+def cancelled(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Cancelled:
+    """Return the run as cancelled. `by` is the same as in `dead`."""
+    return Cancelled(**_over(run, by), reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
+
+
+def skipped(run: Run, reason: str, by: AttemptContext | None = None) -> Skipped:
+    """Return the run as skipped. `by` is the same as in `dead`."""
+    return Skipped(**_over(run, by), reason=reason, cancel_requested=cancel_requested(run))
+
+
+def _over(run: Run, by: AttemptContext | None) -> dict[str, Any]:
+    # A retrying run ends after the end of its last attempt, so that attempt is moved to `earlier`.
+    earlier = earlier_than_next(run) if isinstance(run, Retrying) else run.earlier
+    carried = {} if by is None else {"fencing_token": by.fencing_token, "message_id": by.message_id}
+    return run.common(earlier=earlier, **carried)
+
+
+def not_run(request: StartRequest, job: JobSnapshot, context: AttemptContext, reason: str) -> Transition:
+    """Return the record of an occurrence that will not run."""
+    return Transition(skipped(first_record(request, job, context), reason, context), None, reason)
+
+
+def refused(start: Start, reason: str, because: str) -> Transition:
+    """Return the record of a run that may not start because of another run."""
+    never = replace(skipped(start.run, reason), attempt=0, first_started_at=None, started_at=None, callback_hash=None)
+    return Transition(never, start.previous, because)
+
+
+def may_run_again(run: Run) -> bool:
+    """Return whether a step's record may be overwritten: the step is dead, or its workflow stopped it."""
+    return isinstance(run, Dead) or stopped_by_workflow(run)
+
+
+def stopped_by_workflow(run: Run) -> bool:
+    """Return whether a step was skipped or cancelled because of other steps or the end of its workflow's run. It runs
+    after all if these are redriven.
+    """
+    match run:
+        case Skipped(reason=reason):
+            return reason in {each.value for each in Readiness if each.skips}
+        case Cancelled(reason=reason):
+            return reason == WORKFLOW_OVER
+        case _:
+            return False
+
+
+def of_predecessor(request: StartRequest, job: JobSnapshot, run: Run) -> bool:
+    """Return whether the record belongs to a deleted job with the same id, and the request to the current job. False if
+    the run of the record has started.
+    """
+    return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= request.generation
+
+
+def binds_nobody(job: Job, run: Run) -> bool:
+    """Return whether the record does not apply to a re-created job. It belongs to a deleted job with the same id, and
+    its run never started (it was skipped or cancelled).
+    """
+    return run.attempt == 0 and run.generation < job.created_generation
+
+
+def instead_of(run: Run, decision: Decision) -> Decision:
+    """Return a decision for a run without a record, changed so that it overwrites this record."""
+    return replace(decision, previous=run) if isinstance(decision, Start | Transition) else decision
+
+
+def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
+    """Return the job if the run belongs to it. Returns None if the job was created again and the run belongs to its
+    predecessor.
+    """
+    anew = isinstance(job, Job) and run.generation < job.created_generation
+    return None if anew else job
+
+
+def of_generation(event: Event, job: JobSnapshot, run: Run | None) -> Event:
+    """Return the event with the generation of its job. The sender of a step's start has not read the step's job, so the
+    generation is that of the job when the message is received.
+    """
+    if isinstance(event, Ended):
+        return event
+    request = event if isinstance(event, StartRequest) else event.request
+    if request.workflow is None or request.generation > 0:
+        return event
+    generation = run.generation if run is not None else job.generation if isinstance(job, Job) else 0
+    bound = replace(request, identity=replace(request.identity, generation=generation))
+    return bound if isinstance(event, StartRequest) else replace(event, request=bound)

@@ -13,6 +13,7 @@ from typing import assert_never
 
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Overlap
 from duecourse.domain.runs.decision import (
+    STEPS_FAILED,
     AttemptContext,
     CancelAsked,
     Completed,
@@ -34,10 +35,6 @@ from duecourse.domain.runs.decision import (
     Transition,
     Withdraw,
     WorkflowOutcome,
-)
-from duecourse.domain.runs.overlap import LOST_SECONDS
-from duecourse.domain.runs.records import (
-    STEPS_FAILED,
     begun,
     cancelled,
     dead,
@@ -51,6 +48,7 @@ from duecourse.domain.runs.records import (
     skipped,
     stopped_by_workflow,
 )
+from duecourse.domain.runs.overlap import LOST_SECONDS
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job, Overlap
-from duecourse.domain.runs.decision import RetryLater
-from duecourse.domain.runs.records import STEPS_FAILED
+from duecourse.domain.runs.decision import STEPS_FAILED, RetryLater
 from duecourse.domain.runs.states import (
     Dead,
     Deadlines,

@@ -12,6 +12,7 @@ from typing import assert_never
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Delivery, Job, JobSnapshot, JobState, MissedMode, Tombstone
 from duecourse.domain.runs.decision import (
+    WORKFLOW_OVER,
     AttemptContext,
     CancelAsked,
     Completed,
@@ -27,9 +28,6 @@ from duecourse.domain.runs.decision import (
     Start,
     StartRequest,
     Transition,
-)
-from duecourse.domain.runs.records import (
-    WORKFLOW_OVER,
     begun,
     cancelled,
     dead,

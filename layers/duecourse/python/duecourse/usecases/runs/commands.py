@@ -13,7 +13,7 @@ from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, ProgressReport, decide_heartbeat
-from duecourse.domain.runs.records import own_job
+from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.states import Final, Run, Running, RunState, Succeeded, Waiting
 from duecourse.messages import Cancel, Command, Complete, Fail, Redrive, RunMessage, message_about
 from duecourse.ports import Clock, JobStore, Lanes, Outgoing, Randomness, RunStore

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from duecourse.domain.budget import Charge, free
 from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.document import RunFilter
-from duecourse.domain.runs.records import own_job
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import Redrive
 from duecourse.ports import JobStore, StateMark

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from duecourse.domain.runs.records import own_job
+from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.rendering import idempotency_key, render_document, values_for
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import WorkflowTarget

@@ -31,10 +31,13 @@ from duecourse.domain.runs.decision import (
     StepTurn,
     Transition,
     Withdraw,
+    may_run_again,
+    own_job,
+    queued,
+    refused,
 )
 from duecourse.domain.runs.lifecycle import as_step, decide
 from duecourse.domain.runs.overlap import Skip, Wait, latest, needs_lock
-from duecourse.domain.runs.records import may_run_again, own_job, queued, refused
 from duecourse.domain.runs.rendering import with_its_key
 from duecourse.domain.runs.states import (
     Dead,

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, Lane
-from duecourse.domain.runs.decision import RetryLater, Start
+from duecourse.domain.runs.decision import RetryLater, Start, own_job
 from duecourse.domain.runs.overlap import (
     Lock,
     LockRequest,
@@ -36,7 +36,6 @@ from duecourse.domain.runs.overlap import (
     needs_lock,
     rank_of_start,
 )
-from duecourse.domain.runs.records import own_job
 from duecourse.domain.runs.states import Cancelled, Final, Queued, Run, Skipped, Succeeded
 from duecourse.domain.tenants.seats import calls_are_over
 from duecourse.messages import RunMessage
