@@ -15,9 +15,8 @@ from duecourse.api.api import Api
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.domain.jobs.cursor import bucket_of
+from duecourse.domain.jobs.cursor import bucket_of, plan
 from duecourse.domain.jobs.job import Job, Lane, Precision
-from duecourse.domain.jobs.plan import plan
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec

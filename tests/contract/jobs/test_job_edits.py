@@ -16,9 +16,8 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs.tenants import total
 from duecourse.adapters.system import SystemClock
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import Cursor, plan
 from duecourse.domain.jobs.job import Job, JobState, Lane
-from duecourse.domain.jobs.plan import plan
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import Claim, ClaimResult, CreationTerms, JobFilter, JobQuotaError, JobStore, KeyUsedError, UsedKey
 from duecourse.testing.clock import SettableClock

@@ -15,8 +15,8 @@ from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.adapters.system import SystemClock, SystemRandomness
 from duecourse.domain.ids import RunIdentity
+from duecourse.domain.jobs.cursor import plan
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.jobs.plan import plan
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import COMMANDS, MessageKind, RunMessage, read_run_message
 from duecourse.ports import Claimed, ClaimResult, Outgoing, Timer

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from duecourse.domain.instants import to_basic, to_iso
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import Cursor, SkippedRange
 from duecourse.domain.jobs.job import Job, Lane
-from duecourse.domain.jobs.plan import SkippedRange
 from duecourse.domain.runs.overlap import QueuePosition
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage

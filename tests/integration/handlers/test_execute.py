@@ -10,8 +10,8 @@ import pytest
 
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.cursor import plan
 from duecourse.domain.jobs.job import Backoff, Job, RetryPolicy
-from duecourse.domain.jobs.plan import plan
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.usecases.dispatch.enqueue import outgoing

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from duecourse.domain.jobs.plan import SkippedRange
+from duecourse.domain.jobs.cursor import SkippedRange
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import Claim, Claimed, ClaimResult, CursorStore, RunStore, StoreBusyError
 from duecourse.testing.faults import around, before

@@ -14,8 +14,7 @@ from benchmarks.dispatch.measure import document, measure, take_turns
 from benchmarks.dispatch.sides import Textbook, dispatcher, load, load_textbook, ours
 from benchmarks.wire.capacity import item_bytes, page_read_units, write_units
 from benchmarks.wire.client import wire
-from duecourse.domain.jobs.cursor import shard_of
-from duecourse.domain.jobs.plan import plan
+from duecourse.domain.jobs.cursor import plan, shard_of
 
 DISTINCT = named("distinct")
 ISSUES_KEYS = {"cpu_ms_per_firing", "requests_per_1000", "wru_per_firing", "cpu_ratio_vs_textbook"}

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import Cursor, SkippedRange
 from duecourse.domain.jobs.edit import edit, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
-from duecourse.domain.jobs.plan import SkippedRange
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget

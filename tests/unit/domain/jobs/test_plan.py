@@ -16,9 +16,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.jobs.cursor import Cursor, cursor_for, shard_of
+from duecourse.domain.jobs.cursor import (
+    COUNT_LIMIT,
+    MAX_FIRINGS,
+    Cursor,
+    Firing,
+    Plan,
+    SkippedRange,
+    cursor_for,
+    plan,
+    shard_of,
+)
 from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
-from duecourse.domain.jobs.plan import COUNT_LIMIT, MAX_FIRINGS, Firing, Plan, SkippedRange, plan
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.schedule import ExclusionError

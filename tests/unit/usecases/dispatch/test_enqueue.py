@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from duecourse.domain.ids import RunIdentity
+from duecourse.domain.jobs.cursor import plan
 from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
-from duecourse.domain.jobs.plan import plan
 from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage

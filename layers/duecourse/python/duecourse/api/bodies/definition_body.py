@@ -29,6 +29,7 @@ from duecourse.api.bodies.models import LINE, UNIQUE, Body, Instant, Whole, each
 from duecourse.api.bodies.target_bodies import TargetBody
 from duecourse.api.problems import FieldFault, pointer
 from duecourse.domain.ids import ID_PATTERN, is_id
+from duecourse.domain.jobs.cursor import MAX_FIRINGS
 from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
     LONG_TIMEOUT_SECONDS,
@@ -39,7 +40,6 @@ from duecourse.domain.jobs.job import (
     Job,
     Overlap,
 )
-from duecourse.domain.jobs.plan import MAX_FIRINGS
 from duecourse.domain.runs.rendering import (
     MAX_KEY_CHARACTERS,
     TemplateTooLargeError,

@@ -1,18 +1,24 @@
-"""A job's position in its schedule, and its place in the due index.
+"""A job's position in its schedule, its place in the due index, and the plan of a dispatcher for one cursor: the runs to
+enqueue, the occurrences to skip, and the next cursor.
 
 A place in the due index is a slot: one bucket (an hour) of one shard.
+
+Two dispatchers that read the same cursor at different times must enqueue runs with the same names, since the next round
+repeats sends whose claim failed. So every name here comes from the cursor. The time only decides how far the plan
+reaches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from time import gmtime, strftime
 
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.job import Job, Lane, MissedPolicy, Precision
+from duecourse.domain.jobs.job import Job, Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec
 from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 
@@ -127,3 +133,192 @@ def cursor_for(job: Job, after: float) -> Cursor:
         remaining=job.max_runs,
         bulk=job.bulk,
     )
+
+
+MAX_FIRINGS = 100
+"""The maximum number of runs that one claim enqueues."""
+
+COUNT_LIMIT = 10_000
+"""Missed occurrences are counted up to this number. For more occurrences the count is a lower bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One run to enqueue, due at `due`. If `count` > 1, it covers the missed occurrences from `occurrence` to
+    `through`.
+
+    `caught_up`: the run is late because dispatch was late, so its worker does not treat it as late. `following` is when
+    the next occurrence is due; None if this is the last occurrence of the schedule.
+    """
+
+    occurrence: int
+    due: int
+    through: int
+    count: int = 1
+    caught_up: bool = False
+    following: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRange:
+    """The occurrences from `first` through `last` that will not run. `count` is exact below COUNT_LIMIT."""
+
+    first: int
+    last: int
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The runs to enqueue and the occurrences to skip. `cursor` is the cursor after the claim; its occurrence is None
+    if none is left.
+    """
+
+    firings: tuple[Firing, ...]
+    skipped: tuple[SkippedRange, ...]
+    cursor: Cursor
+    reason: str
+
+    @property
+    def missed(self) -> int:
+        """The number of missed occurrences, including both run and skipped ones."""
+        return sum(f.count for f in self.firings if f.caught_up) + sum(s.count for s in self.skipped)
+
+
+def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int] = ()) -> Plan:
+    """Plan a cursor's occurrences up to and including those due at `now + horizon` (s), at most MAX_FIRINGS of them.
+
+    Occurrences due before `now - grace` are missed, and the job's policy applies: `skip` drops them, `run_once` creates
+    one run with the name of the first one, `run_all` runs the oldest `max_missed` and drops the others. `on_time` are
+    occurrences that have a run without a claim; `run_all` does not count them. Raises ScheduleError or ExclusionError
+    for a cursor that cannot be compiled.
+    """
+    occurrences = cursor.occurrences()
+    at = standing(cursor, occurrences)
+    if at is None:
+        # Newer zone data can remove the last occurrence of a schedule. Then the last passed occurrence was its last
+        # one.
+        ended = cursor.after if cursor.last is None else cursor.last
+        return Plan((), (), _moved(cursor, None, None, cursor.after, cursor.remaining, ended), "exhausted")
+    row = Row(occurrences, at, cursor.remaining)
+    firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds, on_time)
+    caught_up = bool(firings or skipped)
+    due = row.due
+    while (at := row.at) is not None and due is not None and due <= now + horizon and len(firings) < MAX_FIRINGS:
+        row.step()
+        following = row.due
+        firings.append(Firing(at, due, at, following=following))
+        due = following
+    last = firings[-1].through if firings else skipped[-1].last if skipped else cursor.last
+    moved = _moved(cursor, row.at, due, row.passed, row.remaining, last)
+    reason = "caught up" if caught_up else "due" if firings else "not due"
+    return Plan(tuple(firings), tuple(skipped), moved, reason)
+
+
+def standing(cursor: Cursor, occurrences: Occurrences) -> int | None:
+    """Return the cursor's occurrence: as stored, or recomputed if the zone data have changed."""
+    if cursor.occurrence is None or cursor.tzdata == TZDATA_VERSION:
+        return cursor.occurrence
+    return occurrences.next(cursor.after)
+
+
+def _moved(
+    cursor: Cursor, at: int | None, due: int | None, after: int, remaining: int | None, last: int | None
+) -> Cursor:
+    return replace(
+        cursor,
+        occurrence=at,
+        due=due,
+        after=after,
+        remaining=remaining,
+        last=last if at is None else None,
+        tzdata=TZDATA_VERSION,
+        ending=False,
+    )
+
+
+class Row:
+    """A walk over the occurrences from the cursor on. `at` is the next occurrence, `passed` the last one that was
+    passed.
+    """
+
+    def __init__(self, occurrences: Occurrences, at: int, remaining: int | None) -> None:
+        self.occurrences = occurrences
+        self.at: int | None = at if remaining is None or remaining > 0 else None
+        self.passed = at - 1
+        self.remaining = remaining
+
+    @classmethod
+    def after(cls, occurrences: Occurrences, instant: int, remaining: int | None) -> Row:
+        """Return a row at the first occurrence that is due after `instant` (UTC seconds)."""
+        at = occurrences.next(instant - occurrences.jitter_seconds)
+        while at is not None and occurrences.due(at) <= instant:
+            at = occurrences.next(at)
+        row = cls(occurrences, at if at is not None else instant + 1, remaining)
+        if at is None:
+            row.at = None
+        return row
+
+    @property
+    def due(self) -> int | None:
+        """When the next occurrence is due (UTC seconds)."""
+        return None if self.at is None else self.occurrences.due(self.at)
+
+    def step(self) -> None:
+        """Pass one occurrence."""
+        if self.at is None:
+            return
+        self.passed = self.at
+        if self.remaining is not None:
+            self.remaining -= 1
+        self.at = self.occurrences.next(self.at) if self.remaining is None or self.remaining > 0 else None
+
+    def before(self, on_time: int) -> Iterator[int]:
+        """Pass and yield all occurrences that were due before `on_time`."""
+        while self.at is not None and self.occurrences.due(self.at) < on_time:
+            at = self.at
+            self.step()
+            yield at
+
+    def jump(self, on_time: int) -> None:
+        """Pass all occurrences that were due before `on_time` without counting them."""
+        self.at = self.occurrences.next(max(on_time - 1 - self.occurrences.jitter_seconds, self.passed))
+        while self.at is not None and self.occurrences.due(self.at) < on_time:
+            self.step()
+        self.passed = max(self.passed, on_time - 1 if self.at is None else min(on_time, self.at) - 1)
+
+
+def _catch_up(
+    cursor: Cursor, row: Row, grace_begins: int, on_time: Collection[int]
+) -> tuple[list[Firing], list[SkippedRange]]:
+    """Handle the missed occurrences (due before `grace_begins`). Afterwards the row is at the first one that is not
+    missed.
+    """
+    match cursor.missed.mode:
+        case MissedMode.SKIP:
+            return [], range_before(row, grace_begins)
+        case MissedMode.RUN_ONCE:
+            due = row.due
+            return [
+                Firing(each.first, due or each.first, each.last, each.count, caught_up=True, following=row.due)
+                for each in range_before(row, grace_begins)
+            ], []
+        case MissedMode.RUN_ALL:
+            missed = (at for at in row.before(grace_begins) if at not in on_time)
+            oldest = islice(missed, cursor.missed.max_missed)
+            firings = [Firing(at, row.occurrences.due(at), at, caught_up=True) for at in oldest]
+            return firings, range_before(row, grace_begins)
+
+
+def range_before(row: Row, on_time: int) -> list[SkippedRange]:
+    """Return all missed occurrences as one range (or no range), counted up to COUNT_LIMIT."""
+    count, first, last = 0, None, 0
+    for at in islice(row.before(on_time), COUNT_LIMIT):
+        first, last, count = at if first is None else first, at, count + 1
+    if first is None:
+        return []
+    if count == COUNT_LIMIT and row.remaining is None:
+        row.jump(on_time)
+        last = row.passed
+    return [SkippedRange(first, last, count, "missed")]

@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.cursor import Cursor, cursor_for
+from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, range_before, standing
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, given_back
-from duecourse.domain.jobs.plan import Row, SkippedRange, range_before, standing
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.schedule import ExclusionError, counted_from, excluding
 from duecourse.domain.targets.kinds import target_document

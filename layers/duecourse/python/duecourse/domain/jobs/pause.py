@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, range_before, standing
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.plan import Row, SkippedRange, range_before, standing
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import ExclusionError
 

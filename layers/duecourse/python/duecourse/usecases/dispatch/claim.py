@@ -14,9 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import Cursor, Plan, SkippedRange, plan
 from duecourse.domain.jobs.job import EventKind, MissedMode
-from duecourse.domain.jobs.plan import Plan, SkippedRange, plan
 from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
 from duecourse.domain.schedules import ScheduleError

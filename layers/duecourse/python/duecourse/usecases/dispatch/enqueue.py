@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from math import ceil, floor
 
 from duecourse.domain.ids import RunIdentity
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import Cursor, Firing, Plan
 from duecourse.domain.jobs.job import Precision
-from duecourse.domain.jobs.plan import Firing, Plan
 from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage

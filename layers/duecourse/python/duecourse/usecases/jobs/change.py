@@ -9,12 +9,11 @@ from itertools import islice
 from typing import Any
 
 from duecourse.domain.budget import Budget
-from duecourse.domain.jobs.cursor import Cursor, cursor_for
+from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
 from duecourse.domain.jobs.document import ChangeAction, changed, created, deleted
 from duecourse.domain.jobs.edit import check_to_come, edit, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.jobs.pause import PauseChange
-from duecourse.domain.jobs.plan import Plan, plan
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.schedule import ExclusionError, canonical_exclusion, check_interval, occurrences_of
 from duecourse.ports import (

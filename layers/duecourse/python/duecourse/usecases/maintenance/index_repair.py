@@ -23,9 +23,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from duecourse.domain.jobs.cursor import Cursor, bucket_of
+from duecourse.domain.jobs.cursor import Cursor, bucket_of, plan
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.plan import plan
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, RepairPass, fault_of, long_over, recomputed
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.ports import Clock, IndexPage, JobStore, RepairStore, RunStore, TickMark, Timer, Timers, WaitQueues

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.cursor import Cursor, Row
 from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import given_back
-from duecourse.domain.jobs.plan import Row
 from duecourse.domain.runs.states import Run, Skipped, is_written_as
 from duecourse.ports import Clock, Input, Inputs, JobStore, Randomness, RunStore
 from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnreadableError, KeyReusedError
