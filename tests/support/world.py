@@ -34,7 +34,7 @@ from duecourse.ports import (
 )
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.stage import Stage, settings_of_a_test
-from duecourse.usecases.dispatch.enqueue import outgoing
+from duecourse.usecases.dispatch.claim import outgoing
 from duecourse.usecases.dispatch.round import DispatchRules
 from duecourse.usecases.jobs.change import Draft, Edited
 from duecourse.usecases.maintenance.clean_up import CleanUp

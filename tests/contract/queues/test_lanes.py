@@ -21,7 +21,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.messages import COMMANDS, MessageKind, RunMessage, read_run_message
 from duecourse.ports import Claimed, ClaimResult, Outgoing, Timer
 from duecourse.testing.clock import Numbered, SettableClock
-from duecourse.usecases.dispatch.enqueue import outgoing, send_due_timers
+from duecourse.usecases.dispatch.claim import outgoing, send_due_timers
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender

@@ -14,7 +14,7 @@ from duecourse.domain.jobs.cursor import plan
 from duecourse.domain.jobs.job import Backoff, Job, RetryPolicy
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import HttpTarget
-from duecourse.usecases.dispatch.enqueue import outgoing
+from duecourse.usecases.dispatch.claim import outgoing
 from tests.support.http_target import Behaviour, HttpTargetServer, answering, http_target
 from tests.support.jobs import cursor, job
 from tests.support.lambda_events import Context, lane_event

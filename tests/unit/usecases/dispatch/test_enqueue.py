@@ -14,7 +14,7 @@ from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
-from duecourse.usecases.dispatch.enqueue import ALIGNED_SECONDS, HOLD_SECONDS, delay, message, outgoing
+from duecourse.usecases.dispatch.claim import ALIGNED_SECONDS, HOLD_SECONDS, delay, message, outgoing
 from duecourse.usecases.worker.attempt import CLOCK_SLACK_SECONDS
 from tests.support.jobs import NOON, cursor, job
 

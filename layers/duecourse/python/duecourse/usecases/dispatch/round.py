@@ -28,8 +28,18 @@ from duecourse.ports import (
     StoreBusyError,
     Timer,
 )
-from duecourse.usecases.dispatch.claim import MIN_GROUP, Claiming, GroupSize, Planned, Planning, Rejected
-from duecourse.usecases.dispatch.enqueue import ALIGNED_SECONDS, OUT_OF_TIME, outgoing, send_due_timers
+from duecourse.usecases.dispatch.claim import (
+    ALIGNED_SECONDS,
+    MIN_GROUP,
+    OUT_OF_TIME,
+    Claiming,
+    GroupSize,
+    Planned,
+    Planning,
+    Rejected,
+    outgoing,
+    send_due_timers,
+)
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
 

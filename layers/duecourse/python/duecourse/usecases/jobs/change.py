@@ -29,8 +29,7 @@ from duecourse.ports import (
     Tasks,
     UsedKey,
 )
-from duecourse.usecases.dispatch.claim import Skipping
-from duecourse.usecases.dispatch.enqueue import outgoing
+from duecourse.usecases.dispatch.claim import Skipping, outgoing
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
     IdempotencyKeyExpiredError,

@@ -66,7 +66,7 @@ from duecourse.messages import (
     read_run_message,
 )
 from duecourse.ports import Clock, Conflict, JobStore, Randomness, Results, RunStore, WaitQueues
-from duecourse.usecases.dispatch.enqueue import HOLD_SECONDS
+from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, Calls
