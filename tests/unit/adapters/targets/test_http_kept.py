@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
+from duecourse.adapters.targets.http.connection import MAX_AGE_SECONDS, MAX_IDLE, MAX_IDLE_SECONDS
 from duecourse.adapters.targets.http.http import HttpCaller
-from duecourse.adapters.targets.http.kept import MAX_AGE_SECONDS, MAX_IDLE, MAX_IDLE_SECONDS
 from duecourse.adapters.targets.invocation import READ_BYTES
 from duecourse.domain.jobs.job import Delivery
 from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Returned

@@ -29,13 +29,14 @@ from duecourse.adapters.targets.http.connection import (
     DeadlineSocket,
     Endpoint,
     EndpointError,
+    Kept,
+    KeptConnections,
     Resolver,
     addresses_of,
     endpoint_of,
     system_resolver,
     with_timeout,
 )
-from duecourse.adapters.targets.http.kept import Kept, KeptConnections
 from duecourse.adapters.targets.invocation import (
     READ_BYTES,
     Redaction,
