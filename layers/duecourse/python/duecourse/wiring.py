@@ -421,9 +421,8 @@ class Wiring(Generic[S_co]):
 
     def worker(self: Wiring[ExecuteSettings], rules: WorkerRules, received: Received, caller: Caller) -> LaneWorker:
         """Return a worker for the messages of `received`."""
-        from duecourse.usecases.worker.attempt import LaneWorker, Starter
+        from duecourse.usecases.worker.attempt import Coverage, LaneWorker, Starter
         from duecourse.usecases.worker.call import Calls
-        from duecourse.usecases.worker.coverage import Coverage
         from duecourse.usecases.worker.requeue import Requeue
 
         jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
