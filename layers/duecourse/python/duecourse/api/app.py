@@ -14,7 +14,7 @@ from duecourse.api.identity import admitted
 from duecourse.api.refusals import refusing
 from duecourse.api.routes.table import ROUTES
 from duecourse.api.tag_scopes import check_route
-from duecourse.domain.budget import Budget
+from duecourse.domain.tenants.rate import Budget
 
 BODY_A_REQUEST = 64 * 1024
 """Each such number of characters of a body counts as one more request."""

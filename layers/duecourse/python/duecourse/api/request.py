@@ -19,8 +19,8 @@ from typing import Any
 
 from duecourse.api.bodies.models import MAX_DEPTH, read_json
 from duecourse.api.problems import FieldFault, Problem, bad_header, malformed
-from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.tenants.rate import Budget
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import Precondition
 

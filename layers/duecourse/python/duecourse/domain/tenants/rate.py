@@ -1,6 +1,8 @@
-"""A token bucket that limits a tenant's requests. It fills at a steady rate up to its burst.
+"""The limits for requests: a token bucket for a tenant's requests, and the budget for the work of one request.
 
-The bucket is stored as the time at which it is full again, and taking tokens adds to that time. A write only requires
+The bucket fills at a steady rate up to its burst.
+
+It is stored as the time at which it is full again, and taking tokens adds to that time. A write only requires
 that enough tokens are left, not that the bucket is unchanged. So instances that take tokens at the same moment do not
 reject each other.
 
@@ -10,6 +12,7 @@ Otherwise a bucket that fills within 2 s would seem empty to a clock that is 4 s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
@@ -184,3 +187,61 @@ def _furthest(rules: BucketRules, at: int) -> int:
 
 def _nanoseconds(seconds: float) -> int:
     return int(seconds * NANOSECONDS)
+
+
+STEPS = 20_000
+"""The number of steps of a request. A step takes about 3 µs: one occurrence of a schedule, or one comparison of two
+names. All steps together take 60 ms.
+"""
+
+BYTES = 512 * 1024
+"""The limit for the payloads that one list shows. Only payloads that are separate items count: each of them is a
+separate read, and is expensive to parse and to serialize.
+"""
+
+Charge = Callable[[int], None]
+"""Takes the tenant's tokens for work that costs as much as this number of requests. The request itself pays for the
+first of them. Called before the work. Raises if the work may not start.
+"""
+
+
+def free(_requests: int, _begun: bool = False) -> None:
+    """Take no tokens."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """The remaining budget of a request: the steps and bytes that it may use. Further work is charged (`charge`).
+
+    All work for one request shares one budget. `pay` takes tokens. `begun`: some tokens were already taken, so the
+    request is not rejected because of its own debt.
+
+    A check without remaining steps is skipped: it would only add a hint, or reject something harmless. A list without
+    remaining bytes ends early.
+    """
+
+    steps: int = STEPS
+    bytes: int = BYTES
+    pay: Callable[[int, bool], None] = free
+    begun: bool = False
+
+    def charge(self, requests: int) -> None:
+        """Take the tokens for work that costs as much as this number of requests. Raises the exceptions of `pay`."""
+        self.pay(requests, self.begun)
+        self.begun = self.begun or requests > 1
+
+    def spend(self, steps: int = 1) -> bool:
+        """Use up this number of steps. Returns False, and uses none, if fewer are left."""
+        if self.steps < steps:
+            return False
+        self.steps -= steps
+        return True
+
+    def read(self, characters: int) -> None:
+        """Subtract the size of a payload that was read."""
+        self.bytes -= characters
+
+    @property
+    def full(self) -> bool:
+        """Whether no more payloads may be read."""
+        return self.bytes <= 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.workflows.graph import Rule, Step
 
 MAX_STEPS = 1024

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
     EVERY_JOB,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Any
 
-from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
 from duecourse.domain.jobs.document import ChangeAction, changed, created, deleted
 from duecourse.domain.jobs.edit import check_to_come, edit, resolve_anchor
@@ -16,6 +15,7 @@ from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reserv
 from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.schedule import ExclusionError, canonical_exclusion, check_interval, occurrences_of
+from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import (
     EVERY_JOB,
     Clock,

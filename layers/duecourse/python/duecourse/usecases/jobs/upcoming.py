@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from duecourse.domain.budget import Charge, free
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.upcoming import Bucket, Histogram, Window, expected, is_late
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import ExclusionError
+from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Clock, CursorPage, JobCursor, JobStore
 
 JOBS_READ = 1000

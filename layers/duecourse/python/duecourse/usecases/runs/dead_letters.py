@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from duecourse.domain.budget import Charge, free
 from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.tenants.rate import Charge, free
 from duecourse.messages import Redrive
 from duecourse.ports import JobStore, StateMark
 from duecourse.usecases.runs.commands import CommandSender

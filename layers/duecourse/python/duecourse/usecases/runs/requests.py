@@ -13,7 +13,6 @@ from typing import Any
 
 import orjson
 
-from duecourse.domain.budget import Charge, free
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import Backfill, BackfillPlan, estimated_cost, plan_backfill
@@ -23,6 +22,7 @@ from duecourse.domain.runs.overlap import needs_lock
 from duecourse.domain.runs.states import Queued, Run
 from duecourse.domain.schedules import ScheduleError, compile_schedule
 from duecourse.domain.schedules.instant import parse_moment
+from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
 from duecourse.messages import RunMessage

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 
-from duecourse.domain.budget import Budget, Charge
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import UNREAD, Job, Reservation
 from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.domain.workflows.check import WorkflowFault, graph_faults, step_faults, time_faults
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.domain.workflows.results import result_faults

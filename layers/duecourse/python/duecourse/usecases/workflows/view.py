@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.budget import Charge, free
 from duecourse.domain.runs.states import Run
+from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.workflows.graph import read_ref
 from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.ports import WorkflowStore

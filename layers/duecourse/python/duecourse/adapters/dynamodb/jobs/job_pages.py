@@ -22,9 +22,9 @@ from duecourse.adapters.dynamodb.keys import (
     tag_partition,
 )
 from duecourse.adapters.dynamodb.writing import batch_get, read_item
-from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import Clock, CursorPage, IdPage, JobCursor, JobFilter, JobPage, Total
 
 SEARCHED = 2_000

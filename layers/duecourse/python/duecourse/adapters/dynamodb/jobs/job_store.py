@@ -31,11 +31,11 @@ from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCoun
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, marker_key, owner_of
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import batch_get, conditional, read_item, transact
-from duecourse.domain.budget import Budget
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, JobSnapshot, Reservation, Tombstone
 from duecourse.domain.runs.states import Run
+from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
     EVERY_JOB,
