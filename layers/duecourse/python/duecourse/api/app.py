@@ -9,11 +9,10 @@ from functools import partial
 from aws_lambda_powertools import Logger
 
 from duecourse.api.answers import Answering
-from duecourse.api.api import Answer, Api, Route, admit, charge
+from duecourse.api.api import Answer, Api, Route, admit, charge, check_route
 from duecourse.api.identity import admitted
 from duecourse.api.refusals import refusing
 from duecourse.api.routes.table import ROUTES
-from duecourse.api.tag_scopes import check_route
 from duecourse.domain.tenants.rate import Budget
 
 BODY_A_REQUEST = 64 * 1024

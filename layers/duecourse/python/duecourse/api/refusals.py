@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
 
+from duecourse.api.api import out_of_reach
 from duecourse.api.problems import (
     FieldFault,
     Problem,
@@ -18,7 +19,6 @@ from duecourse.api.problems import (
     unknown_workflow,
 )
 from duecourse.api.request import IDEMPOTENCY_KEY as HEADER
-from duecourse.api.tag_scopes import out_of_reach
 from duecourse.domain.jobs.backfill import BackfillTooLargeError
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError

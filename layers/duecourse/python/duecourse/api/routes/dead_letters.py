@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, PageAnswer, RunAnswer, run_document
-from duecourse.api.api import Answer, Api, page_answer, route
+from duecourse.api.api import Answer, Api, listed_tag, page_answer, route
 from duecourse.api.bodies.definition_body import Tag
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import read_body
@@ -31,7 +31,6 @@ from duecourse.api.query import (
     read_dead_page_token,
 )
 from duecourse.api.request import Request
-from duecourse.api.tag_scopes import listed_tag
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.usecases.runs.dead_letters import DeadRuns
 from duecourse.usecases.runs.lists import mark_of

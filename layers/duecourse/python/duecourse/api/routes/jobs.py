@@ -13,7 +13,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Document, Millisecond, PageAnswer, job_document
-from duecourse.api.api import Answer, Api, page_answer, route
+from duecourse.api.api import Answer, Api, check_tags, listed_tag, page_answer, route
 from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.job_answer import JobAnswer, JobPatch, LastRunAnswer
 from duecourse.api.bodies.models import Rules, refuse, unfit
@@ -36,7 +36,6 @@ from duecourse.api.query import (
     tag_parameter,
 )
 from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key, request_key
-from duecourse.api.tag_scopes import check_tags, listed_tag
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord

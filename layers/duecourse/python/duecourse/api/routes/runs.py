@@ -19,7 +19,7 @@ from duecourse.api.answers import (
     run_document,
     single_run_document,
 )
-from duecourse.api.api import Answer, Api, page_answer, route
+from duecourse.api.api import Answer, Api, listed_tag, page_answer, route
 from duecourse.api.problems import FieldFault, Problem
 from duecourse.api.query import (
     FROM,
@@ -43,7 +43,6 @@ from duecourse.api.query import (
 )
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
-from duecourse.api.tag_scopes import listed_tag
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.explain import Verdict

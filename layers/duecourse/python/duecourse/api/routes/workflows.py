@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from pydantic import AfterValidator, Field
 
 from duecourse.api.answers import PageAnswer, RunAnswer, run_document
-from duecourse.api.api import Answer, Api, route
+from duecourse.api.api import Answer, Api, check_released, check_step, route
 from duecourse.api.bodies.definition_body import JobName, WorkflowBody
 from duecourse.api.bodies.models import UNIQUE, Body, each_once
 from duecourse.api.bodies.patch import validate_draft
@@ -30,7 +30,6 @@ from duecourse.api.problems import unknown_workflow
 from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key
 from duecourse.api.routes.jobs import DryRunQuery, JobsQuery, job_page, rules_of_stage
 from duecourse.api.routes.runs import run_id_in
-from duecourse.api.tag_scopes import check_released, check_step
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.workflows.check import MAX_STEPS

@@ -1,10 +1,8 @@
 """The limits for requests: a token bucket for a tenant's requests, and the budget for the work of one request.
 
-The bucket fills at a steady rate up to its burst.
-
-It is stored as the time at which it is full again, and taking tokens adds to that time. A write only requires
-that enough tokens are left, not that the bucket is unchanged. So instances that take tokens at the same moment do not
-reject each other.
+The bucket fills at a steady rate up to its burst. It is stored as the time at which it is full again, and taking tokens
+adds to that time. A write only requires that enough tokens are left, not that the bucket is unchanged. So instances
+that take tokens at the same moment do not reject each other.
 
 Each write also stores the writer's time. An instance whose clock is behind that time adds the difference to its clock.
 Otherwise a bucket that fills within 2 s would seem empty to a clock that is 4 s behind.

@@ -50,7 +50,7 @@ STEPS_A_REQUEST = 20
 
 
 def steps_cost(steps: int) -> int:
-    """Return the cost of reading this many jobs, in requests (domain.budget)."""
+    """Return the cost of reading this many jobs, in requests (domain.tenants.rate)."""
     return 1 + steps // STEPS_A_REQUEST
 
 
