@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from duecourse.api.bodies.definition_body import WorkflowBody
-from duecourse.api.bodies.patch import merged, patched, postable
-from duecourse.api.bodies.validation import read_workflow
+from duecourse.api.bodies.validation import merged, patched, postable, read_workflow
 from duecourse.api.problems import Problem
 from duecourse.domain.jobs.job import Completion, Overlap, Precision
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec

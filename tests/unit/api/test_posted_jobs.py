@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.api.bodies.definition_body import MAX_PAYLOAD_BYTES
-from duecourse.api.bodies.patch import postable
+from duecourse.api.bodies.validation import postable
 from duecourse.api.problems import MAX_FAULTS, Problem
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import from_iso

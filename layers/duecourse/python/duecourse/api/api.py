@@ -110,7 +110,7 @@ class Route(NamedTuple):
     run's token gives access to it.
 
     `checks_tags`: the function itself restricts callers with tag-scoped permissions to the jobs with their tags. For
-    other routes, `tag_scopes.check_route` checks the job in the path, and rejects these callers if the path has no job.
+    other routes, `check_route` checks the job in the path, and rejects these callers if the path has no job.
     """
 
     method: str
@@ -163,7 +163,8 @@ def admit(api: Api, request: Request) -> None:
 
 def charge(api: Api, tenant: str, items: int, begun: bool) -> None:
     """Take tokens for the runs or jobs that a request needs; the request itself has paid for the first one
-    (domain.tenants.rate). Raises Problem: 429 while the tenant has debt from earlier work. The new work then does not start.
+    (domain.tenants.rate). Raises Problem: 429 while the tenant has debt from earlier work. The new work then does not
+    start.
     """
     wait = api.limits.charge(tenant, items - 1, begun=begun)
     if wait is not None:

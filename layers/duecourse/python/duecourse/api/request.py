@@ -41,7 +41,7 @@ class Request:
 
     The check of the route's scope sets tenant, principal, scopes and tags from the gateway's `authorizer`
     (`identity.admitted`). `tags` are the tags to which the scopes limit the caller; None means no limit. `seen` is the
-    version of the workflow whose jobs were checked for these tags (`tag_scopes.check_route`).
+    version of the workflow whose jobs were checked for these tags (`api.check_route`).
     """
 
     request_id: str

@@ -17,8 +17,7 @@ from duecourse.api.api import Answer, Api, check_tags, listed_tag, page_answer, 
 from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.job_answer import JobAnswer, JobPatch, LastRunAnswer
 from duecourse.api.bodies.models import Rules, refuse, unfit
-from duecourse.api.bodies.patch import patched, validate_draft
-from duecourse.api.bodies.validation import read_job
+from duecourse.api.bodies.validation import patched, read_job, validate_draft
 from duecourse.api.problems import FieldFault, Problem, bad_parameter, invalid, pointer, unknown_job
 from duecourse.api.query import (
     PageQuery,

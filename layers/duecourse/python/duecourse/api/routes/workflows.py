@@ -15,8 +15,7 @@ from duecourse.api.answers import PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, check_released, check_step, route
 from duecourse.api.bodies.definition_body import JobName, WorkflowBody
 from duecourse.api.bodies.models import UNIQUE, Body, each_once
-from duecourse.api.bodies.patch import validate_draft
-from duecourse.api.bodies.validation import read_body, read_workflow
+from duecourse.api.bodies.validation import read_body, read_workflow, validate_draft
 from duecourse.api.bodies.workflow_answer import (
     WorkflowAnswer,
     WorkflowPutAnswer,

@@ -1,5 +1,5 @@
-"""A job's position in its schedule, its place in the due index, and the plan of a dispatcher for one cursor: the runs to
-enqueue, the occurrences to skip, and the next cursor.
+"""A job's position in its schedule, its place in the due index, and the plan of a dispatcher for one cursor: the runs
+to enqueue, the occurrences to skip, and the next cursor.
 
 A place in the due index is a slot: one bucket (an hour) of one shard.
 
