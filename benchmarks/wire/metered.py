@@ -23,9 +23,9 @@ class Metered:
     """Everything else is the client's own. One thread at a time.
 
     Writes: a unit for each KB begun of the larger of the item before and after, whether its condition holds or not, and
-    the same for each index in which it changes (all of ours hold all attributes); where its key in an index changes,
-    for the item deleted there and for the one put there ("DynamoDB read and write operations", "Using Global Secondary
-    Indexes", Amazon DynamoDB Developer Guide).
+    the same for each index in which it changes (one holds all attributes, or only keys); where its key in an index
+    changes, for the item deleted there and for the one put there ("DynamoDB read and write operations", "Using Global
+    Secondary Indexes", Amazon DynamoDB Developer Guide).
     """
 
     client: Any
@@ -80,7 +80,11 @@ class Metered:
 
 def _in_index(index: Mapping[str, Any], old: Item, new: Item) -> int:
     names = [each["AttributeName"] for each in index["KeySchema"]]
-    was, now = (item if all(name in item for name in names) else {} for item in (old, new))
+    kept = {*names, "PK", "SK"} if index["Projection"]["ProjectionType"] == "KEYS_ONLY" else {*old, *new}
+    was, now = (
+        {name: value for name, value in item.items() if name in kept} if all(name in item for name in names) else {}
+        for item in (old, new)
+    )
     if was == now:
         return 0
     if was and now and any(was[name] != now[name] for name in names):

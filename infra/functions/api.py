@@ -17,7 +17,7 @@ from infra.functions.python_function import PythonFunction, log_group
 from infra.nag import acknowledge, acknowledge_wildcards
 from infra.parts import SharedResources
 from infra.settings.auth_config import OPEN_TO_READ
-from infra.stores.tables import DEAD_INDEX, STATE_INDEX, TENANT_INDEX
+from infra.stores.tables import ACTIVE_INDEX, DEAD_INDEX, STATE_INDEX, TENANT_INDEX
 
 CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
 """Together with OPEN_TO_READ, the routes without authorization; `OPEN` in `duecourse/api/routes/table.py` has both."""
@@ -121,7 +121,7 @@ class HttpApi(Construct):
         # records of changes, and UpdateItem for heartbeats.
         record = ("GetItem", "BatchGetItem", "BatchWriteItem", "Query", "PutItem", "UpdateItem")
         allow([f"dynamodb:{action}" for action in record], [runs.arn])
-        allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX)])
+        allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX), runs.index_arn(ACTIVE_INDEX)])
         allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)
         allow(["s3:GetObject"], [results.objects_arn])  # a presigned link has the permissions of its signer
         allow(["ssm:GetParameter"], [tasks.arns])

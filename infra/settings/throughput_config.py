@@ -60,6 +60,8 @@ class ThroughputConfig:
     runs: WarmThroughput | None = None
     dead: WarmThroughput | None = None
     """The index of `runs` that is written only for deaths and redrives."""
+    active: WarmThroughput | None = None
+    """The index of `runs` that is written only for runs that wait and for calls that last long."""
 
     def problems(self, *, on_this_machine: bool) -> Iterator[tuple[str, str]]:
         """Yield each invalid field with the requirement."""

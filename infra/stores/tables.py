@@ -1,6 +1,6 @@
 """The tables of a stage. `jobs` has definitions, cursors, timers and watermarks, and the indexes `due`, `tenant` and
-`state`.
-`runs` has a record of each run for the retention time, the index `dead`, and a stream for the archive.
+`state`. `runs` has a record of each run for the retention time, the indexes `dead` and `active`, and a stream for the
+archive.
 """
 
 from aws_cdk import aws_dynamodb as dynamodb
@@ -43,13 +43,21 @@ class Table(Construct):
         )
 
     def add_index(
-        self, name: str, partition: str, sort: str, kind: dynamodb.AttributeType, throughput: WarmThroughput | None
+        self,
+        name: str,
+        partition: str,
+        sort: str,
+        kind: dynamodb.AttributeType,
+        throughput: WarmThroughput | None,
+        *,
+        projection: dynamodb.ProjectionType = dynamodb.ProjectionType.ALL,
     ) -> None:
         """Add a global index of the items that have both attributes. `kind` is the type of the sort key."""
         self.table.add_global_secondary_index(
             index_name=name,
             partition_key=dynamodb.Attribute(name=partition, type=dynamodb.AttributeType.STRING),
             sort_key=dynamodb.Attribute(name=sort, type=kind),
+            projection_type=projection,
             warm_throughput=_warm(throughput),
         )
 
@@ -95,6 +103,7 @@ class JobsTable(Table):
 
 
 DEAD_INDEX = "dead"
+ACTIVE_INDEX = "active"
 
 
 class RunsTable(Table):
@@ -108,3 +117,12 @@ class RunsTable(Table):
         # Lists a tenant's unsuccessful runs by state and time. The index is sparse: other runs do not have these
         # attributes.
         self.add_index(DEAD_INDEX, "dead_key", "died_at", dynamodb.AttributeType.NUMBER, rates.dead)
+        # Lists a tenant's waiting runs and long calls. It has only the keys, so that a heartbeat does not write it.
+        self.add_index(
+            ACTIVE_INDEX,
+            "active_key",
+            "active_since",
+            dynamodb.AttributeType.NUMBER,
+            rates.active,
+            projection=dynamodb.ProjectionType.KEYS_ONLY,
+        )

@@ -100,7 +100,7 @@ class Functions:
         self.simulation.at(ends, lambda: self._expire(instance, task))
         watcher = Task(over, self.simulation.outside)
         self.simulation.outside.tasks.add(watcher)
-        task.waiters.append(watcher)
+        task.waiters.append(lambda: self.simulation.resume(watcher))
 
     def _expire(self, instance: Instance, task: Task) -> None:
         if not task.ended:

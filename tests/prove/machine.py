@@ -11,8 +11,9 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from math import inf
 from threading import get_ident
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.prove.simulation import Killed, Simulation, Task
 
@@ -150,7 +151,15 @@ class Pool:
         self.shutdown()
 
 
-def _wait(futures: Sequence[Threaded], *_: Any, **__: Any) -> None:
-    for future in futures:
-        if not future.done():
-            future._simulation.wait(future.task)
+class Waited(NamedTuple):
+    """The result of `concurrent.futures.wait`."""
+
+    done: set[Threaded]
+    not_done: set[Threaded]
+
+
+def _wait(futures: Sequence[Threaded], timeout: float | None = None) -> Waited:
+    if (simulation := machine.simulation) is not None:
+        simulation.wait(*(future.task for future in futures), timeout=inf if timeout is None else timeout)
+    done = {future for future in futures if future.done()}
+    return Waited(done, set(futures) - done)

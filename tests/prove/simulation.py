@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 from typing import Any
 
@@ -33,14 +34,14 @@ class Process:
 
 @dataclass(eq=False)
 class Task:
-    """A thread of a process. `result` or `error` is set when it has `ended`; `waiters` continue then."""
+    """A thread of a process. `result` or `error` is set when it has `ended`; `waiters` are called then."""
 
     work: Callable[[], Any]
     process: Process
     ended: bool = False
     result: Any = None
     error: BaseException | None = None
-    waiters: list[Task] = field(default_factory=list)
+    waiters: list[Callable[[], None]] = field(default_factory=list)
     thread: greenlet | None = None
 
 
@@ -71,21 +72,24 @@ class Simulation:
         """Start a task `after` so many seconds, in the running task's process unless another one is named."""
         task = Task(work, process or self.process)
         task.process.tasks.add(task)
-        self.at(self.now + after, lambda: self._resume(task))
+        self.at(self.now + after, lambda: self.resume(task))
         return task
 
     def sleep(self, seconds: float) -> None:
         """Let the running task wait."""
         task = self._alive()
-        self.at(self.now + max(seconds, 0.0), lambda: self._resume(task))
+        self.at(self.now + max(seconds, 0.0), lambda: self.resume(task))
         self._hub.switch()
 
-    def wait(self, *tasks: Task) -> None:
-        """Let the running task wait until all of these have ended."""
-        me = self._alive()
+    def wait(self, *tasks: Task, timeout: float = inf) -> None:
+        """Let the running task wait until all of these have ended, or for `timeout` seconds."""
+        me, until = self._alive(), self.now + timeout
         for task in tasks:
-            while not task.ended:
-                task.waiters.append(me)
+            while not task.ended and self.now < until:
+                waiting = [me]  # for whichever comes first
+                task.waiters.append(lambda waiting=waiting: self.resume(waiting.pop()) if waiting else None)  # type: ignore[misc]
+                if until < inf:
+                    self.at(until, task.waiters[-1])
                 self._hub.switch()
 
     def kill(self, process: Process) -> None:
@@ -114,7 +118,8 @@ class Simulation:
             raise Killed
         return self.current
 
-    def _resume(self, task: Task) -> None:
+    def resume(self, task: Task) -> None:
+        """Let a task continue, or start."""
         if task.ended:
             return
         if task.process.dead:
@@ -154,4 +159,4 @@ class Simulation:
         task.ended = True
         task.process.tasks.discard(task)
         for waiter in task.waiters:
-            self.at(self.now, lambda waiter=waiter: self._resume(waiter))  # type: ignore[misc]
+            self.at(self.now, waiter)

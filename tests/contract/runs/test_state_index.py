@@ -11,7 +11,8 @@ import pytest
 from duecourse.adapters.system import Threads
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.states import UNSUCCESSFUL, Run, RunState, state_since
+from duecourse.domain.runs.callbacks import Heartbeat, ProgressReport
+from duecourse.domain.runs.states import LISTED, UNSUCCESSFUL, Run, Running, RunState, state_since
 from duecourse.ports import RunStore, StateMark
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
@@ -108,11 +109,15 @@ def test_the_dead_of_another_tenant_are_not_shown(any_tables: Tables) -> None:
 
 
 def in_state(job_id: str, minute: int, state: RunState, since: float) -> Run:
-    return varied(dead(job_id, minute, since), state=state)
+    entered = {"started_at": since, "waiting_since": since if state is RunState.QUEUED else None}
+    return varied(dead(job_id, minute, since), state=state, **entered)
 
 
-@pytest.mark.parametrize("state", UNSUCCESSFUL)
-def test_each_unsuccessful_state_has_a_list_of_its_own(any_tables: Tables, state: RunState) -> None:
+IN_PROGRESS = (RunState.RUNNING, RunState.WAITING, RunState.QUEUED)
+
+
+@pytest.mark.parametrize("state", [state for state in LISTED if state is not RunState.RUNNING])
+def test_each_state_has_a_list_of_its_own(any_tables: Tables, state: RunState) -> None:
     store = any_tables.run_store()
     runs = written(store, *(in_state("job-1", minute, each, NOON) for minute, each in enumerate(RunState)))
     expected = [run for run in runs if run.state is state]
@@ -129,17 +134,80 @@ def test_pages_of_several_states_hold_each_run_once_from_the_latest_on(any_table
         *(
             in_state(job, 4 * number + minute, state, at)
             for job in JOBS[:3]
-            for number, state in enumerate(UNSUCCESSFUL)
+            for number, state in enumerate(LISTED)
             for minute, at in enumerate(instants)
         ),
     )
+    runs = [listed(store, run) if isinstance(run, Running) else run for run in runs]
     found: list[Run] = []
     mark: StateMark | None = None
-    while page := store.by_state("default", UNSUCCESSFUL, limit=limit, before=mark):
+    while page := store.by_state("default", LISTED, limit=limit, before=mark):
         found += page
         mark = StateMark(state_since(page[-1]), str(page[-1].name), page[-1].state)
     assert sorted(str(run.name) for run in found) == sorted(str(run.name) for run in runs)
     assert [state_since(run) for run in found] == sorted((state_since(run) for run in runs), reverse=True)
+
+
+def listed(store: RunStore, run: Run) -> Run:
+    """The running run, after its worker has listed it."""
+    assert isinstance(run, Running)
+    store.list_running(run)
+    return replace(run, listed=True)
+
+
+def test_a_run_is_listed_as_running_once_its_worker_says_so(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    short, long = written(store, *(in_state("job-1", minute, RunState.RUNNING, NOON) for minute in range(2)))
+    assert store.by_state("default", LISTED, limit=10) == []
+    known = listed(store, long)
+    assert store.by_state("default", LISTED, limit=10) == [known]
+    assert store.get("default", "job-1", short.name.local) == short
+
+
+@pytest.mark.parametrize(
+    "change", [{"fencing_token": "another"}, {"attempt": 5}, {"state": RunState.SUCCEEDED, "attempt": 4}]
+)
+def test_a_worker_that_was_overtaken_lists_nothing(any_tables: Tables, change: dict[str, Any]) -> None:
+    store = any_tables.run_store()
+    (run,) = written(store, in_state("job-1", 0, RunState.RUNNING, NOON))
+    now = varied(run, **change)
+    assert store.write(now, run) is None
+    listed(store, run)
+    assert store.by_state("default", (RunState.RUNNING,), limit=10) == []
+    assert store.get("default", "job-1", run.name.local) == now
+
+
+def test_a_run_without_a_record_is_not_listed(any_tables: Tables) -> None:
+    store, run = any_tables.run_store(), in_state("job-1", 0, RunState.RUNNING, NOON)
+    listed(store, run)
+    assert (store.by_state("default", LISTED, limit=10), store.get("default", "job-1", run.name.local)) == ([], None)
+
+
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.WAITING])
+def test_a_heartbeat_leaves_a_run_in_its_list_and_the_list_shows_it(any_tables: Tables, state: RunState) -> None:
+    store = any_tables.run_store()
+    (run,) = written(store, varied(in_state("job-1", 0, state, NOON), callback_hash="hash", waiting_until=NOON + 3600))
+    if isinstance(run, Running):
+        run = listed(store, run)
+    beat = Heartbeat(NOON + 30, NOON + 90, ProgressReport(0.5, "half"))
+    assert store.heartbeat(run, beat) is None
+    (found,) = store.by_state("default", IN_PROGRESS, limit=10)
+    assert (found.heartbeat_at, found.progress, found.note) == (NOON + 30, 0.5, "half")
+    assert found == store.get("default", "job-1", run.name.local)
+
+
+@pytest.mark.parametrize("then", [RunState.SUCCEEDED, RunState.RUNNING])
+@pytest.mark.parametrize("state", IN_PROGRESS)
+def test_a_run_that_is_no_longer_in_progress_leaves_the_list(
+    any_tables: Tables, state: RunState, then: RunState
+) -> None:
+    store = any_tables.run_store()
+    (run,) = written(store, in_state("job-1", 0, state, NOON))
+    if isinstance(run, Running):
+        run = listed(store, run)
+    changes = {"listed": False} if then is RunState.RUNNING else {}
+    store.write(varied(run, state=then, attempt=5, fencing_token="again", **changes), run)
+    assert store.by_state("default", LISTED, limit=10) == []
 
 
 @pytest.mark.parametrize("then", [RunState.RUNNING, RunState.SUCCEEDED])

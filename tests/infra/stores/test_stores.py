@@ -185,12 +185,16 @@ def test_what_expires_from_the_runs_can_be_archived(stack: Stack) -> None:
                 "state": {"HASH": "state_key", "RANGE": "job_id"},
             },
         ),
-        ("runs", {"dead": {"HASH": "dead_key", "RANGE": "died_at"}}),
+        (
+            "runs",
+            {
+                "dead": {"HASH": "dead_key", "RANGE": "died_at"},
+                "active": {"HASH": "active_key", "RANGE": "active_since"},
+            },
+        ),
     ],
 )
-def test_the_indexes_find_cursors_by_time_jobs_by_tenant_or_state_and_what_did_not_go_well(
-    name: str, expected: object
-) -> None:
+def test_the_indexes_find_cursors_by_time_and_jobs_and_runs_by_state(name: str, expected: object) -> None:
     definition = table_definitions()[name]
     assert keys(definition["KeySchema"]) == {"HASH": "PK", "RANGE": "SK"}
     assert indexes(definition) == expected
@@ -202,7 +206,7 @@ def test_times_are_numbers_and_all_else_is_text() -> None:
         for definition in table_definitions().values()
         for each in definition["AttributeDefinitions"]
     }
-    assert {name for name, kind in kinds.items() if kind == "N"} == {"due", "died_at"}
+    assert {name for name, kind in kinds.items() if kind == "N"} == {"due", "died_at", "active_since"}
 
 
 def test_the_tables_are_the_same_in_every_stage() -> None:

@@ -7,13 +7,17 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.wire.metered import Metered
-from duecourse.domain.jobs.job import Overlap, RetryPolicy
+from duecourse.domain.jobs.job import Completion, Overlap, RetryPolicy
+from duecourse.domain.runs.callbacks import Heartbeat, ProgressReport
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.targets.targets import Failed, Returned
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.messages import MessageKind
+from duecourse.ports import Call
 from tests.support.jobs import NOON, job
+from tests.support.one_run import the_run
 from tests.support.tables import Tables
 from tests.support.workflows import NoWorkflows
-from tests.support.world import World
+from tests.support.world import FUNCTION_SECONDS, World
 
 SETTLED = NOON + 600
 """From then on every run is enqueued by a claim, none by the API."""
@@ -101,3 +105,39 @@ def test_only_a_run_that_does_not_go_well_pays_for_being_found(
     (run,) = world.run_store.page("default", nightly.id, limit=2, before=None)
     assert (run.state, run.attempt) == (end, min(failures + 1, 3))
     assert metered.units["JOB RUN"] == units
+
+
+def test_a_run_that_waits_pays_for_being_found_but_its_heartbeats_do_not(world: World, metered: Metered) -> None:
+    world.add(job("25 12 * * *", overlap=Overlap.ALLOW, completion=Completion.CALLBACK, heartbeat_seconds=3600))
+    world.until(NOON + 1500)
+    run = the_run(world)
+    assert (run.state, metered.units["JOB RUN"]) == (RunState.WAITING, 2 + 1)
+
+    beat = Heartbeat(NOON + 1510, NOON + 5110, ProgressReport(0.5, "half"))
+    assert world.run_store.heartbeat(run, beat) is None
+    assert metered.units["JOB RUN"] == 2 + 1 + 1
+
+    world.tell(world.about(run, MessageKind.COMPLETE))
+    assert (the_run(world).state, metered.units["JOB RUN"]) == (RunState.SUCCEEDED, 2 + 1 + 1 + 1 + 1)
+
+
+@pytest.mark.parametrize(("seconds", "units"), [(9, 0), (11, 3)])
+def test_only_a_call_that_lasts_longer_than_ten_seconds_pays_for_being_found(
+    world: World, metered: Metered, seconds: int, units: int
+) -> None:
+    """One for its record, one for the entry in the list, and one to remove it."""
+    world.add(job("at(2026-11-21T12:25:00)", overlap=Overlap.ALLOW))
+    worker = world.worker()
+
+    def call(_: Call) -> Outcome:
+        world.clock.advance(seconds)
+        worker.starter.long_calls.list_runs()
+        return Returned("fine")
+
+    world.caller.answer = call
+    world.until(NOON + 1499)
+    world.clock.set(NOON + 1500)
+    held = world.wheel.receive()
+    assert held is not None
+    worker([world.wheel.received(held)], world.clock.now() + FUNCTION_SECONDS)
+    assert (the_run(world).state, metered.units["JOB RUN"]) == (RunState.SUCCEEDED, 2 + units)

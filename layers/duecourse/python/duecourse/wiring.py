@@ -422,7 +422,7 @@ class Wiring(Generic[S_co]):
     def worker(self: Wiring[ExecuteSettings], rules: WorkerRules, received: Received, caller: Caller) -> LaneWorker:
         """Return a worker for the messages of `received`."""
         from duecourse.usecases.worker.attempt import Coverage, LaneWorker, Starter
-        from duecourse.usecases.worker.call import Calls
+        from duecourse.usecases.worker.call import Calls, LongCalls
         from duecourse.usecases.worker.requeue import Requeue
 
         jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
@@ -437,6 +437,7 @@ class Wiring(Generic[S_co]):
             overlaps=effects.overlaps,
             wait_queue=wait_queue,
             calls=Calls(caller, self.payloads, clock, randomness, effects.workflows),
+            long_calls=LongCalls(runs, clock),
             transitions=transitions,
             requeue=requeue,
             forwarder=forwarder,

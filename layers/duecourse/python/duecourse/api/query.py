@@ -26,7 +26,7 @@ from duecourse.api.problems import bad_parameter
 from duecourse.api.request import Request
 from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import ID_PATTERN, is_id, parse_run_id
-from duecourse.domain.runs.states import UNSUCCESSFUL, RunState
+from duecourse.domain.runs.states import LISTED, RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import read_instant
 from duecourse.ports import StateMark
@@ -325,7 +325,7 @@ def read_state_page_token(sealed: str | None) -> StateMark | None:
     if text is None:
         return None
     name, _, rest = text.partition(":")
-    mark = _mark(rest, RunState(name)) if name in UNSUCCESSFUL else None
+    mark = _mark(rest, RunState(name)) if name in LISTED else None
     if mark is None:
         raise _bad_page_token()
     return mark

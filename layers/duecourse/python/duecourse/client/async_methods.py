@@ -620,14 +620,16 @@ class AsyncMethods(ABC):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Awaitable[AsyncPage[Run]]:
-        """Find unsuccessful runs across jobs.
+        """Find runs across jobs.
 
         Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run
-        that entered its state last is first. `since` and `until` filter by this time: the end of the run or of its
-        last attempt, or the due time of a run that never started. `tag` selects runs of jobs that currently have
-        the tag, and `error` runs with an error that contains the text. With `job`, the list has the runs of one job
-        in `state`, by default in any, newest occurrence first. A page may be short or empty and still have a next
-        page.
+        that entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds, a
+        few seconds later, `WAITING` runs that wait for their callback or for the steps of a workflow, and `QUEUED`
+        runs that wait for another run of their job. `since` and `until` filter by the time at which the run entered
+        its state: the start of its attempt, its end or the end of its last attempt, or the due time of a run that
+        never started. `tag` selects runs of jobs that currently have the tag, and `error` runs with an error that
+        contains the text. With `job`, the list has the runs of one job in `state`, by default in any, newest
+        occurrence first. A page may be short or empty and still have a next page.
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.
 

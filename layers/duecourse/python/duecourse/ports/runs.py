@@ -11,7 +11,7 @@ from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse.messages import RunMessage
 
 
@@ -72,6 +72,9 @@ class RunStore(Protocol):
     def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
         """Write the heartbeat's fields, and nothing else, if this attempt of the run is RUNNING or WAITING."""
 
+    def list_running(self, run: Running) -> None:
+        """List the run in `by_state` if its record is still the one of this start. Changes nothing else."""
+
     def by_state(
         self,
         tenant: str,
@@ -82,7 +85,8 @@ class RunStore(Protocol):
         job_id: str | None = None,
     ) -> list[Run]:
         """Return a tenant's runs (of one job, if `job_id` is set) in these states after the mark. The runs that entered
-        their state last come first. All states must be in UNSUCCESSFUL. May be stale.
+        their state last come first. All states must be in LISTED. Only listed runs
+        (`states.is_listed`) are found. May be stale.
         """
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
@@ -106,13 +106,16 @@ class RunsQuery(PageQuery):
     checks_tags=True,
 )
 def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Find unsuccessful runs across jobs.
+    """Find runs across jobs.
 
     Lists runs in the states `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in the states of `state`; the run that
-    entered its state last is first. `since` and `until` filter by this time: the end of the run or of its last attempt,
-    or the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and `error`
-    runs with an error that contains the text. With `job`, the list has the runs of one job in `state`, by default in
-    any, newest occurrence first. A page may be short or empty and still have a next page.
+    entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds, a few seconds
+    later, `WAITING` runs that wait for their callback or for the steps of a workflow, and `QUEUED` runs that wait for
+    another run of their job. `since` and `until` filter by the time at which the run entered its state: the start of
+    its attempt, its end or the end of its last attempt, or the due time of a run that never started. `tag` selects runs
+    of jobs that currently have the tag, and `error` runs with an error that contains the text. With `job`, the list has
+    the runs of one job in `state`, by default in any, newest occurrence first. A page may be short or empty and still
+    have a next page.
     """
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)
@@ -122,8 +125,8 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
         before = read_run_page_token(query.cursor, job_id)
         page = api.history.page(request.tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)
         return _of_job(job_id, page)
-    if others := [state for state in wanted.states if state not in UNSUCCESSFUL]:
-        raise _job_needed(others)
+    if RunState.SUCCEEDED in wanted.states:
+        raise _job_needed()
     mark = read_state_page_token(query.cursor)
     return _by_state(api.search.page(request.tenant, wanted, limit=limit, before=mark, tag=tag))
 
@@ -143,14 +146,13 @@ def _by_state(page: StatePage) -> Answer:
     return page_answer("runs_found", items[:count], None if following is None else state_page_token(following), {})
 
 
-def _job_needed(states: Sequence[RunState]) -> Problem:
-    """Return the problem for states without an index across jobs. An index of successful runs would add a write to each
-    run.
+def _job_needed() -> Problem:
+    """Return the problem for a state without an index across jobs. An index of successful runs would add a write to
+    each run.
     """
-    named = ", ".join(states)
-    remedy = "add a job (job=ID), or use DEAD, RETRYING, CANCELLED or SKIPPED"
-    detail = f"Runs in {named} are listed for one job at a time; {remedy}."
-    fault = FieldFault(f"contains {named}, which requires a job; {remedy}", parameter="state")
+    remedy = "add a job (job=ID), or remove SUCCEEDED"
+    detail = f"Runs in SUCCEEDED are listed for one job at a time; {remedy}."
+    fault = FieldFault(f"contains SUCCEEDED, which requires a job; {remedy}", parameter="state")
     return Problem("job-needed", detail, faults=[fault])
 
 

@@ -22,6 +22,7 @@ from duecourse.client.models import Run
 
 State = Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
 FAILED: tuple[State, ...] = ("DEAD", "RETRYING")
+ACTIVE: tuple[State, ...] = ("RUNNING", "WAITING", "QUEUED")
 
 
 @click.group(cls=Group, example="duecourse runs list --failed --since today")
@@ -32,6 +33,7 @@ def runs() -> None:
 @runs.command("list", cls=Command, example="duecourse runs list --failed --since today --tag billing")
 @click.argument("job_id", metavar="[JOB]", required=False)
 @click.option("--failed", is_flag=True, help="Dead and failing runs: --state DEAD --state RETRYING.")
+@click.option("--active", is_flag=True, help="Runs in progress: --state RUNNING --state WAITING --state QUEUED.")
 @click.option(
     "--state",
     "states",
@@ -49,6 +51,7 @@ def runs() -> None:
 def list_runs(
     job_id: str | None,
     failed: bool,
+    active: bool,
     states: tuple[State, ...],
     since: str | None,
     until: str | None,
@@ -64,9 +67,10 @@ def list_runs(
     """List the runs of a job, newest first, or the unsuccessful runs of all jobs.
 
     Without JOB the list has the runs that are dead, retrying, cancelled or skipped; with JOB it has the runs in all
-    states. Enqueued runs of JOB are summarized in one line, unless --state selects them.
+    states. Enqueued runs of JOB are summarized in one line, unless --state selects them. Without JOB, --active lists
+    runs that wait and runs whose call has lasted longer than ten seconds.
     """
-    wanted = tuple(dict.fromkeys((*states, *(FAILED if failed else ()))))
+    wanted = tuple(dict.fromkeys((*states, *(FAILED if failed else ()), *(ACTIVE if active else ()))))
     chosen = [("since", since), ("until", until), ("tag", tag), ("error", error)]
     first, end = instant_option("since", since), instant_option("until", until)
 

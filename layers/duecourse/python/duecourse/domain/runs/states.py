@@ -63,7 +63,12 @@ class RunState(StrEnum):
 
 
 UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.SKIPPED)
-"""The states of unsuccessful runs. These runs are listed across jobs (ports.RunStore.by_state)."""
+"""The states of unsuccessful runs, which are listed across jobs (ports.RunStore.by_state)."""
+
+LISTED = tuple(state for state in RunState if state is not RunState.SUCCEEDED)
+"""The states whose runs are listed across jobs: all QUEUED runs with a record, and RUNNING ones whose call lasts long
+(`Running.listed`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +182,13 @@ class Alive(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running(Alive):
-    """The call is in progress. `lease_until` is the latest end of the worker's invocation."""
+    """The call is in progress. `lease_until` is the latest end of the worker's invocation. `listed`: the call lasts
+    long, so the run is listed across jobs.
+    """
 
     state = RunState.RUNNING
     lease_until: float
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,10 +300,23 @@ def state_since(run: Run) -> float:
     return float(max(run.due, run.through or 0)) if since is None else since
 
 
+def is_listed(run: Run) -> bool:
+    """Return whether the run is listed across jobs (ports.RunStore.by_state)."""
+    return run.listed if isinstance(run, Running) else run.state in LISTED
+
+
 def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
     """Return the run with another message that monitors its deadline."""
     deadlines = None if run.deadlines is None else replace(run.deadlines, deadline_message_id=deadline_message_id)
-    return replace(run, deadlines=deadlines, fencing_token=token)
+    return rewritten(replace(run, deadlines=deadlines), token)
+
+
+def rewritten(run: AliveRun, token: str) -> AliveRun:
+    """Return the active run for a writer that does not end its attempt. A running one is listed: its worker may list it
+    before this record is written.
+    """
+    run = replace(run, fencing_token=token)
+    return replace(run, listed=True) if isinstance(run, Running) else run
 
 
 def is_written_as(run: Run, other: Run) -> bool:

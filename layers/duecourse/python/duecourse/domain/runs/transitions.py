@@ -59,6 +59,7 @@ from duecourse.domain.runs.states import (
     Succeeded,
     Waiting,
     earlier_than_next,
+    rewritten,
 )
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.limits import MESSAGE_RETENTION_DAYS
@@ -532,7 +533,7 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
             if run.cancel_requested is not None:
                 return Drop("its cancellation is already requested")
             # Only the token changes, so that the writer that ends the attempt must read the record again.
-            asked = replace(run, cancel_requested=event.reason, fencing_token=context.fencing_token)
+            asked = rewritten(replace(run, cancel_requested=event.reason), context.fencing_token)
             return Transition(asked, run, "its next heartbeat reports the cancellation")
         case other:
             assert_never(other)

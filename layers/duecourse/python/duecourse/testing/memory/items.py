@@ -12,7 +12,7 @@ from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, Lane, Reservation, Tombstone
 from duecourse.domain.runs.overlap import Lock, QueuePosition
-from duecourse.domain.runs.states import UNSUCCESSFUL, Run
+from duecourse.domain.runs.states import Run, is_listed
 from duecourse.domain.tenants.rate import Bucket
 from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.graph import Graph, WorkflowRef
@@ -103,7 +103,7 @@ class Items:
     shards: int = 0
     ticked_at: float | None = None
     records: dict[JobKey, RunRecords] = field(default_factory=lambda: defaultdict(RunRecords))
-    unsuccessful: dict[tuple[str, str, str], Run] = field(default_factory=dict)
+    listed: dict[tuple[str, str, str], Run] = field(default_factory=dict)
     locks: dict[JobKey, Lock] = field(default_factory=dict)
     wait_queues: dict[JobKey, dict[QueuePosition, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
     held: dict[JobKey, dict[str, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
@@ -153,7 +153,7 @@ class Items:
         """Write the record of a run."""
         self.records[run.tenant, run.job_id].put(run)
         key = run.tenant, run.job_id, run.name.local
-        if run.state in UNSUCCESSFUL:
-            self.unsuccessful[key] = run
+        if is_listed(run):
+            self.listed[key] = run
         else:
-            self.unsuccessful.pop(key, None)
+            self.listed.pop(key, None)

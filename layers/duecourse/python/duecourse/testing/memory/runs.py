@@ -67,6 +67,12 @@ class MemoryRunStore:
             self.items.put_run(beat.beaten(standing))
             return None
 
+    def list_running(self, run: Running) -> None:
+        with self.items.lock:
+            standing = self.get(run.tenant, run.job_id, run.name.local)
+            if isinstance(standing, Running) and is_written_as(run, standing):
+                self.items.put_run(replace(standing, listed=True))
+
     def by_state(
         self,
         tenant: str,
@@ -78,7 +84,7 @@ class MemoryRunStore:
     ) -> list[Run]:
         wanted = frozenset(states)
         with self.items.lock:
-            of_tenant = (run for (owner, _, _), run in self.items.unsuccessful.items() if owner == tenant)
+            of_tenant = (run for (owner, _, _), run in self.items.listed.items() if owner == tenant)
             found = [run for run in of_tenant if run.state in wanted and job_id in (None, run.job_id)]
         found.sort(key=_newest_first)
         if before is not None:

@@ -230,7 +230,7 @@ class StatePage:
 
 @dataclass(frozen=True, slots=True)
 class RunSearch:
-    """Finds runs with the index of unsuccessful states, which may lag a little. A run has no tags: the current tags of
+    """Finds runs with the indexes by state, which may lag a little. A run has no tags: the current tags of
     its job count, so that successful runs need not store any.
     """
 
@@ -247,7 +247,7 @@ class RunSearch:
         job_id: str | None = None,
         tag: str | None = None,
     ) -> StatePage:
-        """Return a page of the runs in `wanted.states` (all in UNSUCCESSFUL), of one job or of the jobs that have the
+        """Return a page of the runs in `wanted.states` (all in LISTED), of one job or of the jobs that have the
         tag.
         """
         reading = limit if wanted.error is None and tag is None else max(limit, EXAMINED)

@@ -8,7 +8,7 @@ them are idempotent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -70,7 +70,7 @@ from duecourse.ports import Clock, Conflict, JobStore, Randomness, Results, RunS
 from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
-from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, Calls
+from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, Calls, LongCalls
 from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.overlap import Held, Overlaps, WaitQueue
 from duecourse.usecases.worker.requeue import Requeue, carried_on
@@ -147,14 +147,18 @@ class LaneWorker:
     clock: Clock
     randomness: Randomness
     rules: WorkerRules
+    look_seconds: float = LOOK_SECONDS
 
     def __call__(self, received: Sequence[ReceivedMessage], deadline: float) -> Batch:
         """Handle each message in a separate thread before `deadline` (UTC seconds; Lambda kills the invocation then).
         All threads have ended when this returns.
         """
-        with ThreadPoolExecutor(max_workers=max(len(received), 1), thread_name_prefix="run") as threads:
-            handled = list(threads.map(lambda one: self.handle(one, deadline), received))
         report = Report()
+        with ThreadPoolExecutor(max_workers=max(len(received), 1), thread_name_prefix="run") as threads:
+            futures = [threads.submit(self.handle, one, deadline) for one in received]
+            while wait(futures, timeout=self.look_seconds).not_done:
+                report.merge(self.starter.long_calls.list_runs())
+            handled = [future.result() for future in futures]
         for _, part in handled:
             report.merge(part)
         retained = tuple(
@@ -341,6 +345,7 @@ class Starter:
     overlaps: Overlaps
     wait_queue: WaitQueue
     calls: Calls
+    long_calls: LongCalls
     transitions: TransitionWriter
     requeue: Requeue
     forwarder: Forwarder
@@ -440,7 +445,9 @@ class Starter:
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record existed: the deletion found no run to cancel.
             return self.transitions.write(item, cancel(run, "deleted", now), job)
-        return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
+        with self.long_calls.during(run):
+            outcome = self.calls.call(item, run, prepared)
+        return self.transitions.finish(item, run, job, outcome)
 
     def _has_seat(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> bool:
         """Return whether the run may start on this worker, which only serves jobs with a seat."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from traceback import format_tb
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.rendering import idempotency_key
-from duecourse.domain.runs.states import Run
+from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
-from duecourse.ports import Call, Caller, Clock, Randomness
-from duecourse.usecases.report import format_error
+from duecourse.ports import Call, Caller, Clock, Randomness, RunStore
+from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.unreadable import UNREADABLE
 from duecourse.usecases.worker.work_item import WorkItem
 from duecourse.usecases.workflows.workflows import Payloads, Prepared, Workflows
@@ -25,6 +27,45 @@ BEGIN_MARGIN_SECONDS = 15
 """In the last seconds of its lease a worker does not try again to start a workflow's steps, because it must record the
 end of the attempt.
 """
+
+
+LONG_CALL_SECONDS = 10
+"""A call that lasts longer is listed across jobs. Shorter calls cost no write."""
+
+LOOK_SECONDS = 5
+"""How often an invocation looks for long calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongCalls:
+    """The calls in progress of a worker's invocation. It lists the runs of the long ones."""
+
+    runs: RunStore
+    clock: Clock
+    _runs: dict[str, Running] = field(default_factory=dict)
+
+    @contextmanager
+    def during(self, run: Running) -> Iterator[None]:
+        """Include the run while the block calls its target."""
+        self._runs[run.fencing_token] = run
+        try:
+            yield
+        finally:
+            self._runs.pop(run.fencing_token, None)
+
+    def list_runs(self) -> Report:
+        """List the runs whose calls have lasted LONG_CALL_SECONDS. An error has no effect on the calls; the next look
+        tries again.
+        """
+        report, began = Report(), self.clock.now() - LONG_CALL_SECONDS
+        for run in [run for run in tuple(self._runs.values()) if run.started_at <= began]:
+            try:
+                self.runs.list_running(run)
+            except Exception as problem:  # noqa: BLE001 - the list is less important than the calls
+                report.add("run_not_listed", run_id=str(run.name), error=format_error(problem))
+            else:
+                self._runs.pop(run.fencing_token, None)
+        return report
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from duecourse.adapters.dynamodb import values
@@ -32,6 +32,7 @@ from duecourse.domain.runs.states import (
     Run,
     RunState,
     Succeeded,
+    is_listed,
     state_since,
 )
 
@@ -152,8 +153,8 @@ _DEADLINES = [field.name for field in fields(Deadlines)]
 
 
 def to_item(run: Run) -> Item:
-    """Return the item of a run. Only a run in an unsuccessful state is in the index `dead`."""
-    indexed, identity = run.state in UNSUCCESSFUL, run.identity
+    """Return the item of a run, with the keys of its index by state if it is listed."""
+    identity = run.identity
     deadlines = run.deadlines if isinstance(run, Alive) else None
     result = run.result if isinstance(run, Succeeded) else None
     item = job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
@@ -175,11 +176,31 @@ def to_item(run: Run) -> Item:
             "fencing_token": run.fencing_token,
             "round": run.round or None,
             "result": None if result is None else values.document(result),
-            "dead_key": state_key(run.tenant, run.state, run.job_id) if indexed else None,
-            "died_at": state_since(run) if indexed else None,
         }
+        | (index_keys(run) if is_listed(run) else {})
     )
     return with_earlier(item, run) if run.earlier else item
+
+
+class Index(NamedTuple):
+    """The attributes of the keys of an index by state."""
+
+    key: str
+    since: str
+
+
+DEAD_INDEX, ACTIVE_INDEX = Index("dead_key", "died_at"), Index("active_key", "active_since")
+
+
+def index_of(state: RunState) -> Index:
+    """Return the index that has the runs in this state."""
+    return DEAD_INDEX if state in UNSUCCESSFUL else ACTIVE_INDEX
+
+
+def index_keys(run: Run) -> dict[str, object]:
+    """Return the attributes that put a run into its index."""
+    index = index_of(run.state)
+    return {index.key: state_key(run.tenant, run.state, run.job_id), index.since: state_since(run)}
 
 
 def put_new(run: Run, table: str) -> Item:
@@ -188,12 +209,17 @@ def put_new(run: Run, table: str) -> Item:
 
 
 def state_key(tenant: str, state: RunState, job_id: str) -> str:
-    """Return the partition key of a job's runs in a state in the index `dead`: tenant, state and a hash of the job."""
-    return partition_key(tenant, state, crc32(job_id.encode()) % STATE_PARTITIONS)
+    """Return the partition key of a job's runs in the index of their state: tenant, state and a hash of the job."""
+    return partition_key(tenant, state, partition_of(job_id))
+
+
+def partition_of(job_id: str) -> int:
+    """Return the number of the partition of a job's runs in an index by state."""
+    return crc32(job_id.encode()) % STATE_PARTITIONS
 
 
 def partition_key(tenant: str, state: RunState, number: int) -> str:
-    """Return the key of one partition of the index `dead`, such as `acme#RETRYING#3`."""
+    """Return the key of one partition of an index by state, such as `acme#RETRYING#3`."""
     return f"{tenant}#{state}#{number}"
 
 
@@ -211,6 +237,8 @@ def from_item(item: Item) -> Run:
     if state is RunState.WAITING or (state is RunState.RUNNING and "waiting_until" in item):
         until = float(item["waiting_until"]["N"])
         own["deadlines"] = Deadlines(until, **{name: _READ[name](item, name) for name in _DEADLINES[1:]})
+    if state is RunState.RUNNING:
+        own["listed"] = ACTIVE_INDEX.key in item
     if "result" in item:
         own["result"] = values.parse(values.text(item, "result"))
     return STATES[state](

@@ -1,8 +1,9 @@
-"""Runs in the runs table, and their index by state.
+"""Runs in the runs table, and their indexes by state.
 
-The index `dead` has a tenant's runs in each unsuccessful state, ordered by the time at which they entered it and spread
-over a few partitions. Its name and its attributes (`dead_key`, `died_at`) are from a release in which it held only dead
-runs.
+An index has a tenant's runs in each of its states, ordered by the time at which they entered it and spread over a few
+partitions. `dead` has the unsuccessful runs. Its name and its attributes (`dead_key`, `died_at`) are from a release in
+which it held only dead runs. `active` has the runs in progress that are listed. It contains only their keys, so that a
+heartbeat does not write it; their records are read from the table.
 
 Reads of a job's own occurrences in a window return only the occurrences of each record.
 """
@@ -13,23 +14,22 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import merge
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.adapters.dynamodb.writing import condition_failed, found, read_item, read_items
+from duecourse.adapters.dynamodb.runs.run_item import ACTIVE_INDEX, Index
+from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, read_items
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import DAY_SECONDS, to_basic
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.states import Alive, Run, RunState, is_written_as
+from duecourse.domain.runs.states import Alive, Run, Running, RunState, is_written_as
 from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, LastRun, ServiceError, StateMark
-
-INDEX = "dead"
 
 MIN_PAGE = 25
 """The minimum number of entries read from a partition in one query, which costs about as much as reading this many
@@ -38,7 +38,7 @@ entries.
 
 
 class StateIndex:
-    """Reads the index by state.
+    """Reads the indexes by state.
 
     Entries of the same instant are ordered by partition and then in DynamoDB's order, which is not guaranteed to be by
     name. So a mark is converted to a start key, and names are never compared.
@@ -58,23 +58,39 @@ class StateIndex:
         From each partition little more is read than is returned. With `job_id` the entries of other jobs in the same
         partition are also read. The first pages of the partitions are read concurrently.
         """
-        if job_id is not None:
-            keys = sorted(run_item.state_key(tenant, state, job_id) for state in states)
-        else:
-            numbers = range(run_item.STATE_PARTITIONS)
-            keys = sorted(run_item.partition_key(tenant, state, number) for state in states for number in numbers)
+        numbers = range(run_item.STATE_PARTITIONS) if job_id is None else [run_item.partition_of(job_id)]
+        keys = sorted(
+            (run_item.partition_key(tenant, state, number), run_item.index_of(state))
+            for state in states
+            for number in numbers
+        )
         page = max(limit // len(keys) + 1, MIN_PAGE) if job_id is None else None
-        partitions = self._executor.map(lambda key: self._partition(tenant, key, page, before, job_id), keys)
-        return [run_item.from_item(item) for item in islice(merge(*partitions, key=_newest_first), limit)]
+        partitions = self._executor.map(lambda key: self._partition(tenant, *key, page, before, job_id), keys)
+        entries = merge(*partitions, key=lambda entry: -entry.since)
+        found: list[Run] = []
+        while len(found) < limit and (part := list(islice(entries, limit - len(found)))):
+            found += self._runs(part)
+        return found
+
+    def _runs(self, entries: list[_Entry]) -> list[Run]:
+        """Return the runs of the entries, without those that have left the state of their entry."""
+        keys = [_key(each.item) for each in entries if each.of is ACTIVE_INDEX]
+        records = {_name(item): item for item in batch_get(self._client, self._table, keys)}
+        found = []
+        for entry in entries:
+            item = records.get(_name(entry.item)) if entry.of is ACTIVE_INDEX else entry.item
+            if item is not None and item.get(entry.of.key) == entry.item[entry.of.key]:
+                found.append(run_item.from_item(item))
+        return found
 
     def _partition(
-        self, tenant: str, key: str, page: int | None, before: StateMark | None, job_id: str | None
-    ) -> Iterator[Item]:
+        self, tenant: str, key: str, index: Index, page: int | None, before: StateMark | None, job_id: str | None
+    ) -> Iterator[_Entry]:
         """Return the entries of a partition. Pages after the first are read on demand."""
-        condition, given, start = _after(before, tenant, key)
+        condition, given, start = _after(before, tenant, key, index)
         request: dict[str, Any] = {
             "TableName": self._table,
-            "IndexName": INDEX,
+            **({"IndexName": "active"} if index is ACTIVE_INDEX else {"IndexName": "dead"}),
             "KeyConditionExpression": condition,
             "ExpressionAttributeValues": given,
             "ScanIndexForward": False,
@@ -85,7 +101,24 @@ class StateIndex:
             request["FilterExpression"] = "PK = :job"
             given[":job"] = {"S": job_partition(tenant, job_id)}
         query = partial(self._client.query, **request)
-        return _pages(query, query(**({} if start is None else {"ExclusiveStartKey": start})))
+        items = _pages(query, query(**({} if start is None else {"ExclusiveStartKey": start})))
+        return (_Entry(item, index, float(item[index.since]["N"])) for item in items)
+
+
+class _Entry(NamedTuple):
+    """An entry of an index by state."""
+
+    item: Item
+    of: Index
+    since: float
+
+
+def _key(item: Item) -> Item:
+    return {"PK": item["PK"], "SK": item["SK"]}
+
+
+def _name(item: Item) -> tuple[str, str]:
+    return item["PK"]["S"], item["SK"]["S"]
 
 
 def _pages(query: Callable[..., Any], answer: Any) -> Iterator[Item]:
@@ -96,11 +129,12 @@ def _pages(query: Callable[..., Any], answer: Any) -> Iterator[Item]:
         yield from answer["Items"]
 
 
-def _after(before: StateMark | None, tenant: str, key: str) -> tuple[str, Item, Item | None]:
+def _after(before: StateMark | None, tenant: str, key: str, index: Index) -> tuple[str, Item, Item | None]:
     """Return the key condition, its values and the start key for the entries of this partition that follow the mark."""
     given: Item = {":key": {"S": key}}
+    whole = f"{index.key} = :key"
     if before is None:
-        return "dead_key = :key", given, None
+        return whole, given, None
     at = values.number(before.at)
     marked = ""
     if before.run_id:
@@ -108,14 +142,10 @@ def _after(before: StateMark | None, tenant: str, key: str) -> tuple[str, Item, 
         marked = run_item.state_key(tenant, before.state, name.job_id)
         if marked == key:
             start = job_key(tenant, name.job_id, RUN_PREFIX + name.local)
-            return "dead_key = :key", given, start | {"dead_key": {"S": key}, "died_at": at}
+            return whole, given, start | {index.key: {"S": key}, index.since: at}
     # Within one instant, earlier partitions precede the marked run and later ones follow it.
     given[":at"] = at
-    return f"dead_key = :key AND died_at {'<=' if marked and key > marked else '<'} :at", given, None
-
-
-def _newest_first(item: Item) -> float:
-    return -float(item["died_at"]["N"])
+    return f"{whole} AND {index.since} {'<=' if marked and key > marked else '<'} :at", given, None
 
 
 _AFTER_SUFFIXES = "~"
@@ -291,6 +321,18 @@ class DynamoRunStore:
         except ServiceError as error:
             return self._conflict(error)
         return None
+
+    def list_running(self, run: Running) -> None:
+        keys = run_item.index_keys(run)
+        condition = holds({"state": run.state, "attempt": run.attempt, "fencing_token": run.fencing_token})
+        condition["ExpressionAttributeValues"] |= values.pack({f":{name}": value for name, value in keys.items()})
+        conditional(
+            self._client.update_item,
+            TableName=self._table,
+            Key=job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local),
+            UpdateExpression="SET " + ", ".join(f"{name} = :{name}" for name in keys),
+            **condition,
+        )
 
     def by_state(
         self,

@@ -1,0 +1,105 @@
+"""Runs whose call lasts long are listed across jobs while it lasts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from threading import Event
+from typing import Any
+
+import pytest
+
+from duecourse.domain.runs.states import Run, Running, RunState
+from duecourse.domain.targets.targets import Outcome, Returned
+from duecourse.messages import MessageKind
+from duecourse.ports import Call, RunStore, ServiceError
+from tests.support.jobs import NOON, job
+from tests.support.one_run import the_run
+from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.world import FUNCTION_SECONDS, World
+
+
+@dataclass
+class Watched:
+    """ports.RunStore that says when a run was listed, which fails the first `failures` times."""
+
+    store: RunStore
+    failures: int = 0
+    listed: Event = field(default_factory=Event)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def list_running(self, run: Running) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise ServiceError("ThrottlingException", "slow down")
+        self.store.list_running(run)
+        self.listed.set()
+
+
+def running(world: World) -> list[Run]:
+    return world.run_store.by_state("default", (RunState.RUNNING,), limit=10)
+
+
+def work(world: World) -> None:
+    """Pass the run of 12:02 to a worker that looks for long calls all the time."""
+    world.until(NOON + 119, ticking=False)
+    world.clock.set(NOON + 120)
+    held = world.wheel.receive()
+    assert held is not None
+    worker = replace(world.worker(), look_seconds=0.01)
+    batch = worker([world.wheel.received(held)], world.clock.now() + FUNCTION_SECONDS)
+    assert batch.retained == ()
+
+
+@pytest.mark.parametrize("failures", [0, 2])
+def test_a_long_call_is_listed_until_it_ends_even_if_the_first_requests_fail(world: World, failures: int) -> None:
+    watched = Watched(world.run_store, failures)
+    world.run_store = watched  # type: ignore[assignment]
+    seen: list[Run] = []
+
+    def call(_: Call) -> Outcome:
+        world.clock.advance(11)
+        assert watched.listed.wait(PATIENCE_SECONDS)
+        seen.extend(running(world))
+        return Returned()
+
+    world.caller.answer = call
+    world.add(job("at(2026-11-21T12:02:00)"))
+    work(world)
+    assert [(run.state, run.started_at) for run in seen] == [(RunState.RUNNING, NOON + 120)]
+    assert (the_run(world).state, running(world)) == (RunState.SUCCEEDED, [])
+
+
+def test_a_short_call_is_not_listed(world: World) -> None:
+    seen: list[Run] = []
+
+    def call(_: Call) -> Outcome:
+        world.clock.advance(9)
+        world.worker().starter.long_calls.list_runs()
+        seen.extend(running(world))
+        return Returned()
+
+    world.caller.answer = call
+    world.add(job("at(2026-11-21T12:02:00)"))
+    work(world)
+    assert (seen, the_run(world).state) == ([], RunState.SUCCEEDED)
+
+
+def test_a_run_whose_cancellation_is_requested_stays_in_the_list(world: World) -> None:
+    watched = Watched(world.run_store)
+    world.run_store = watched  # type: ignore[assignment]
+    seen: list[Run] = []
+
+    def call(_: Call) -> Outcome:
+        world.clock.advance(11)
+        assert watched.listed.wait(PATIENCE_SECONDS)
+        world.tell(world.about(the_run(world), MessageKind.CANCEL))
+        seen.extend(running(world))
+        return Returned()
+
+    world.caller.answer = call
+    world.add(job("at(2026-11-21T12:02:00)"))
+    work(world)
+    assert [getattr(run, "cancel_requested", None) for run in seen] == ["cancelled"]
+    assert running(world) == []
