@@ -51,7 +51,7 @@ def test_a_group_of_errors_is_looked_at_and_redriven_at_a_pace(
     group = page.get_by_role("row").filter(has_text="disk … is full")
     group.get_by_role("button", name="Show").click()
     expect(page).to_have_url(re.compile("group="))
-    expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(6)
+    expect(page.get_by_role("link", name=re.compile("^2026-"))).to_have_count(6)
 
     group.get_by_role("button", name="Redrive 6").click()
     assert accessibility_faults(page) == []
@@ -108,9 +108,9 @@ def test_more_than_a_hundred_are_shown_in_pages(scheduler: Scheduler, console: S
     page = open_page(console, "/dead-letters")
     page.get_by_role("button", name="Load more").click()
     expect(page.get_by_text("All 104 dead runs are loaded.")).to_be_visible()
-    expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(100)
+    expect(page.get_by_role("link", name=re.compile("^2026-"))).to_have_count(100)
     page.get_by_role("button", name="Next page").click()
-    expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(4)
+    expect(page.get_by_role("link", name=re.compile("^2026-"))).to_have_count(4)
     page.get_by_role("checkbox", name="All runs of this page").check()
     page.get_by_role("button", name="Redrive selected").click()
     expect(_dialog(page)).to_contain_text("4 runs will be redriven")

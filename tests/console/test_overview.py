@@ -1,4 +1,4 @@
-"""The overview: the clock, what there is to look at, the load to come, and why a job did not run."""
+"""The overview: what failed or is late, the load to come, and why a job did not run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,36 @@ HTTP = {"type": "http", "url": "https://shop.example/hooks"}
 
 def test_the_overview_counts_what_there_is_to_look_at_and_links_to_it(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
-    expect(page.get_by_text("Ticks are running")).to_be_visible()
-    expect(page.get_by_role("row", name=re.compile("^high"))).to_contain_text("0")
     expect(page.get_by_role("link", name="Paused jobs: 1")).to_have_attribute("href", "#/jobs?state=PAUSED")
-    expect(
-        page.get_by_role("link", name=re.compile("^Failed permanently in the last 24 hours: [1-9]"))
-    ).to_have_attribute("href", re.compile("state=DEAD&since=2026-03-27T13%3A00%3A00Z"))
+    expect(page.get_by_role("link", name=re.compile("^Failed permanently in 24 hours: [1-9]"))).to_have_attribute(
+        "href", re.compile("state=DEAD&since=2026-03-27T13%3A00%3A00Z")
+    )
     expect(page.get_by_role("link", name=re.compile("failed permanently$"))).to_be_visible()
+
+
+def test_failed_jobs_are_named_and_redriven(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    for job_id in ("export", "mail"):
+        scheduler.client.create_job(
+            {"id": job_id, "schedule": "0 * * * *", "target": HTTP, "retry": {"max_attempts": 1}}
+        )
+    scheduler.answer("export", status=500, body="the disk is full", times=2)
+    scheduler.advance(hours=2, minutes=1)
+    page = open_page(console)
+    failed = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Redrive export"))
+    expect(failed).to_contain_text("2 runs")
+    expect(failed).to_contain_text("the disk is full")
+    expect(page.get_by_role("button", name="Redrive mail")).to_have_count(0)
+    expect(page.get_by_text("No job is late.")).to_be_visible()
+
+    failed.get_by_role("button", name="Redrive export").click()
+    dialog = page.get_by_role("dialog", name="Redrive dead runs")
+    dialog.get_by_role("button", name="Redrive 2 runs").click()
+    expect(dialog).to_contain_text("2 redriven")
+    dialog.get_by_role("button", name="Close").last.click()
+    scheduler.advance(seconds=5)
+    assert len(scheduler.client.list_runs("export", state="SUCCEEDED").items) == 2
+    page.reload()
+    expect(page.get_by_text("No job failed.")).to_be_visible()
 
 
 def test_the_load_to_come_names_the_fullest_minutes_and_their_jobs(sampled: ServedConsole, open_page: Open) -> None:
@@ -38,17 +61,16 @@ def test_the_load_to_come_names_the_fullest_minutes_and_their_jobs(sampled: Serv
 
 def test_jobs_that_are_late_or_do_not_fire_are_named(sampled: ServedConsole, open_page: Open) -> None:
     def troubled(route: Route) -> None:
-        wrong = {"late": 4, "late_jobs": ["month-end", "b", "c", "d"], "uncounted": 1, "uncounted_jobs": ["broken"]}
+        wrong = {"late": 7, "late_jobs": ["month-end", *"bcdefg"], "uncounted": 1, "uncounted_jobs": ["broken"]}
         route.fulfill(json={**route.fetch().json(), **wrong})
 
     page = open_page(sampled, "/nowhere")
     page.route("**/v1/upcoming**", troubled)
     page.get_by_role("navigation").get_by_role("link", name="Overview").click()
-    late, silent = (
-        page.get_by_title("Jobs with a run that was due more than a minute ago"),
-        page.get_by_title("The cursors of these jobs"),
-    )
-    expect(late).to_have_text(re.compile(r"Late now\s*4\s*month-end\s*b\s*c\s*and 1 more"))
+    late, silent = page.get_by_role("region", name="Late now"), page.get_by_role("region", name="Not firing")
+    expect(late).to_contain_text("Late now: 7")
+    expect(late.get_by_role("link")).to_have_text(["month-end", "b", "c", "d", "e"])
+    expect(late).to_contain_text("and 2 more")
     expect(late.get_by_role("link", name="month-end")).to_have_attribute("href", "#/jobs/month-end")
     expect(silent.get_by_role("link", name="broken")).to_have_attribute("href", "#/jobs/broken")
 
@@ -186,12 +208,6 @@ def test_lateness_and_outcomes_of_the_last_day_are_drawn_by_the_half_hour(
     assert (light, accessibility_faults(page)) == ([], [])
 
 
-def test_the_oldest_message_of_a_lane_stands_beside_its_depth(sampled: ServedConsole, open_page: Open) -> None:
-    page = _with_metrics(open_page(sampled, "/nowhere"), FIGURES)
-    expect(page.get_by_role("row", name=re.compile("^normal")).get_by_role("cell").last).to_have_text("2 min 30 s")
-    expect(page.get_by_role("row", name=re.compile("^low")).get_by_role("cell").last).to_have_text("no data")
-
-
 def test_a_stage_without_figures_has_no_data_yet(sampled: ServedConsole, open_page: Open) -> None:
     page = _with_metrics(open_page(sampled, "/nowhere"), {**FIGURES, "lateness": [], "outcomes": []})
     expect(page.get_by_role("region", name="Lateness")).to_contain_text("No data yet.")
@@ -203,7 +219,6 @@ def test_figures_that_cannot_be_read_are_not_known_and_the_reason_is_told(
 ) -> None:
     page = _with_metrics(open_page(sampled, "/nowhere"), None, "CloudWatch's metrics could not be read: not authorized")
     expect(page.get_by_text("Unknown: CloudWatch's metrics could not be read: not authorized")).to_be_visible()
-    expect(page.get_by_role("row", name=re.compile("^high")).get_by_role("cell").last).to_have_text("unknown")
 
 
 def test_a_login_without_ops_neither_sees_the_figures_nor_asks_for_them(
@@ -216,7 +231,6 @@ def test_a_login_without_ops_neither_sees_the_figures_nor_asks_for_them(
     with served_console(scheduler, files, {**SETTINGS, **login}) as console:
         page = open_page(console)
         expect(page.get_by_role("heading", name="Unsuccessful runs in the last 24 hours")).to_be_visible()
-        expect(page.get_by_role("row", name=re.compile("^high")).get_by_role("cell")).to_have_count(3)
         page.wait_for_load_state("networkidle")
         expect(page.get_by_role("heading", name="Stage metrics, last 24 hours")).to_have_count(0)
     assert any(url.endswith("/v1/stats") for url in asked)

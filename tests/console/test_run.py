@@ -31,7 +31,7 @@ def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
     scheduler.answer("export", status=500, body={"error": "no space left"}, times=2)
     scheduler.advance(minutes=10)
     page = open_page(console, "/runs")
-    page.get_by_role("row", name="export").get_by_role("link").first.click()
+    page.get_by_role("row", name="export").get_by_role("link", name="2026-03-28").click()
 
     expect(page.get_by_role("heading", level=1, name=f"Run {NOON}")).to_be_visible()
     expect(page.get_by_text("DEAD", exact=True)).to_be_visible()

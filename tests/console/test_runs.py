@@ -31,7 +31,7 @@ def test_all_runs_of_a_job_are_listed_where_its_name_is_in_the_address(sampled: 
     page = open_page(sampled, "/runs?job=nightly-report&state=SUCCEEDED&since=2026-03-27T00:00:00Z")
 
     expect(page.get_by_text("All runs of nightly-report, by their occurrences.")).to_be_visible()
-    expect(page.get_by_role("link", name="2026-03-28 02:00:00 Europe/Berlin")).to_be_visible()
+    expect(page.get_by_role("link", name="2026-03-28 02:00")).to_be_visible()
     expect(page.get_by_role("row")).to_have_count(3)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from playwright.sync_api import Page, Route, expect
@@ -21,6 +22,20 @@ def test_the_stage_says_what_it_is_what_is_in_order_and_what_is_not_known(
     expect(page.get_by_text("of 100,000 jobs")).to_be_visible()
     expect(page.get_by_text("jobs:read, jobs:write, ops")).to_be_visible()
     expect(page.get_by_text("Release of the API")).to_be_visible()
+
+
+def test_the_clock_and_the_lanes_are_shown_with_the_oldest_message(sampled: ServedConsole, open_page: Open) -> None:
+    ages = {"high": 4.0, "normal": 150.0, "low": None, "long": None}
+    figures = {"since": "2026-03-27T12:30:00Z", "step_seconds": 1800, "lateness": [], "outcomes": []}
+    page = open_page(sampled, "/nowhere")
+    page.route(
+        "**/v1/stage/metrics",
+        lambda route: route.fulfill(json={"figures": {**figures, "oldest_message_seconds": ages}, "error": None}),
+    )
+    page.get_by_role("navigation").get_by_role("link", name="Stage").click()
+    expect(page.get_by_text("Ticks are running")).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("^normal")).get_by_role("cell").last).to_have_text("2 min 30 s")
+    expect(page.get_by_role("row", name=re.compile("^low")).get_by_role("cell").last).to_have_text("no data")
 
 
 def test_an_alarm_that_rings_says_since_when_and_where_its_runbook_is(sampled: ServedConsole, open_page: Open) -> None:

@@ -22,6 +22,18 @@ QUIET = (
 """It asks nobody but the page."""
 PATIENCE_MS = 120_000
 """Ends what hangs; decides nothing else."""
+LAYOUT = """() => {
+  const faults = [];
+  const width = document.documentElement.scrollWidth;
+  if (width > innerWidth) faults.push(`the page has ${width} px in a window of ${innerWidth} px`);
+  for (const cell of document.querySelectorAll("td:not([colspan]), th")) {
+    const style = getComputedStyle(cell);
+    const lines = (cell.clientHeight - parseFloat(style.paddingBlockStart) - parseFloat(style.paddingBlockEnd)) / 20;
+    if (lines > 3.5) faults.push(`a cell has ${Math.round(lines)} lines: ${cell.textContent.slice(0, 60)}`);
+  }
+  return faults;
+}"""
+"""Lines of Cloudscape's tables are 20 px high."""
 BROWSERS = ROOT / ".build" / "chromium"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -86,3 +98,9 @@ def accessibility_faults(page: Page) -> list[str]:
         for fault in found["violations"]
         if fault["impact"] in {"serious", "critical"}
     ]
+
+
+def layout_faults(page: Page) -> list[str]:
+    """What is wider than the window, and cells of tables with more than three lines, a line each."""
+    found: list[str] = page.evaluate(LAYOUT)
+    return found

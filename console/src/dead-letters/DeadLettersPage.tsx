@@ -2,7 +2,6 @@ import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import Table from "@cloudscape-design/components/table";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { fetcher } from "../api/client";
@@ -12,6 +11,7 @@ import { type Filters, NAMES, rangeOf } from "../runs/filters";
 import { RunFilter } from "../runs/RunFilter";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
+import { CARDS, Rows, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { useSlices } from "../shared/useSlices";
 import { Groups } from "./Groups";
@@ -31,7 +31,7 @@ export default function DeadLettersPage() {
   const runs = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
   const groups = useMemo(() => groupsOf(runs), [runs]);
   const shown = group === undefined ? runs : (groups.find((each) => each.pattern === group)?.runs ?? []);
-  const slices = useSlices(shown);
+  const slices = useSlices(shown, useNarrow() ? CARDS : 100);
   const [selected, setSelected] = useState<readonly string[]>([]);
   const [plan, setPlan] = useState<Plan | null>(null);
   const [mayOne, mayAll] = [useRefusal("jobs:write"), useRefusal("ops")];
@@ -83,17 +83,16 @@ export default function DeadLettersPage() {
           refusal={mayOne}
         />
       )}
-      <Table
+      <Rows
         {...slices}
         trackBy="id"
-        wrapLines
-        enableKeyboardNavigation
         loading={list.isPending}
         loadingText="Loading"
         selectionType="multi"
         selectedItems={chosen}
         onSelectionChange={({ detail }) => setSelected(detail.selectedItems.map((run) => run.id))}
         ariaLabels={{
+          tableLabel: "Runs",
           selectionGroupLabel: "Runs",
           allItemsSelectionLabel: () => "All runs of this page",
           itemSelectionLabel: (_, run) => run.id,
@@ -118,11 +117,17 @@ export default function DeadLettersPage() {
           </Header>
         }
         columnDefinitions={[
-          occurrence(),
           job,
-          { id: "died", header: "Died", cell: (run) => <Time at={run.finished_at} brief /> },
+          {
+            id: "died",
+            header: "Died",
+            width: 120,
+            card: 40,
+            cell: (run) => <Time at={run.finished_at} brief />,
+          },
+          { ...occurrence(), card: 60 },
           attempts,
-          error,
+          { ...error, width: 420 },
         ]}
         empty={
           list.error === null && (

@@ -1,13 +1,13 @@
 import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
-import Table from "@cloudscape-design/components/table";
+import SpaceBetween from "@cloudscape-design/components/space-between";
 import { to } from "../app/routes";
 import { Time } from "../shared/Instant";
+import { Long } from "../shared/Long";
+import { Rows, useNarrow } from "../shared/Rows";
 import { useSlices } from "../shared/useSlices";
 import type { Group } from "./groups";
-
-const JOBS_NAMED = 3;
 
 /** Dead runs by what went wrong. */
 export function Groups({
@@ -23,50 +23,54 @@ export function Groups({
   redrive(group: Group): void;
   refusal: string | undefined;
 }) {
-  const slices = useSlices(groups);
+  const slices = useSlices(groups, useNarrow() ? 5 : 10);
   return (
-    <Table
+    <Rows
       {...slices}
       trackBy="pattern"
-      wrapLines
+      ariaLabels={{ tableLabel: "By error" }}
       header={<Header counter={`(${groups.length})`}>By error</Header>}
       columnDefinitions={[
         {
           id: "pattern",
           header: "Error",
           isRowHeader: true,
-          minWidth: 220,
-          cell: (group) => <span className="text">{group.pattern}</span>,
+          width: 420,
+          cell: ({ pattern }) => <Long text={pattern} header="Error" />,
         },
-        { id: "count", header: "Runs", cell: (group) => group.runs.length },
         {
           id: "jobs",
           header: "Jobs",
-          cell: ({ jobs }) => (
-            <>
-              {jobs.slice(0, JOBS_NAMED).map((id) => (
-                <div key={id}>
-                  <Link href={to.job(id)}>{id}</Link>
-                </div>
-              ))}
-              {jobs.length > JOBS_NAMED && `and ${jobs.length - JOBS_NAMED} others`}
-            </>
+          width: 220,
+          card: 100,
+          cell: ({ jobs: [first = "", ...others] }) => (
+            <span title={[first, ...others].join(", ")}>
+              <Link href={to.job(first)}>{first}</Link>
+              {others.length > 0 && ` and ${others.length} more`}
+            </span>
           ),
         },
-        { id: "last", header: "Last died", cell: (group) => <Time at={group.last} brief /> },
+        {
+          id: "last",
+          header: "Last died",
+          width: 120,
+          card: 40,
+          cell: (group) => <Time at={group.last} brief />,
+        },
         {
           id: "do",
           header: "Actions",
-          minWidth: 170,
+          width: 220,
+          card: 60,
           cell: (group) => (
-            <>
+            <SpaceBetween direction="horizontal" size="m">
               <Button
                 variant="inline-link"
                 ariaLabel={`${group.pattern === chosen ? "Show all groups" : "Show"}: ${group.pattern}`}
                 onClick={() => choose(group.pattern === chosen ? undefined : group.pattern)}
               >
                 {group.pattern === chosen ? "Show all groups" : "Show"}
-              </Button>{" "}
+              </Button>
               <Button
                 variant="inline-link"
                 ariaLabel={`Redrive ${group.runs.length}: ${group.pattern}`}
@@ -76,7 +80,7 @@ export function Groups({
               >
                 Redrive {group.runs.length}
               </Button>
-            </>
+            </SpaceBetween>
           ),
         },
       ]}

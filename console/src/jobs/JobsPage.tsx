@@ -9,6 +9,7 @@ import { fetcher, LIVE } from "../api/client";
 import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
 import { PagedTable } from "../shared/PagedTable";
+import { CARDS, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
 import { COLUMNS, type Job } from "./columns";
@@ -28,12 +29,13 @@ export default function JobsPage() {
   const [chosen, setChosen] = useState<readonly Job[]>([]);
   const refusal = useRefusal("jobs:write");
   const many = useManyJobs((failed) => setChosen((all) => all.filter((job) => failed.includes(job.id))));
+  const pageSize = useNarrow() ? Math.min(columns.pageSize, CARDS) : columns.pageSize;
   // A read of the last runs costs a query for each job, so it is made half as often, and only if they are shown.
   const runs = columns.contentDisplay.some(({ id, visible }) => id === "last" && visible) ? 10 : undefined;
   const pages = usePages(
-    ["jobs", "list", filters, columns.pageSize, runs],
+    ["jobs", "list", filters, pageSize, runs],
     async (cursor, signal) => {
-      const query = { ...filters, limit: columns.pageSize, cursor, runs } as { limit: number };
+      const query = { ...filters, limit: pageSize, cursor, runs } as { limit: number };
       const { data } = await fetcher.GET("/v1/jobs", { params: { query }, signal });
       if (data === undefined) throw new SyntaxError("an empty response");
       return data;

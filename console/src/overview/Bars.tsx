@@ -1,4 +1,5 @@
 import "../shared/colors.css";
+import "./overview.css";
 import { HERE, wall } from "../shared/time";
 
 export interface Bar {

@@ -10,8 +10,8 @@ import { Bars } from "./Bars";
 import type { Load } from "./load";
 import { BAR_MINUTES, type useLoad } from "./useLoad";
 
-const USUAL = "var(--dc-info)";
-const BUSIEST = "var(--dc-warning)";
+const USUAL = "var(--dc-inactive)";
+const BUSIEST = "var(--dc-info)";
 
 /** The runs that come due in the next 24 hours. */
 export function LoadBox({ load }: { load: ReturnType<typeof useLoad> }) {

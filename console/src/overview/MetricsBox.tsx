@@ -5,9 +5,9 @@ import Header from "@cloudscape-design/components/header";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { ProblemBox } from "../shared/ProblemBox";
 import { duration } from "../shared/time";
+import { useStageMetrics } from "../stage/useStageMetrics";
 import { Bars } from "./Bars";
 import { type Figures, type Step, steps } from "./metrics";
-import { useStageMetrics } from "./useStageMetrics";
 
 const LATENESS = { median: "var(--dc-info)", p99: "var(--dc-inactive)" };
 

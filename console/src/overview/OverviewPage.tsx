@@ -1,10 +1,13 @@
+import "./overview.css";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { api, LIVE } from "../api/client";
 import { useStage } from "../app/context";
 import { ProblemBox } from "../shared/ProblemBox";
-import { ClockBox } from "./ClockBox";
+import { ClockAlert } from "../stage/ClockAlert";
 import { Counts } from "./Counts";
+import { FailedBox } from "./FailedBox";
+import { LateBox } from "./LateBox";
 import { LoadBox } from "./LoadBox";
 import { MetricsBox } from "./MetricsBox";
 import { OutcomesBox } from "./OutcomesBox";
@@ -22,8 +25,10 @@ export default function OverviewPage() {
     <SpaceBetween size="l">
       <Header variant="h1">Overview</Header>
       <ProblemBox error={stats.error} retry={() => void stats.refetch()} />
-      <ClockBox stats={stats.data} />
+      <ClockAlert stats={stats.data} />
       <Counts dead={stats.data?.dead_runs} unsuccessful={unsuccessful.data} load={load.data} />
+      <FailedBox query={unsuccessful} />
+      <LateBox load={load} />
       <WhyBox />
       <LoadBox load={load} />
       <OutcomesBox query={unsuccessful} />

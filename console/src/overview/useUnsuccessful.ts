@@ -1,20 +1,22 @@
 import { useQuery } from "@tanstack/react-query";
 import { fetcher, type Schemas } from "../api/client";
 import { useNow } from "../shared/Instant";
+import { type FailedJob, failedJobs } from "./failed";
 import { byHour, firstHour, type Hour } from "./outcomes";
 
-const EVERY = 30_000;
+const EVERY = 10_000;
 const PAGES = 5;
 const PAGE = 100;
 
 export interface Unsuccessful {
   since: string;
   hours: Hour[];
+  failed: FailedJob[];
   /** There are more than were read: counts are lower bounds. */
   cut: boolean;
 }
 
-/** The runs of the last 24 hours that did not succeed, by hour. */
+/** The runs of the last 24 hours that did not succeed, by hour, and the jobs that failed. */
 export function useUnsuccessful() {
   const now = useNow(EVERY);
   const since = new Date(firstHour(now)).toISOString().replace(".000Z", "Z");
@@ -30,7 +32,7 @@ export function useUnsuccessful() {
         runs.push(...(data?.items ?? []));
         cursor = data?.next_cursor ?? undefined;
       }
-      return { since, hours: byHour(runs, now), cut: cursor !== undefined };
+      return { since, hours: byHour(runs, now), failed: failedJobs(runs), cut: cursor !== undefined };
     },
   });
 }

@@ -4,6 +4,7 @@ import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { api, fetcher } from "../api/client";
 import { PagedTable } from "../shared/PagedTable";
+import { CARDS, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
 import { columns } from "./columns";
@@ -20,7 +21,8 @@ const SAID = {
 export default function RunsPage() {
   const [filters, change] = useFilters(NAMES);
   const list = listOf(filters);
-  const pages = usePages(["runs", filters], (cursor, signal) => read(filters, cursor, signal));
+  const limit = useNarrow() ? CARDS : 50;
+  const pages = usePages(["runs", filters, limit], (cursor, signal) => read(filters, limit, cursor, signal));
   const job = api.useQuery(
     "get",
     "/v1/jobs/{job_id}",
@@ -63,17 +65,17 @@ export default function RunsPage() {
   );
 }
 
-async function read(filters: Filters, cursor: string | undefined, signal: AbortSignal) {
+async function read(filters: Filters, limit: number, cursor: string | undefined, signal: AbortSignal) {
   const { state, job, tag, error } = filters;
   const { since, until } = rangeOf(filters, Date.now());
   const { data } =
     job !== undefined && listOf(filters) === "of a job"
       ? await fetcher.GET("/v1/jobs/{job_id}/runs", {
-          params: { path: { job_id: job }, query: { state, from: since, to: until, cursor } },
+          params: { path: { job_id: job }, query: { state, from: since, to: until, limit, cursor } },
           signal,
         })
       : await fetcher.GET("/v1/runs", {
-          params: { query: { state, job, tag, error, since, until, cursor } },
+          params: { query: { state, job, tag, error, since, until, limit, cursor } },
           signal,
         });
   if (data === undefined) throw new SyntaxError("an empty response");

@@ -1,75 +1,88 @@
 import Link from "@cloudscape-design/components/link";
-import type { TableProps } from "@cloudscape-design/components/table";
 import type { Schemas } from "../api/client";
 import { to } from "../app/routes";
 import { reasonText } from "../job/reasons";
 import { Time } from "../shared/Instant";
+import { Long } from "../shared/Long";
+import type { Column } from "../shared/Rows";
 import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
-import { cut } from "./texts";
 
 export type Run = Schemas["Run"];
-type Column = TableProps.ColumnDefinition<Run>;
 
 /** A run by its occurrence, in a zone. */
-export const occurrence = (zone?: string): Column => ({
+export const occurrence = (zone?: string): Column<Run> => ({
   id: "occurrence",
   header: "Occurrence",
-  isRowHeader: true,
-  minWidth: 180,
+  width: 175,
+  card: 50,
   cell: (run) => (
     <Link href={to.run(run.id)}>
-      <Time at={run.occurrence} zone={zone} />
+      <Time at={run.occurrence} zone={zone} bare />
+      {run.count > 1 && ` and ${run.count - 1} more`}
     </Link>
   ),
 });
-export const job: Column = {
+/** The job of a run, and the workflow that it is a step of. */
+export const job: Column<Run> = {
   id: "job",
   header: "Job",
-  cell: (run) => <Link href={to.job(run.job_id)}>{run.job_id}</Link>,
+  isRowHeader: true,
+  width: 230,
+  cell: (run) => (
+    <span title={run.job_id}>
+      <Link href={to.job(run.job_id)}>{run.job_id}</Link>
+      {run.workflow !== null && (
+        <>
+          {" in "}
+          <Link href={workflowRun(run)}>{run.workflow}</Link>
+        </>
+      )}
+    </span>
+  ),
 };
-export const attempts: Column = {
+export const state: Column<Run> = {
+  id: "state",
+  header: "State",
+  width: 130,
+  card: 50,
+  cell: (run) => <RunStatus state={run.state} />,
+};
+export const attempts: Column<Run> = {
   id: "attempts",
   header: "Attempts",
+  width: 110,
   cell: (run) => `${run.attempts} of ${run.max_attempts}`,
 };
-export const error: Column = {
+/** Why a run came into its state: its error, or the reason. */
+export const error: Column<Run> = {
   id: "error",
-  header: "Error",
-  minWidth: 220,
-  cell: (run) => <span className="text">{cut(run.error)}</span>,
+  header: "Error or reason",
+  minWidth: 180,
+  width: 300,
+  card: 100,
+  has: (run) => run.error !== null || run.reason !== null,
+  cell: (run) => (
+    <Long text={run.error ?? (reasonText(run.reason) || null)} header={run.job_id}>
+      {run.error !== null && run.reason !== null && <p>{reasonText(run.reason)}</p>}
+    </Long>
+  ),
 };
 
 /** All that the list of runs shows. */
-export const columns = (zone?: string): Column[] => [
-  occurrence(zone),
-  {
-    id: "state",
-    header: "State",
-    minWidth: 170,
-    cell: (run) => (
-      <>
-        <RunStatus state={run.state} />
-        {run.reason !== null && <div className="text">{reasonText(run.reason)}</div>}
-        {run.count > 1 && <div>{run.count} occurrences</div>}
-      </>
-    ),
-  },
+export const columns = (zone?: string): Column<Run>[] => [
   job,
-  { id: "started", header: "Started", cell: (run) => <Time at={run.started_at} zone={zone} brief /> },
+  state,
+  occurrence(zone),
   {
     id: "lateness",
     header: "Lateness",
+    width: 110,
     cell: (run) => (run.lateness_seconds === null ? "-" : duration(run.lateness_seconds)),
   },
-  { id: "took", header: "Duration", cell: took },
-  attempts,
+  { id: "took", header: "Duration", width: 110, cell: took },
   error,
-  {
-    id: "workflow",
-    header: "Workflow",
-    cell: (run) => (run.workflow === null ? "-" : <Link href={workflowRun(run)}>{run.workflow}</Link>),
-  },
+  attempts,
 ];
 
 function took(run: Run): string {

@@ -1,15 +1,19 @@
 import { useEffect, useState } from "react";
 import { HERE, inZone, relative, wall } from "./time";
 
-/** An instant: the wall clock with its zone, and how far away it is. `-` where there is none. */
+/** An instant: the wall clock with its zone, and how far away it is. `-` where there is none. `brief`: only the
+ * distance; `bare`: only the wall clock, without seconds that are zero, and with its zone if it is not the viewer's own.
+ */
 export function Time({
   at,
   zone = HERE,
   brief = false,
+  bare = false,
 }: {
   at: string | null | undefined;
   zone?: string;
   brief?: boolean;
+  bare?: boolean;
 }) {
   const now = useNow(at === null || at === undefined ? null : 10_000);
   if (at === null || at === undefined) return <>-</>;
@@ -17,9 +21,13 @@ export function Time({
     <time
       dateTime={at}
       title={`${inZone(at, zone)} (${inZone(at, "UTC")})`}
-      className={brief ? "nowrap" : undefined}
+      className={brief || bare ? "nowrap" : undefined}
     >
-      {brief ? relative(at, now) : `${wall(at, zone)} ${zone} (${relative(at, now)})`}
+      {bare
+        ? (zone === HERE ? wall(at) : inZone(at, zone)).replace(/:00(?= |$)/, "")
+        : brief
+          ? relative(at, now)
+          : `${wall(at, zone)} ${zone} (${relative(at, now)})`}
     </time>
   );
 }

@@ -1,8 +1,8 @@
 import Box from "@cloudscape-design/components/box";
 import Pagination from "@cloudscape-design/components/pagination";
-import Table, { type TableProps } from "@cloudscape-design/components/table";
 import type { ReactNode } from "react";
 import { ProblemBox } from "./ProblemBox";
+import { Rows, type RowsProps } from "./Rows";
 import type { Pages } from "./usePages";
 
 /** A table over a list that comes page by page, with its empty and failed states. */
@@ -10,7 +10,7 @@ export function PagedTable<Item>({
   pages,
   empty,
   ...table
-}: Omit<TableProps<Item>, "items" | "loading" | "pagination" | "empty"> & {
+}: Omit<RowsProps<Item>, "items" | "loading" | "pagination" | "empty"> & {
   pages: Pages<Item>;
   /** What to say and offer where there is nothing. */
   empty: ReactNode;
@@ -27,17 +27,15 @@ export function PagedTable<Item>({
     );
   }
   const list = (
-    <Table<Item>
+    <Rows<Item>
       variant="full-page"
-      wrapLines
       stickyHeader
-      enableKeyboardNavigation
       {...table}
       items={pages.items}
       loading={pages.loading}
       loadingText="Loading"
       empty={
-        <Box textAlign="center" color="text-body-secondary" padding="l">
+        <Box textAlign="center" color="text-body-secondary" padding="s">
           {empty}
         </Box>
       }

@@ -5,6 +5,7 @@ import { api, LIVE } from "../api/client";
 import { useRefusal, useStage } from "../app/context";
 import { ProblemBox } from "../shared/ProblemBox";
 import { Alarms } from "./Alarms";
+import { ClockBox } from "./ClockBox";
 import { Findings } from "./Findings";
 import { Limits } from "./Limits";
 import { Login, Settings } from "./Settings";
@@ -48,6 +49,7 @@ export default function StagePage() {
         </SpaceBetween>
       )}
       <ProblemBox error={stats.error} retry={() => void stats.refetch()} />
+      {stats.error === null && <ClockBox stats={stats.data} />}
       <Limits stats={stats.data} />
       <Settings stage={stage.data} />
       <Login />

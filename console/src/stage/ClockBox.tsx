@@ -1,4 +1,3 @@
-import Alert from "@cloudscape-design/components/alert";
 import Box from "@cloudscape-design/components/box";
 import ColumnLayout from "@cloudscape-design/components/column-layout";
 import Container from "@cloudscape-design/components/container";
@@ -8,9 +7,9 @@ import type { Schemas } from "../api/client";
 import { useStage } from "../app/context";
 import { Time } from "../shared/Instant";
 import { duration } from "../shared/time";
-import { Runbook } from "../stage/Runbook";
+import { ClockAlert } from "./ClockAlert";
 import { useStageMetrics } from "./useStageMetrics";
-import "./overview.css";
+import "./lanes.css";
 
 /** Whether the clock ticks, and how full the lanes are. */
 export function ClockBox({ stats }: { stats: Schemas["Stats"] | undefined }) {
@@ -38,13 +37,7 @@ function Clock({ stats }: { stats: Schemas["Stats"] }) {
       </div>
     );
   }
-  return (
-    <Alert type="error" header="Ticks are not running">
-      A tick should run every minute. Last tick: {last}. Five minutes after the last tick, runs start late.
-      Check whether the rule that starts the function Tick is enabled, and check the function's errors and
-      throttles: <Runbook page="docs/runbooks.md#ticks-missing" />
-    </Alert>
-  );
+  return <ClockAlert stats={stats} />;
 }
 
 function Lanes({ lanes }: { lanes: Schemas["Stats"]["lanes"] }) {

@@ -1,0 +1,81 @@
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
+import Container from "@cloudscape-design/components/container";
+import Header from "@cloudscape-design/components/header";
+import Link from "@cloudscape-design/components/link";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { lazy, Suspense, useState } from "react";
+import { useRefusal } from "../app/context";
+import { to } from "../app/routes";
+import type { Plan } from "../dead-letters/useRedrive";
+import { Time } from "../shared/Instant";
+import { ProblemBox } from "../shared/ProblemBox";
+import { counted } from "./outcomes";
+import type { Unsuccessful } from "./useUnsuccessful";
+
+const RedriveDialog = lazy(() =>
+  import("../dead-letters/RedriveDialog").then((file) => ({ default: file.RedriveDialog })),
+);
+
+const SHOWN = 10;
+
+/** The jobs that failed permanently in the last 24 hours, by name. */
+export function FailedBox({ query }: { query: UseQueryResult<Unsuccessful> }) {
+  const found = query.data;
+  const [plan, setPlan] = useState<Plan | null>(null);
+  const refusal = useRefusal("jobs:write");
+  const more = (found?.failed.length ?? 0) - SHOWN;
+  return (
+    <Container
+      header={
+        <Header
+          variant="h2"
+          counter={found && `(${counted(found.failed.length, found.cut)})`}
+          description="Runs that failed permanently in the last 24 hours and were not redriven."
+        >
+          Failed jobs
+        </Header>
+      }
+    >
+      {plan !== null && (
+        <Suspense>
+          <RedriveDialog plan={plan} close={() => setPlan(null)} />
+        </Suspense>
+      )}
+      <ProblemBox error={query.error} retry={() => void query.refetch()} />
+      {query.isPending && <StatusIndicator type="loading">Loading</StatusIndicator>}
+      {found?.failed.length === 0 && <StatusIndicator type="success">No job failed.</StatusIndicator>}
+      <ul className="entries">
+        {found?.failed.slice(0, SHOWN).map(({ id, runs, last, error }) => (
+          <li key={id}>
+            <div className="entry line">
+              <Link href={to.job(id)}>{id}</Link>
+              <div className="line" title={error ?? undefined}>
+                <Link href={to.run(runs[0] ?? "")} variant="secondary">
+                  {runs.length === 1 ? "1 run" : `${runs.length} runs`}, <Time at={last} brief />
+                </Link>{" "}
+                <span className="text">{error?.slice(0, 300)}</span>
+              </div>
+            </div>
+            <Button
+              ariaLabel={`Redrive ${id}`}
+              disabled={refusal !== undefined}
+              disabledReason={refusal}
+              onClick={() => setPlan({ name: `The dead runs of ${id} in the last 24 hours`, runs })}
+            >
+              Redrive
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {more > 0 && (
+        <Box>
+          <Link href={`#/dead-letters?since=${encodeURIComponent(found?.since ?? "")}`}>
+            and {more} more {more === 1 ? "job" : "jobs"}
+          </Link>
+        </Box>
+      )}
+    </Container>
+  );
+}

@@ -1,0 +1,39 @@
+import Popover from "@cloudscape-design/components/popover";
+import type { ReactNode } from "react";
+
+/** What a line can show of a text at most; the browser need not lay out the rest. */
+const MOST = 300;
+
+/** A text in one line; a click shows all of it. `-` where there is none. */
+export function Long({
+  text,
+  header,
+  children,
+}: {
+  text: string | null;
+  header: string;
+  /** What is shown below the whole text. */
+  children?: ReactNode;
+}) {
+  if (text === null || text === "") return <>-</>;
+  const letters = [...text.slice(0, 2 * MOST)]; // not through the middle of a letter
+  return (
+    <Popover
+      header={header}
+      size="large"
+      wrapTriggerText={false}
+      renderWithPortal
+      dismissAriaLabel="Close"
+      content={
+        <>
+          <div className="pre text">{text}</div>
+          {children}
+        </>
+      }
+    >
+      <span className="text">
+        {letters.length > MOST ? `${letters.slice(0, MOST).join("")}…` : text.replace(/\s+/g, " ")}
+      </span>
+    </Popover>
+  );
+}
