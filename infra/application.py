@@ -79,6 +79,6 @@ def _refuse_open(config: StageConfig, account: str | None) -> None:
     """
     if config.auth.kind == "none" and account not in (None, "", EMULATED_ACCOUNT):
         raise ConfigError(
-            f"stage {config.stage!r}: auth.kind none is for the emulator on this machine: in account {account} every "
-            "caller could run jobs; deploy another stage, such as -c stage=dev"
+            f"stage {config.stage!r} has auth.kind none, so every caller could run jobs in account {account}; "
+            "deploy another stage, such as -c stage=dev"
         )

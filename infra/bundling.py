@@ -194,7 +194,7 @@ def prune(site: Path, services: frozenset[str]) -> None:
     """
     known = {folder.name: folder for folder in (site / "botocore" / "data").iterdir() if folder.is_dir()}
     if unknown := services - known.keys():
-        raise BundlingError(f"boto3 knows no service {', '.join(sorted(unknown))}: see allowed_targets in the stages")
+        raise BundlingError(f"boto3 has no service {', '.join(sorted(unknown))}; correct allowed_targets in the stages")
     others = [folder for name, folder in known.items() if name not in services]
     older = [version for name in services for version in sorted(known[name].iterdir())[:-1]]  # the names are dates
     caches = [*site.rglob("__pycache__"), *site.rglob("tests")]

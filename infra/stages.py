@@ -96,7 +96,7 @@ STAGES: Mapping[str, StageConfig] = {
 def stage_named(name: str) -> StageConfig:
     """Return the configuration of a known stage. Raises ConfigError."""
     if name not in STAGES:
-        raise ConfigError(f"stage must be one of {', '.join(STAGES)}, not {name!r}: cdk synth -c stage=prod")
+        raise ConfigError(f"stage must be one of {', '.join(STAGES)}, not {name!r}; use -c stage=prod")
     return STAGES[name]
 
 

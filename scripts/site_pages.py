@@ -30,6 +30,9 @@ MONEY = re.compile(r"(^( *)(`{3,}).*?^\2\3$|`[^`\n]+`)|<!-- /?n(?::[\w.]+)? -->|
 mathematics.
 """
 
+UNSEARCHED = ("CHANGELOG.md",)
+"""Pages that the site's search omits, since they describe what is documented elsewhere."""
+
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -74,7 +77,8 @@ def write(folder: Path) -> None:
     shutil.rmtree(inside, ignore_errors=True)
     for name, text in pages().items():
         (inside / name).parent.mkdir(parents=True, exist_ok=True)
-        (inside / name).write_text(text, encoding="utf-8")
+        head = "---\nsearch:\n  exclude: true\n---\n" if name in UNSEARCHED else ""
+        (inside / name).write_text(head + text, encoding="utf-8")
     for name, path in pictures().items():
         (inside / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, inside / name)
@@ -90,7 +94,7 @@ def _schemas() -> Mapping[str, Any]:
 def job() -> str:
     """Return the page with every field of a job: type, default and limits from the OpenAPI document."""
     schemas = _schemas()
-    lines = ["# A job, field by field", "", "What `POST /v1/jobs` takes. An unknown field is refused.", ""]
+    lines = ["# A job, field by field", "", "The fields of the body of `POST /v1/jobs`. Unknown fields are rejected.", ""]
     parts = ["JobRequest", "Missed", "Retry", *sorted(name for name in schemas if name.endswith("Target"))]
     for name in parts:
         schema = schemas[name]
@@ -98,7 +102,7 @@ def job() -> str:
         lines += [f"## {title}", "", schema.get("description", ""), ""]
         lines += ["| field | kind | default | limits | |", "|---|---|---|---|---|"]
         for field, kind in schema["properties"].items():
-            need = " (needed)" if field in schema.get("required", ()) else ""
+            need = " (required)" if field in schema.get("required", ()) else ""
             cells = (f"`{field}`{need}", _kind(kind), _default(kind), _limits(kind), kind.get("description", ""))
             lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
         lines.append("")

@@ -36,7 +36,7 @@ def test_dollars_are_no_mathematics_and_marks_of_numbers_are_not_shown(site: Pat
         text = page.read_text()
         assert 'class="arithmatex"' not in text, page.name
         assert page.name == "CONTRIBUTING.html" or "&lt;!-- n:" not in text, page.name
-    assert "prod stage costs $" in (site / "index.html").read_text().replace("&#36;", "$")
+    assert "production stage costs $" in (site / "index.html").read_text().replace("&#36;", "$")
 
 
 def test_every_page_is_in_the_menu_but_decisions_which_have_a_list() -> None:
@@ -49,7 +49,7 @@ def test_every_page_is_in_the_menu_but_decisions_which_have_a_list() -> None:
 
 def test_the_reference_has_every_field_command_and_setting() -> None:
     made = pages()
-    assert "| `schedule` (needed) |" in made["reference/job.md"]
+    assert "| `schedule` (required) |" in made["reference/job.md"]
     assert "| `max_attempts` | integer | `4` | at least 1, at most 100 |" in made["reference/job.md"]
     assert "## duecourse runs list" in made["reference/commands.md"]
     assert '| `deployment` | `"all_at_once"` |' in made["reference/settings.md"]

@@ -193,7 +193,7 @@ def test_the_layer_describes_the_services_that_are_called_in_their_newest_versio
 
 
 def test_an_allowed_call_of_a_service_that_boto3_does_not_know_is_refused(site: Path) -> None:
-    with pytest.raises(BundlingError, match=r"boto3 knows no service states: see allowed_targets"):
+    with pytest.raises(BundlingError, match=r"boto3 has no service states; correct allowed_targets"):
         prune(site, frozenset({"sqs", "states"}))
 
 

@@ -82,7 +82,7 @@ def test_the_report_is_json_for_programs(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("crontab", "my.crontab"), "no runner of the commands is set"),
+        (("crontab", "my.crontab"), "the commands need a target"),
         (("crontab", "my.crontab", "--queue", "q", "--target-url", "https://x"), "cannot be combined"),
         (("crontab", "nowhere", "--queue", "q"), "nowhere"),
     ],

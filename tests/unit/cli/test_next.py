@@ -173,7 +173,7 @@ def test_json_holds_the_same_for_programs() -> None:
         (["@daily", "--start", "2026-02-30T00:00:00Z"], "--start", "this day does not exist"),
         (["@daily", "--start", "2026-01-01T00:00:00Z", "--end", "2026-01-01T00:00:00Z"], "--end", "later than start"),
         (["rate(1 day)", "--anchor", "2026-01-01T00:00:00.5Z"], "--anchor", "whole seconds"),
-        (["@daily", "--jsonl"], "--jsonl", "remove the SCHEDULE"),
+        (["@daily", "--jsonl"], "--jsonl", "remove SCHEDULE"),
     ],
 )
 def test_wrong_input_is_one_line_that_names_the_field(arguments: list[str], field: str, said: str) -> None:

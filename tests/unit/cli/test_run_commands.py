@@ -283,7 +283,7 @@ def test_many_jobs_are_changed_only_after_a_yes(server, asked, options, question
 def test_a_choice_of_jobs_that_is_none_or_two_is_refused(server, asked, action, options):
     result = duecourse(server, "jobs", action, *options, "--yes")
     assert (result.exit_code, asked) == (2, [])
-    assert result.stderr == "duecourse: no jobs are selected, or twice; use one of JOB, --tag and --all\n"
+    assert result.stderr == "duecourse: select jobs by exactly one of JOB, --tag and --all\n"
 
 
 def test_jobs_that_could_not_be_paused_are_named():

@@ -231,7 +231,7 @@ def _read(answer: httpx.Response, read: Callable[[], T]) -> T:
     try:
         return read()
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise _logged_out("the issuer's response is not valid") from None
+        raise _logged_out("the issuer's response is not valid; check the address of the issuer") from None
 
 
 def _logged_out(why: str) -> UnauthorizedError:

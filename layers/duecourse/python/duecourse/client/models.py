@@ -559,7 +559,7 @@ class RequestRate(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class RequestedRun(Answer):
-    """What became of one request: `run`, or `problem`."""
+    """The result of one request: `run`, or `problem`."""
 
     status: int
     run: Run | None
@@ -735,7 +735,7 @@ class TaskTarget(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Tick(Answer):
-    """The last tick of the clock; null before the first."""
+    """The last tick; null before the first."""
 
     last: datetime | None
     """UTC, with a fraction only if it is not a whole second."""
@@ -761,7 +761,7 @@ class Upcoming(Answer):
     to: datetime
     """UTC, with a fraction only if it is not a whole second."""
     step: int
-    """Seconds."""
+    """The length of an interval in seconds."""
     buckets: tuple[Bucket, ...]
     """The intervals with runs, in order of time."""
     runs: int

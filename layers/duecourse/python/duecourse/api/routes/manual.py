@@ -66,7 +66,7 @@ class RunsBody(Body):
 
 
 class RequestedRunAnswer(TypedDict):
-    """What became of one request: `run`, or `problem`."""
+    """The result of one request: `run`, or `problem`."""
 
     status: int
     run: NotRequired[RunAnswer]

@@ -19,7 +19,7 @@ from duecourse.usecases.runs.health import ClockHealth, Dispatching, Status
 
 
 class TickAnswer(TypedDict):
-    """The last tick of the clock; null before the first."""
+    """The last tick; null before the first."""
 
     last: Second | None
     age_seconds: float | None

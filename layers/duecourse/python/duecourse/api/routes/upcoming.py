@@ -143,7 +143,7 @@ UpcomingAnswer = TypedDict(
     {
         "from": Second,
         "to": Second,
-        "step": Annotated[int, Field(ge=MIN_STEP_SECONDS, description="Seconds.")],
+        "step": Annotated[int, Field(ge=MIN_STEP_SECONDS, description="The length of an interval in seconds.")],
         "buckets": Annotated[list[BucketAnswer], Field(description="The intervals with runs, in order of time.")],
         "runs": Count,
         "jobs": Annotated[int, Field(ge=0, description="The number of jobs that were examined.")],

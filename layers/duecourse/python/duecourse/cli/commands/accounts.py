@@ -26,7 +26,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 @click.group(cls=Group, example="duecourse accounts create reports --tenant acme --scope jobs:read --stage prod")
 def accounts() -> None:
-    """Create, list and delete service accounts: accounts of programs that call the API of a stage. Requires AWS
+    """Create, list and delete service accounts, with which programs call the API of a stage. Requires AWS
     credentials.
     """
 

@@ -75,9 +75,7 @@ def import_() -> None:
 @import_.command(cls=Command, example="duecourse import crontab /etc/crontab --queue duecourse-target-cron")
 @file_argument
 @zone_option
-@click.option(
-    "--system/--user", default=None, help="Whether the lines have a user before the command (as in /etc/crontab)."
-)
+@click.option("--system/--user", default=None, help="The lines have a user before the command, as in /etc/crontab.")
 @_options
 def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) -> None:
     """Import a crontab: the output of `crontab -l`, /etc/crontab, or a file of /etc/cron.d."""
@@ -131,8 +129,12 @@ def celery(file: str, timezone: str | None, app: str | None, **given: Any) -> No
 @import_.command(cls=Command, example="duecourse import eventbridge --group default -o jobs/")
 @click.argument("file", required=False)
 @click.option("--group", metavar="NAME", help="Only schedules of this group. Ignored with FILE.")
-@click.option("--account", default="", metavar="ID", help="The AWS account of the stage. Default: the schedules'.")
-@click.option("--region", default="", metavar="NAME", help="The AWS region of the stage. Default: the schedules'.")
+@click.option(
+    "--account", default="", metavar="ID", help="The AWS account of the stage.  [default: that of the schedules]"
+)
+@click.option(
+    "--region", default="", metavar="NAME", help="The AWS region of the stage.  [default: that of the schedules]"
+)
 @_options
 def eventbridge(file: str | None, group: str | None, account: str, region: str, **given: Any) -> None:
     """Import EventBridge Scheduler schedules from the output of `aws scheduler get-schedule` (JSON). Without FILE, the
@@ -199,8 +201,7 @@ class _Wanted:
             raise UsageError("--queue and --target-url cannot be combined; use one of them")
         if needed and not (self._runner.queue or self._runner.url):
             raise UsageError(
-                "no runner of the commands is set; use --queue NAME (a queue for duecourse work --shell), or "
-                "--target-url URL"
+                "the commands need a target; use --queue NAME (a queue for duecourse work --shell), or --target-url URL"
             )
         return self._runner
 

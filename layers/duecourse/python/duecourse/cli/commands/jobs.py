@@ -38,7 +38,7 @@ echo '{"id": "hello", "schedule": "rate(10 seconds)",
 
 @click.group(cls=Group, example='duecourse jobs list --api "$DUECOURSE_API"')
 def jobs() -> None:
-    """Create, show, list, pause and delete jobs."""
+    """Create, show, list, run, pause and delete jobs."""
 
 
 def _read(document: IO[str]) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _change(
     """
     job_id, tag, _ = choice
     if sum(map(bool, choice)) != 1:
-        raise UsageError("no jobs are selected, or twice; use one of JOB, --tag and --all")
+        raise UsageError("select jobs by exactly one of JOB, --tag and --all")
     if job_id:
         _show(one(job_id), as_json)
         return

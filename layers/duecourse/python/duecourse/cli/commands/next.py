@@ -34,14 +34,18 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
 @click.option("--start", metavar="INSTANT", help="The window starts at this instant.")
 @click.option("--end", metavar="INSTANT", help="The window ends before this instant.")
 @click.option(
-    "--dst-gap", default="next", show_default=True, metavar="next|skip", help="Fixed times that the clock skips."
+    "--dst-gap",
+    default="next",
+    show_default=True,
+    metavar="next|skip",
+    help="The treatment of times that the clock skips.",
 )
 @click.option(
     "--dst-fold",
     default="first",
     show_default=True,
     metavar="first|second|both",
-    help="Fixed times that the clock shows twice.",
+    help="The treatment of times that the clock shows twice.",
 )
 @click.option(
     "--anchor", metavar="INSTANT", help="The starting point of a rate.  [default: --start, otherwise --after]"
@@ -62,11 +66,11 @@ def next_command(
     """
     if jsonl:
         if expression is not None:
-            raise UsageError("--jsonl reads schedules from standard input; remove the SCHEDULE")
+            raise UsageError("--jsonl reads schedules from standard input; remove SCHEDULE")
         _answer_cases()
         return
     if expression is None:
-        raise UsageError('schedule: is missing; run a command such as duecourse next "0 9 * * 1"')
+        raise UsageError('SCHEDULE is missing; run a command such as duecourse next "0 9 * * 1"')
     from duecourse.cli.preview_text import preview_text
     from duecourse.domain.schedules.preview import preview_schedule
 

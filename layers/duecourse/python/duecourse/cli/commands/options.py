@@ -59,8 +59,8 @@ def api_options(command: F) -> F:
         "--api",
         envvar="DUECOURSE_API",
         metavar="URL",
-        help="Address of the API: the stack's output ApiUrl.  [env: DUECOURSE_API; else DUECOURSE_PROFILE, the default "
-        "profile, the local stack that runs here]",
+        help="The address of the API: the output ApiUrl of the stack. The default is the address in a profile "
+        "(DUECOURSE_PROFILE, or the default profile), or the local stack that runs here.  [env: DUECOURSE_API]",
     )(command)
 
 

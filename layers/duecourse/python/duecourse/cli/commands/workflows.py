@@ -97,7 +97,9 @@ def show(name: str, output: str, api: str | None, sign: bool | None, as_json: bo
 
 @workflows.command(cls=Command, example="duecourse workflows watch nightly")
 @click.argument("name", metavar="WORKFLOW|RUN")
-@click.option("--every", type=click.FloatRange(0.2, 60), default=POLL_SECONDS, show_default=True, help="Seconds.")
+@click.option(
+    "--every", type=click.FloatRange(0.2, 60), default=POLL_SECONDS, show_default=True, help="Seconds between requests."
+)
 @answer_options
 def watch(name: str, every: float, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Follow a run until it ends. For a workflow, follow its newest run.

@@ -60,7 +60,7 @@ def _of_json(text: str, file: str) -> tuple[str | None, list[_Task]]:
         raise NotReadableError(f"{file}: {error}") from error
     inside = value.get("beat_schedule", value)
     if not isinstance(inside, dict):
-        raise NotReadableError(f"{file}: beat_schedule is not an object of entries by name")
+        raise NotReadableError(f"{file}: beat_schedule must be an object with an entry for each name")
     zone = value.get("timezone") if inside is not value else None
     return zone, [_Task(name, f"{file} {name}", each) for name, each in inside.items()]
 
@@ -74,7 +74,9 @@ def _of_python(text: str, file: str) -> tuple[str | None, list[_Task]]:
     zone = next((each.value for name in _ZONES if isinstance(each := assigned.get(name), ast.Constant)), None)
     schedule = next((assigned[name] for name in _SCHEDULES if name in assigned), None)
     if not isinstance(schedule, ast.Dict):
-        raise NotReadableError(f"{file}: has no literal beat_schedule = {{...}}")
+        raise NotReadableError(
+            f"{file}: beat_schedule is missing or computed; write a literal, beat_schedule = {{...}}"
+        )
     tasks = []
     for key, value in zip(schedule.keys, schedule.values, strict=True):
         name = str(key.value) if isinstance(key, ast.Constant) else "?"

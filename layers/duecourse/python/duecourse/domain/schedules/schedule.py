@@ -535,7 +535,7 @@ def _instant(entry: str) -> int:
     if at != int(at):
         raise ValueError("an instant must have whole seconds; remove the fraction")
     if not FIRST <= at <= LAST:  # out of range in UTC: no schedule can contain it, and it cannot be stored
-        raise ValueError("the instant is outside the years 1 to 9999 in UTC")
+        raise ValueError("an instant must be within the years 1 to 9999 in UTC")
     return int(at)
 
 

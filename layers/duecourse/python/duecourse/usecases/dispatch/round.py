@@ -353,7 +353,7 @@ class _Round:
             refused = done.refused[: MAX_REFUSED - len(self.refused)]
             self.refused += [Rejected(planned.cursor, f"its claim was rejected: {error}") for planned, error in refused]
             if done.failed is not None:
-                raise _StopSending(f"a claim failed, and not because of its condition: {done.failed}")
+                raise _StopSending(f"a claim failed for another reason than its condition: {done.failed}")
             group = self.planning.again(done.won, until, rejected)
 
     def _check_time(self) -> None:

@@ -65,7 +65,7 @@ class Precondition:
     seen: str | None = None
 
     def check(self, job: Job | None) -> None:
-        """Raises JobReachError, JobVersionError or JobChangedError if the job (None: there is no job) is not as
+        """Raise JobReachError, JobVersionError or JobChangedError if the job (None: there is no job) is not as
         expected.
         """
         if job is None:

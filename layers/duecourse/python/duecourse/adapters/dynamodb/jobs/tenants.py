@@ -43,7 +43,7 @@ KEPT_SECONDS = 86_400
 
 
 def part_of(job: Job) -> int:
-    """Return the sub-counter of a job. Another one is used if its stock is empty."""
+    """Return the sub-counter of a job. A creation uses another one if this one has no places left."""
     return crc32(job.id.encode()) % PARTS
 
 
