@@ -70,7 +70,7 @@ def next_command(
         _answer_cases()
         return
     if expression is None:
-        raise UsageError('SCHEDULE is missing; run a command such as duecourse next "0 9 * * 1"')
+        raise UsageError('schedule: is missing; run a command such as duecourse next "0 9 * * 1"')
     from duecourse.cli.preview_text import preview_text
     from duecourse.domain.schedules.preview import preview_schedule
 
