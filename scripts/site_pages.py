@@ -94,7 +94,7 @@ def _schemas() -> Mapping[str, Any]:
 def job() -> str:
     """Return the page with every field of a job: type, default and limits from the OpenAPI document."""
     schemas = _schemas()
-    lines = ["# A job, field by field", "", "The fields of the body of `POST /v1/jobs`. Unknown fields are rejected.", ""]
+    lines = ["# A job, field by field", "", "The fields of `POST /v1/jobs`. Unknown fields are rejected.", ""]
     parts = ["JobRequest", "Missed", "Retry", *sorted(name for name in schemas if name.endswith("Target"))]
     for name in parts:
         schema = schemas[name]

@@ -302,7 +302,7 @@ class JobStore(Protocol):
     ) -> JobPage:
         """Return jobs of a tenant whose id sorts after `after`. If the filter sifts, a bounded number of jobs is
         searched, so the page may be short or empty and still have a next page. It is also short if large payloads have
-        used up `budget`, which is charged for long searches. With `total`, the search goes on after the page is full.
+        used up `budget`, which is charged for long searches. With `total`, the search continues after the page is full.
         """
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
