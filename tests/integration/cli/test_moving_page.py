@@ -16,8 +16,8 @@ from tests.support.emulators import ROOT
 PAGE = (ROOT / "docs" / "moving.md").read_text()
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 SECTIONS = {each.splitlines()[0]: each for each in PAGE.split("\n## ")[1:]}
-JOBS = {"cron": 8, "Kubernetes": 1, "Celery beat": 2, "EventBridge Scheduler": 1}
-WITHOUT = {"cron": 3, "Kubernetes": 3, "Celery beat": 3, "EventBridge Scheduler": 0}
+JOBS = {"Crontab": 8, "Kubernetes": 1, "Celery beat": 2, "EventBridge Scheduler": 1}
+WITHOUT = {"Crontab": 3, "Kubernetes": 3, "Celery beat": 3, "EventBridge Scheduler": 0}
 """The exit codes: 3 where an entry was left out."""
 
 
@@ -45,7 +45,7 @@ def test_the_commands_of_the_page_work_as_they_stand(section: str, run: Run, des
     result = run(*applied)
     assert result.exit_code == (2 if "--dry-run" in applied else 0), result.output
     assert f"plan: {JOBS[section]} to create" in result.stdout
-    if section == "cron":
+    if section == "Crontab":
         jobs = desk.api.get("/v1/jobs").json["items"]
         assert len(jobs) == JOBS[section]
         assert run(*applied).exit_code == 0
