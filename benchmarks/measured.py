@@ -18,7 +18,7 @@ SUFFIXES = {".py", ".ts", ".tsx", ".txt", ".json"}
 _DISPATCH = tuple(
     f"{CORE}/{part}"
     for part in (
-        *(f"domain/jobs/{module}.py" for module in ("cursor", "job", "plan")),
+        *(f"domain/jobs/{module}.py" for module in ("cursor", "job")),
         "domain/schedules",
         "usecases/dispatch",
         "adapters/dynamodb/cursors",
