@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "local": ("duecourse.cli.commands.local", "local", "Run the complete system on this machine until Ctrl-C."),
     "login": ("duecourse.cli.commands.login", "login", "Log in at the issuer of a profile."),
     "logout": ("duecourse.cli.commands.login", "logout", "Delete the token of a profile."),
+    "mcp": ("duecourse.cli.commands.mcp", "mcp", "Serve tools for an assistant (Model Context Protocol)."),
     "next": (
         "duecourse.cli.commands.next",
         "next_command",

@@ -11,7 +11,7 @@ import click
 
 from duecourse.cli.commands.apply import Applying, settle
 from duecourse.cli.commands.options import answer_options, connected, yes_option
-from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
+from duecourse.cli.manifests.difference import JOB_FIELDS, only, patched
 from duecourse.cli.manifests.documents import FaultsError, Manifest
 from duecourse.cli.manifests.json_text import read_json
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, every_job, patient, told
@@ -86,12 +86,7 @@ def _planned(client: Client, wanted: dict[str, Any], job_id: str) -> Step | list
         after = only(patient(changed).document, JOB_FIELDS)
     except ApiError as error:
         return told(Manifest(job_id, {}, file=job_id), error)
-    # The API returns the default 2 as 2.0 if another field of the same object was set.
-    found = tuple(
-        each
-        for each in differences(only(before.document, JOB_FIELDS), after)
-        if not (type(each.before) is int and type(each.after) is float and each.before == each.after)
-    )
+    found = patched(only(before.document, JOB_FIELDS), after)
     action = Action.CHANGE if found else Action.KEEP
     return Step(action, job_id, False, Manifest(job_id, after, file=job_id), before.etag, found)
 

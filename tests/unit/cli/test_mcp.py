@@ -1,0 +1,121 @@
+"""`duecourse mcp`, as the SDK's own client uses it over standard input and output, beside a stage in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from duecourse.testing import Scheduler
+from tests.support.console import served_console
+
+pytestmark = pytest.mark.extended
+
+Call = Callable[..., Awaitable[dict[str, Any]]]
+
+JOB = {"schedule": "0 2 * * *", "target": {"type": "http", "url": "https://example.com/hook"}}
+
+
+@pytest.fixture
+def scheduler() -> Iterator[Scheduler]:
+    with Scheduler("2026-11-21T12:00:00Z") as scheduler:
+        scheduler.client.create_job(JOB | {"id": "nightly", "name": "Report"})  # type: ignore[arg-type]
+        scheduler.client.create_job(JOB | {"id": "hourly", "schedule": "0 * * * *"})  # type: ignore[arg-type]
+        yield scheduler
+
+
+def assisted(scheduler: Scheduler, work: Callable[[Client], Awaitable[None]], *options: str) -> None:
+    """Do this with a client of the command."""
+
+    async def main(address: str) -> None:
+        command = Path(sys.executable).with_name("duecourse")
+        started = StdioServerParameters(command=str(command), args=["mcp", "--api", address, *options])
+        async with Client(started) as client:
+            await work(client)
+
+    with served_console(scheduler, {}) as served:
+        asyncio.run(main(served.url.removesuffix("/console")))
+
+
+async def called(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result.content
+    assert isinstance(result.structured_content, dict)
+    return result.structured_content
+
+
+async def refused(client: Client, name: str, **arguments: Any) -> str:
+    result = await client.call_tool(name, arguments)
+    assert result.is_error
+    return str(result.content)
+
+
+def test_an_assistant_finds_explains_and_previews_and_cannot_write(scheduler: Scheduler) -> None:
+    scheduler.answer("hourly", status=400)
+    scheduler.advance(hours=2)
+    scheduler.client.run_job("hourly", delay_seconds=600)
+
+    async def work(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        assert {tool.name for tool in tools} == {
+            *("list_jobs", "get_job", "explain", "preview_schedule", "upcoming", "active_runs", "failed_runs"),
+            *("runs_of_job", "get_run"),
+        }
+        assert all(tool.annotations and tool.annotations.read_only_hint and tool.description for tool in tools)
+        found = await called(client, "list_jobs", search="REPORT")
+        assert ([job["id"] for job in found["items"]], found["total"]) == (["nightly"], 1)
+        failed = (await called(client, "failed_runs"))["items"]
+        assert [run["job_id"] for run in failed] == ["hourly", "hourly"]
+        assert (await called(client, "get_run", run_id=failed[0]["id"]))["state"] == "DEAD"
+        assert (await called(client, "explain", job_id="hourly", at="2026-11-21T13:00:00Z"))["verdict"] == "fired"
+        assert len((await called(client, "preview_schedule", schedule="0 2 * * *", count=3))["occurrences"]) == 3
+        assert [run["state"] for run in (await called(client, "active_runs", job_id="hourly"))["items"]] == ["QUEUED"]
+        assert (await called(client, "runs_of_job", job_id="hourly", state=["DEAD"]))["items"] == failed
+        assert "buckets" in await called(client, "upcoming")
+        assert "404" in await refused(client, "get_job", job_id="unknown")
+        assert "plan_pause" in await refused(client, "plan_pause", job_id="nightly")
+
+    assisted(scheduler, work)
+
+
+def test_a_plan_writes_nothing_and_is_carried_out_once(scheduler: Scheduler) -> None:
+    async def work(client: Client) -> None:
+        plan = await called(client, "plan_change", job_id="nightly", changes={"schedule": "30 2 * * *"})
+        assert plan["changes"] == ["schedule: 0 2 * * * -> 30 2 * * *"]
+        assert scheduler.client.get_job("nightly").schedule == "0 2 * * *"
+        assert (await called(client, "apply_plan", plan=plan["plan"]))["schedule"] == "30 2 * * *"
+        assert "make a new plan" in await refused(client, "apply_plan", plan=plan["plan"])
+
+        stale = await called(client, "plan_pause", job_id="nightly", note="audit")
+        scheduler.client.patch_job("nightly", {"name": "Another"})
+        assert "412" in await refused(client, "apply_plan", plan=stale["plan"])
+        for name, state in (("plan_pause", "PAUSED"), ("plan_resume", "ACTIVE")):
+            plan = await called(client, name, job_id="nightly")
+            assert (await called(client, "apply_plan", plan=plan["plan"]))["state"] == state
+
+        plan = await called(client, "plan_run", job_id="nightly", payload={"a": 1})
+        assert (await called(client, "apply_plan", plan=plan["plan"]))["job_id"] == "nightly"
+        plan = await called(client, "plan_create", job_id="new", job=JOB)
+        assert scheduler.client.list_jobs(prefix="new").items == ()
+        assert (await called(client, "apply_plan", plan=plan["plan"]))["id"] == "new"
+        assert "422" in await refused(client, "plan_create", job_id="wrong", job={"schedule": "daily"})
+
+    assisted(scheduler, work, "--write")
+
+
+def test_a_dead_run_is_redriven_after_a_plan(scheduler: Scheduler) -> None:
+    scheduler.answer("hourly", status=400)
+    scheduler.advance(hours=1)
+    (dead,) = scheduler.client.list_dead_runs().items
+
+    async def work(client: Client) -> None:
+        plan = await called(client, "plan_redrive", run_id=dead.id)
+        assert (plan["state"], plan["redrives"]) == ("DEAD", dead.id)
+        assert (await called(client, "apply_plan", plan=plan["plan"]))["accepted"] == "redrive"
+
+    assisted(scheduler, work, "--write")
