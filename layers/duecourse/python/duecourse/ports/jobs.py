@@ -300,9 +300,10 @@ class JobStore(Protocol):
         budget: Budget | None = None,
         total: bool = False,
     ) -> JobPage:
-        """Return jobs of a tenant whose id sorts after `after`. If the filter sifts, a bounded number of jobs is
-        searched, so the page may be short or empty and still have a next page. It is also short if large payloads have
-        used up `budget`, which is charged for long searches. With `total`, the search continues after the page is full.
+        """Return jobs of a tenant whose id sorts after `after`. If the filter excludes jobs, a bounded number of jobs
+        is searched, so the page may be short or empty and still have a next page. It is also short if large payloads
+        have used up `budget`, which is charged for long searches. With `total`, the search continues after the page is
+        full.
         """
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:

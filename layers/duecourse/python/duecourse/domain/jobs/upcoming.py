@@ -25,8 +25,8 @@ enqueued minutes before it is due, and the cursor may have been read some second
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The period from `begin` on and before `end`, in buckets of `step` seconds. Nothing before `since` counts (UTC
-    seconds).
+    """The period from `begin` (inclusive) to `end` (exclusive), in buckets of `step` seconds. Nothing before `since`
+    counts (UTC seconds).
     """
 
     begin: int

@@ -584,8 +584,8 @@ class TransitionWriter:
         return replace(run, result=None, result_key=key, result_bytes=len(document))
 
     def finish(self, item: WorkItem, run: Running, job: Job, outcome: Outcome) -> Disposition:
-        """Replace the record with which the attempt was started by its end. Only this worker knows how the call ended,
-        so a failed write is retried until shortly before the lease ends.
+        """Replace the record of the start of the attempt by the record of its end. Only this worker knows how the call
+        ended, so a failed write is retried until shortly before the lease ends.
         """
         draw = self.randomness.draw()
         retry = WriteRetry(self.clock, self.randomness, item.context.lease_until - LAST_FINISH_SECONDS)

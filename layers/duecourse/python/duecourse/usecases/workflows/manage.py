@@ -330,7 +330,7 @@ class ManageWorkflows:
     def _reserve(
         self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None, expected: Precondition
     ) -> Reservation:
-        """Reserve the workflow's own job as it was read `before`, so that a request with an expectation is rejected
+        """Reserve the workflow's own job as it was read `before`, so that a request with a precondition is rejected
         before its first write or not at all. Raises JobVersionError, JobChangedError or NoWorkflowError.
         """
         store, job = self.editing.store, None if before is None else before.job
