@@ -94,11 +94,18 @@ def test_a_backfill_says_its_runs_and_its_price_first(
     dialog.get_by_role("button", name="Dry run").click()
     expect(dialog.get_by_text("6 runs for about less than $0.01")).to_be_visible()
     expect(dialog).to_contain_text("From 2026-03-27 00:00:00 Europe/Berlin to 2026-03-27 05:00:00 Europe/Berlin")
+    expect(dialog).to_contain_text("Occurrences in the range: 6 missing.")
     assert scheduler.calls == ()
 
     dialog.get_by_role("button", name="Start 6 runs").click()
     expect(page.get_by_text("6 runs of report will start, one every 1 s.")).to_be_visible()
     assert len(scheduler.advance(minutes=1)) == 6
+
+    choose(page, "Backfill")
+    dialog.get_by_label("From").fill("2026-03-27 00:00")
+    dialog.get_by_label("Before").fill("2026-03-27 06:00")
+    dialog.get_by_role("button", name="Dry run").click()
+    expect(dialog.get_by_text("No runs would start. Occurrences in the range: 6 succeeded.")).to_be_visible()
 
 
 def test_it_runs_now_with_a_payload_of_its_own_and_is_deleted(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import JobState, Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.domain.maintenance.index import CompletedJob, Entry, RepairPass
-from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
+from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
@@ -195,9 +197,22 @@ def test_records_of_a_window_are_those_of_the_schedule_in_their_order(dynamodb_t
     records = store.between("default", made.id, N, N + 50, strongly=True)
     assert records == [
         Recorded(N + 20, N + 40, N + 20, Lane.LOW, ran=True),
-        Recorded(N + 50, N + 50, N + 50, Lane.LOW, ran=False),
+        Recorded(N + 50, N + 50, N + 50, Lane.LOW, ran=False, state=RunState.SKIPPED, reason=skipped.reason),
     ]
     assert store.between("default", made.id, N + 50, N + 50, strongly=True) == []
+
+
+@pytest.mark.parametrize("suffix", [".babc", ".fabc"])
+def test_records_of_backfills_are_read_if_they_are_asked_for(any_tables: Tables, suffix: str) -> None:
+    made, store = job(), any_tables.run_store()
+    dead = run(made, RunState.DEAD, after=20)
+    again = run(made, RunState.SUCCEEDED, after=20, suffix=suffix)
+    for each in (dead, again, run(made, RunState.SUCCEEDED, after=20, suffix=".mabc")):
+        assert store.write(each, None) is None
+    window = {"low": N, "high": N + 50, "strongly": True}
+    assert store.between("default", made.id, **window) == [recorded(dead)]
+    assert store.between("default", made.id, **window, backfills=True) == [recorded(dead), recorded(again)]
+    assert store.between("default", made.id, **window, backfills=True, limit=1) == [recorded(dead)]
 
 
 def test_jobs_come_page_by_page_without_their_payloads_and_each_in_one_segment(dynamodb_tables: Tables) -> None:

@@ -161,7 +161,8 @@ def _more(random: Random, profile: str, what: str, end: str) -> dict[str, Any]:
             return {"body": {"catch_up": random.random() < 0.3}}
         case "backfill":
             back = random.choice((30, 60, 120))
-            return {"back": back, "pace": random.choice((1, 2, 5)), "newest_first": random.random() < 0.3}
+            more = {"only": random.choice(("missing", "failed", "all")), "force_new_key": random.random() < 0.3}
+            return {"back": back, "pace": random.choice((1, 2, 5)), "newest_first": random.random() < 0.3, **more}
         case "skip-next":
             return {"body": {"count": random.randint(1, 3)}}
     return pick

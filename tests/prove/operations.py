@@ -67,6 +67,8 @@ class Operator:
                     "to": instant(now),
                     "pace_seconds": more["pace"],
                     "newest_first": more["newest_first"],
+                    "only": more.get("only", "all"),
+                    "force_new_key": more.get("force_new_key", False),
                     "dry_run": False,
                 }
                 self._note(operation, self.world.ask("POST", f"{path}/backfill", span))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import datetime
@@ -57,6 +58,7 @@ class Promises:
         yield from self.answers()
         yield from self.quiet()
         yield from self.attempts()
+        yield from self.keys()
         yield from self.early()
         yield from self.overlap()
         yield from self.ends()
@@ -198,6 +200,14 @@ class Promises:
             parts = run.split(".")
             if len(parts) == 2 and calls[0].began < at(parts[1]) - self.skew - SLACK:
                 yield "never early", f"{told(calls[0])}, due at {at(parts[1]) - START:.0f}"
+
+    def keys(self) -> Iterator[Finding]:
+        """An occurrence has the same idempotency key however it is started, unless a new key is forced."""
+        for run, calls in self.calls.items():
+            named = re.sub(r"\.b[A-Za-z0-9_-]+$", "", run)
+            for call in calls:
+                if call.key.partition("/")[2] != named:
+                    yield "an occurrence has one idempotency key", f"{told(call)} with {call.key}"
 
     # Overlap.
 

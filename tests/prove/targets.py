@@ -26,6 +26,7 @@ class TargetCall:
     began: float
     callback_token: str | None
     payload: Any
+    key: str
     outcome: str = "open"
     ended: float | None = None
 
@@ -55,6 +56,7 @@ class Targets:
             self.simulation.now,
             headers["X-Duecourse-Token"],
             json.loads(body) if body else None,
+            headers["Idempotency-Key"],
         )
         self.calls.append(call)
         self.called(call)

@@ -5,6 +5,7 @@ import Checkbox from "@cloudscape-design/components/checkbox";
 import FormField from "@cloudscape-design/components/form-field";
 import Input from "@cloudscape-design/components/input";
 import Modal from "@cloudscape-design/components/modal";
+import Select from "@cloudscape-design/components/select";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -17,7 +18,13 @@ import { instantOf } from "../shared/wallInput";
 
 type Job = Pick<Schemas["Job"], "id" | "timezone">;
 
-const START = { from: "", to: "", pace: "1", newestFirst: false };
+type Only = Schemas["Backfill"]["only"];
+const ONLY: { value: Only; label: string }[] = [
+  { value: "missing", label: "Missing occurrences: without a run, or skipped by an outage" },
+  { value: "failed", label: "Occurrences whose run is dead" },
+  { value: "all", label: "All occurrences" },
+];
+const START = { from: "", to: "", pace: "1", newestFirst: false, only: "missing" as Only };
 
 /** Runs occurrences of the past: a dry run says first how many and what they cost; only that can be started. */
 export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) {
@@ -43,7 +50,14 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
     try {
       const { data } = await fetcher.POST("/v1/jobs/{job_id}/backfill", {
         params: { path: { job_id: job.id }, header: dryRun ? {} : { "Idempotency-Key": key } },
-        body: { from, to, pace_seconds: Number(form.pace), newest_first: form.newestFirst, dry_run: dryRun },
+        body: {
+          from,
+          to,
+          pace_seconds: Number(form.pace),
+          newest_first: form.newestFirst,
+          only: form.only,
+          dry_run: dryRun,
+        },
       });
       if (dryRun) return setFound(data ?? null);
       await client.invalidateQueries();
@@ -109,6 +123,13 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
         <FormField label="Seconds between two runs" errorText={refused("pace_seconds")}>
           <Input type="number" value={form.pace} onChange={({ detail }) => change({ pace: detail.value })} />
         </FormField>
+        <FormField label="Run">
+          <Select
+            options={ONLY}
+            selectedOption={ONLY.find((each) => each.value === form.only) ?? null}
+            onChange={({ detail }) => change({ only: detail.selectedOption.value as Only })}
+          />
+        </FormField>
         <Checkbox
           checked={form.newestFirst}
           onChange={({ detail }) => change({ newestFirst: detail.checked })}
@@ -123,13 +144,16 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
 }
 
 function Outlook({ found, zone }: { found: Schemas["Backfill"]; zone: string }) {
-  if (found.count === 0)
+  const counts = Object.entries(found.results ?? {}).filter(([, count]) => count > 0);
+  const results = counts.map(([name, count]) => `${count} ${name}`).join(", ");
+  if (results === "")
     return <Alert>The schedule has no occurrences in this range, so no runs would start.</Alert>;
+  if (found.count === 0) return <Alert>No runs would start. Occurrences in the range: {results}.</Alert>;
   return (
     <Alert header={`${runs(found.count)} for about ${price(found.estimated_cost_usd)}`}>
       From {found.first && inZone(found.first, zone)} to {found.last && inZone(found.last, zone)}. The last
       run would start {found.ends_at ? inZone(found.ends_at, zone) : "immediately"}. The price does not
-      include the costs of the target.
+      include the costs of the target. Occurrences in the range: {results}.
     </Alert>
   );
 }

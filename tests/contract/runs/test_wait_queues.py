@@ -12,7 +12,7 @@ import pytest
 
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import to_basic
-from duecourse.domain.jobs.backfill import Backfill
+from duecourse.domain.jobs.backfill import Backfill, Only
 from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.overlap import QueuePosition
@@ -176,6 +176,7 @@ ASKED = Input(
     expires_at=N + 86_400,
     occurrence=N,
 )
+CHOSEN = Backfill(N - 3600, N, 5, only=Only.FAILED, force_new_key=True, chosen=(N - 60, N - 1800, N - 3600))
 BACKFILL = replace(ASKED, suffix=".bAbCd1234", occurrence=None, backfill=Backfill(N - 3600, N, 5, newest_first=True))
 
 
@@ -184,6 +185,7 @@ BACKFILL = replace(ASKED, suffix=".bAbCd1234", occurrence=None, backfill=Backfil
     [
         ASKED,
         BACKFILL,
+        replace(BACKFILL, suffix=".fAbCd1234", backfill=CHOSEN),
         replace(ASKED, own_payload=True, payload=None),
         replace(ASKED, own_payload=True, payload={"a": [1, 2.5, "ä", None, True]}),
         replace(ASKED, own_payload=True, payload=""),

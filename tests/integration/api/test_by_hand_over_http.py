@@ -187,6 +187,8 @@ def test_a_backfill_only_looks_unless_it_is_told_to_start(api: ApiClient) -> Non
     assert looked == {
         "dry_run": True,
         "count": 12,
+        "only": "missing",
+        "results": {"missing": 12, "failed": 0, "succeeded": 0, "active": 0, "skipped": 0},
         "first": "2026-11-21T11:00:00Z",
         "last": "2026-11-21T11:55:00Z",
         "newest_first": False,
@@ -246,6 +248,8 @@ def test_a_range_without_occurrences_is_an_empty_backfill(api: ApiClient) -> Non
         ({"pace_seconds": 3601}, "/pace_seconds"),
         ({"dry_run": "no"}, "/dry_run"),
         ({"newest_first": 1}, "/newest_first"),
+        ({"only": "dead"}, "/only"),
+        ({"force_new_key": "yes"}, "/force_new_key"),
         ({"start": "2026-11-21T11:00:00Z"}, "/start"),
     ],
 )
@@ -257,7 +261,7 @@ def test_a_wrong_backfill_names_the_field(api: ApiClient, change: dict[str, obje
 
 def test_an_unknown_field_of_a_backfill_is_told_the_known_ones(api: ApiClient) -> None:
     answer = api.post(AN_HOUR | {"zzz": 1}, BACKFILL)
-    assert "dry_run, from, newest_first, pace_seconds, to" in answer.errors["/zzz"]
+    assert "dry_run, force_new_key, from, newest_first, only, pace_seconds, to" in answer.errors["/zzz"]
 
 
 def test_what_comes_next_is_skipped_and_shown(api: ApiClient) -> None:

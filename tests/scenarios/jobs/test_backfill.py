@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.backfill import Backfill, BackfillTooLargeError
-from duecourse.domain.jobs.job import JobState, Overlap
+from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.backfill import Backfill, BackfillTooLargeError, Only, Standing
+from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
+from duecourse.ports import Call
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.lists import RunUnknownError
 from tests.support.jobs import NOON, job
@@ -78,7 +81,7 @@ def test_the_same_key_starts_nothing_again(world: World, office: Office) -> None
     sent = len(world.wheel.sent)
     world.clock.advance(30)
     again = office.backfill(Backfill(N - 1800, N, pace_seconds=60), key="k-1")
-    assert (again.suffix, again.look, again.repeated) == (first.suffix, first.look, True)
+    assert (again.suffix, again.look.plan, again.repeated) == (first.suffix, first.look.plan, True)
     assert len(world.wheel.sent) == sent
     with pytest.raises(KeyReusedError):
         office.backfill(Backfill(N - 1800, N, pace_seconds=61), key="k-1")
@@ -135,3 +138,123 @@ def test_runs_of_a_job_that_forbids_overlap_do_not_run_side_by_side(world: World
     world.until(NOON + 60)
     states = [run.state for run in world.runs("tick-tock") if run.suffix == started.suffix]
     assert states == [S] * 10
+
+
+HOURLY = "0 * * * *"
+
+
+def backfilled(world: World, office: Office, asked: Backfill, **more: str) -> list[str]:
+    """The hours that the backfill runs, in order."""
+    world.caller.calls.clear()
+    office.backfill(asked, **more)
+    world.until(world.clock.now() + 60)
+    return [name.partition(".")[2][9:11] for name in world.caller.runs]
+
+
+def hours(world: World, office: Office, failing: tuple[str, ...] = ()) -> None:
+    """Let the runs of 13:00 to 17:00 happen; those of `failing` die. The time is then 17:30."""
+    world.caller.answer = lambda call: (
+        Failed("500", retryable=False) if to_iso(call.run.occurrence)[11:13] in failing else Returned("fine")
+    )
+    world.add(job(HOURLY, overlap=Overlap.ALLOW))
+    world.until(NOON + 5 * 3600 + 1800)
+    world.caller.answer = lambda _: Returned("fine")
+
+
+FIVE = Backfill(N + 3600, N + 6 * 3600)
+
+
+def test_a_backfill_does_not_repeat_completed_work(world: World, office: Office) -> None:
+    hours(world, office)
+    assert backfilled(world, office, FIVE) == []
+    assert backfilled(world, office, replace(FIVE, since=N - 3600)) == ["11", "12"]
+    assert backfilled(world, office, replace(FIVE, since=N - 3600)) == [], "the first backfill counts, too"
+    assert len(backfilled(world, office, replace(FIVE, only=Only.ALL))) == 5
+
+
+def test_a_backfill_of_failed_runs_runs_dead_ones_until_they_have_succeeded(world: World, office: Office) -> None:
+    hours(world, office, failing=("14", "16"))
+    look = office.api.backfills.look(office.job(), FIVE)
+    assert (look.plan.count, look.counts) == (0, {Standing.SUCCEEDED: 3, Standing.FAILED: 2})
+    assert backfilled(world, office, replace(FIVE, only=Only.FAILED, newest_first=True)) == ["16", "14"]
+    assert backfilled(world, office, replace(FIVE, only=Only.FAILED)) == []
+
+
+def test_what_an_outage_skipped_is_missing_and_what_a_pause_skipped_is_not(world: World, office: Office) -> None:
+    world.add(job(HOURLY, overlap=Overlap.ALLOW, missed=MissedPolicy(MissedMode.SKIP)))
+    world.until(NOON + 60)
+    world.until(NOON + 3 * 3600 + 1800, ticking=False)
+    world.until(NOON + 3 * 3600 + 1900)
+    office.pause()
+    world.until(NOON + 5 * 3600 + 1800)
+    office.resume()
+    look = office.api.backfills.look(office.job(), FIVE)
+    assert look.counts == {Standing.MISSING: 3, Standing.SKIPPED: 2}
+    assert backfilled(world, office, FIVE) == ["13", "14", "15"]
+
+
+def test_a_run_that_covers_missed_occurrences_has_run_them(world: World, office: Office) -> None:
+    world.add(job(HOURLY, overlap=Overlap.ALLOW, missed=MissedPolicy(MissedMode.RUN_ONCE)))
+    world.until(NOON + 60)
+    world.until(NOON + 5 * 3600 + 1800, ticking=False)
+    world.until(NOON + 5 * 3600 + 1900)
+    assert backfilled(world, office, FIVE) == []
+    assert backfilled(world, office, replace(FIVE, since=N + 2 * 3600)) == [], "the run began before the range"
+
+
+def test_an_occurrence_that_was_due_a_moment_ago_may_still_start(world: World, office: Office) -> None:
+    world.add(job(HOURLY, overlap=Overlap.ALLOW))
+    world.clock.set(NOON + 3600 + 59)
+    look = office.api.backfills.look(office.job(), FIVE)
+    assert look.counts == {Standing.ACTIVE: 1}
+    world.clock.set(NOON + 3600 + 61)
+    assert office.api.backfills.look(office.job(), FIVE).counts == {Standing.MISSING: 1}
+
+
+def test_a_repeated_request_runs_what_it_chose_at_first(world: World, office: Office) -> None:
+    hours(world, office, failing=("13", "15", "17"))
+    asked = replace(FIVE, only=Only.FAILED, pace_seconds=3600)
+    first = office.backfill(asked, key="k-1")
+    assert first.look.plan.occurrences == (N + 3600, N + 3 * 3600, N + 5 * 3600)
+    third = office.api.runs.get("default", f"tick-tock.20261121T170000Z{first.suffix}")
+    assert (third.state, third.due) == (RunState.QUEUED, first.look.plan.starts_at + 2 * 3600)
+    world.until(NOON + 7 * 3600)
+    again = office.backfill(asked, key="k-1")
+    assert (again.look.plan, again.repeated) == (first.look.plan, True)
+
+
+def keys_of(world: World) -> list[str]:
+    """Collect the idempotency keys of all calls from now on."""
+    found: list[str] = []
+
+    def call(made: Call) -> Outcome:
+        found.append(made.idempotency_key)
+        return Failed("500", retryable=False)
+
+    world.caller.answer = call
+    return found
+
+
+@pytest.mark.parametrize("template", [None, "{{run_id}}", "report-{{occurrence}}"])
+def test_an_occurrence_has_the_same_idempotency_key_however_it_is_started(
+    world: World, office: Office, template: str | None
+) -> None:
+    world.add(job("at(2026-11-21T12:02:00)", idempotency_key=template))
+    keys = keys_of(world)
+    world.until(NOON + 600)
+    asked = Backfill(N, N + 300, only=Only.FAILED)
+    office.backfill(asked)
+    world.until(NOON + 660)
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+
+
+def test_a_backfill_can_force_new_keys(world: World, office: Office) -> None:
+    world.add(job("at(2026-11-21T12:02:00)"))
+    keys = keys_of(world)
+    world.until(NOON + 600)
+    started = office.backfill(Backfill(N, N + 300, only=Only.FAILED, force_new_key=True))
+    world.until(NOON + 660)
+    assert started.suffix.startswith(".f")
+    assert keys == [f"default/{run}" for run in world.caller.runs]
+    assert world.caller.runs[1].endswith(started.suffix)

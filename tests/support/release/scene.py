@@ -12,7 +12,7 @@ from duecourse.domain.jobs.pause import pause
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing
-from duecourse.usecases.runs.requests import Backfills, OwnPayload, RunRequest
+from duecourse.usecases.runs.requests import OwnPayload, RunRequest
 from tests.support.jobs import NOON, job
 from tests.support.wheel import Held
 from tests.support.world import Killed, World
@@ -119,13 +119,10 @@ def _ask(world: World) -> None:
     """What people ask for: a run now with a payload of its own, a backfill that takes its time, a pause."""
     world.add(job("0 * * * *", id="tick-tock", overlap=Overlap.ALLOW))
     _run(world, OwnPayload({"given": "by hand"}), key="a-key")
-    backfills = Backfills(
-        world.jobs, world.inputs, world.wheel, world.timers, world.clock, world.randomness, 10_000, 90
-    )
     found, standing = world.jobs.get_both("default", "tick-tock")
     assert found is not None
     assert standing is not None
-    backfills.start(found, Backfill(int(NOON) - 4 * 3600, int(NOON), 1200, False), RunRequest("anna"))
+    world.api.backfills.start(found, Backfill(int(NOON) - 4 * 3600, int(NOON), 1200, False), RunRequest("anna"))
     change = pause(found, standing, now=world.clock.now())
     assert world.jobs.change(found, standing, change.job, change.cursor)
 

@@ -643,7 +643,7 @@ class Wiring(Generic[S_co]):
                 kept_days,
             ),
             backfills=Backfills(
-                store, inputs, lanes, self.timers, clock, randomness, settings.backfill_limit, kept_days
+                store, self.runs, inputs, lanes, self.timers, clock, randomness, settings.backfill_limit, kept_days
             ),
             skip_next=SkipNext(store, runs, inputs, clock, randomness, kept_days),
             workflows=ManageWorkflows(editing, workflows, cancel_runs, self.tenant_limits, clock, self.executor),

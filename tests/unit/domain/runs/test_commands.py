@@ -24,7 +24,7 @@ from duecourse.domain.runs.decision import (
     Transition,
 )
 from duecourse.domain.runs.lifecycle import decide as decide_event
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse.domain.runs.transitions import ARMED_SECONDS, LEASE_MARGIN_SECONDS, Command
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.domain.workflows.definition import OWN_FAULTS
@@ -364,9 +364,10 @@ def test_a_waiting_run_that_would_never_hear_of_it_is_cancelled_at_once() -> Non
     [run(), waiting_run(RunState.RUNNING), waiting_run(heartbeat_until=DUE + 60.0)],
     ids=["running", "calling", "beating"],
 )
-def test_a_run_that_is_being_worked_on_is_marked_and_nothing_else_of_it_changes(record: Run) -> None:
+def test_a_run_that_is_being_worked_on_is_marked_and_listed_and_nothing_else_of_it_changes(record: Run) -> None:
+    listed = replace(record, listed=True) if isinstance(record, Running) else record
     assert decide(cancelled(), record) == Transition(
-        replace(record, cancel_requested="cancelled", fencing_token=BY.fencing_token),
+        replace(listed, cancel_requested="cancelled", fencing_token=BY.fencing_token),
         record,
         "its next heartbeat reports the cancellation",
     )

@@ -39,7 +39,7 @@ from duecourse.usecases.jobs.view import JobView
 Document = dict[str, Any]
 Item = TypeVar("Item")
 
-LOCAL = r"[0-9]{8}T[0-9]{6}Z(\.[mb][A-Za-z0-9_-]{1,32})?$"
+LOCAL = r"[0-9]{8}T[0-9]{6}Z(\.[mbf][A-Za-z0-9_-]{1,32})?$"
 RUN_ID = rf"^{ID_PATTERN}\.{LOCAL}"
 """A run's id as an ECMA regular expression."""
 

@@ -314,12 +314,16 @@ class AsyncMethods(ABC):
         idempotency_key: str | None = None,
         pace_seconds: int | None = None,
         newest_first: bool | None = None,
+        only: Literal["missing", "failed", "all"] | None = None,
+        force_new_key: bool | None = None,
         dry_run: bool | None = None,
     ) -> Awaitable[Backfill]:
         """Run past occurrences.
 
-        Runs the occurrences of the current schedule in a range, one every `pace_seconds`. Unless `dry_run` is
-        false, the response only has the plan and its estimated cost (200). A started backfill returns 202.
+        Runs the occurrences of the current schedule in a range, one every `pace_seconds`: those that are missing
+        (without a record, or skipped because they were late), that failed (dead), or all. The idempotency key of
+        each is that of its scheduled run. Unless `dry_run` is false, the response only has the plan, its estimated
+        cost and the results so far (200). A started backfill returns 202.
 
         `job_id`: the id of the job.
 
@@ -342,6 +346,8 @@ class AsyncMethods(ABC):
                     "to": to,
                     "pace_seconds": pace_seconds,
                     "newest_first": newest_first,
+                    "only": only,
+                    "force_new_key": force_new_key,
                     "dry_run": dry_run,
                 },
                 headers={"If-Match": if_match},

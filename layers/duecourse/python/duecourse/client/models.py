@@ -83,6 +83,9 @@ class Backfill(Answer):
 
     dry_run: bool
     count: int
+    only: Literal["missing", "failed", "all"]
+    results: Results | None
+    """The occurrences of the range by their result so far; null if the backfill was started."""
     first: datetime | None
     """The oldest occurrence of the backfill."""
     last: datetime | None
@@ -571,6 +574,21 @@ class RequestedRuns(Answer):
     """The result of each request, in the order of the requests."""
 
     items: tuple[RequestedRun, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results(Answer):
+    """The number of occurrences of a range by their result."""
+
+    missing: int
+    """Without a record, or skipped because they were late."""
+    failed: int
+    """Their run is dead."""
+    succeeded: int
+    active: int
+    """Their run is in progress, or was due a moment ago."""
+    skipped: int
+    """Skipped for another reason, or cancelled."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ times. Its messages, start requests and record share one identity.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -17,13 +17,13 @@ ID_PATTERN = r"[A-Za-z0-9_-]{1,64}"
 """The pattern for ids of jobs and tenants. Such ids need no escaping in keys (`#`), run ids (`.`) and paths (`/`)."""
 
 _ID = re.compile(ID_PATTERN)
-_RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<suffix>(\.[mb][A-Za-z0-9_-]{{1,32}})?)")
+_RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<suffix>(\.[mbf][A-Za-z0-9_-]{{1,32}})?)")
 
 
 @dataclass(frozen=True, slots=True)
 class RunName:
-    """The job and the nominal instant (UTC seconds) of a run. Runs on request and backfill runs have a suffix (`.m…`,
-    `.b…`).
+    """The job and the nominal instant (UTC seconds) of a run. Runs on request have a suffix `.m…`, runs of backfills
+    `.b…`, or `.f…` if the backfill forces new idempotency keys.
     """
 
     job_id: str
@@ -32,6 +32,18 @@ class RunName:
 
     def __str__(self) -> str:
         return f"{self.job_id}.{self.local}"
+
+    @property
+    def backfilled(self) -> bool:
+        """Whether the run belongs to a backfill."""
+        return self.suffix.startswith((".b", ".f"))
+
+    @property
+    def of_key(self) -> RunName:
+        """The name of the run in its idempotency key. A backfill has the keys of the scheduled runs, unless it forces
+        new ones.
+        """
+        return replace(self, suffix="") if self.suffix.startswith(".b") else self
 
     @property
     def local(self) -> str:

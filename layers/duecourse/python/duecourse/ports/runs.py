@@ -61,9 +61,20 @@ class RunStore(Protocol):
         lag a little.
         """
 
-    def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
+    def between(
+        self,
+        tenant: str,
+        job_id: str,
+        low: int,
+        high: int,
+        *,
+        strongly: bool,
+        backfills: bool = False,
+        limit: int | None = None,
+    ) -> list[Recorded]:
         """Return the records of a job's scheduled runs after `low` and up to `high` (UTC seconds), in ascending order,
-        without runs on request. Raises KeyError or ValueError for a record that this version cannot read.
+        with those of `backfills`, without other runs on request. At most `limit` records are read. Raises KeyError or
+        ValueError for a record that this version cannot read.
         """
 
     def has_items(self, tenant: str, job_id: str) -> bool:

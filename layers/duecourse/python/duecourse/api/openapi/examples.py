@@ -296,6 +296,8 @@ JOB = _job()
 BACKFILL: Document = {
     "dry_run": False,
     "count": 7,
+    "only": "missing",
+    "results": {"missing": 7, "failed": 1, "succeeded": 22, "active": 0, "skipped": 0},
     "first": "2026-11-01T02:00:00Z",
     "last": "2026-11-07T02:00:00Z",
     "newest_first": False,

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
@@ -22,7 +22,7 @@ from duecourse.api.request import Request, read_expected, read_key
 from duecourse.api.routes.batch import BATCH_SECONDS, MAX_BATCH, check_time
 from duecourse.api.routes.jobs import job_id_in
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.backfill import Backfill
+from duecourse.domain.jobs.backfill import Backfill, Only, Standing
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.kinds import type_of
 from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, BackfillEstimate, Later, OwnPayload, RunRequest, instant_of
@@ -80,14 +80,17 @@ class RequestedRunsAnswer(TypedDict):
 
 
 class BackfillBody(Body):
-    """The occurrences from `from` (inclusive) to `to` (exclusive), one every `pace_seconds`. Unless `dry_run` is false,
-    the response only has the plan.
+    """The occurrences from `from` (inclusive) to `to` (exclusive) whose result so far is `only`, one every
+    `pace_seconds`. Their idempotency keys are those of the scheduled runs, unless `force_new_key` is true. Unless
+    `dry_run` is false, the response only has the plan.
     """
 
     start: Annotated[Instant, Field(alias="from")]
     end: Annotated[Instant, Field(alias="to")]
     pace_seconds: Annotated[Whole, Field(ge=1, le=MAX_PACE_SECONDS)] = 1
     newest_first: bool = False
+    only: Literal["missing", "failed", "all"] = "missing"
+    force_new_key: bool = False
     dry_run: bool = True
 
     @field_validator("end")
@@ -105,11 +108,26 @@ class SkipBody(Body):
     count: Annotated[Whole, Field(ge=1, le=MAX_SKIPPED)] = 1
 
 
+class ResultsAnswer(TypedDict):
+    """The number of occurrences of a range by their result."""
+
+    missing: Annotated[int, Field(ge=0, description="Without a record, or skipped because they were late.")]
+    failed: Annotated[int, Field(ge=0, description="Their run is dead.")]
+    succeeded: Annotated[int, Field(ge=0)]
+    active: Annotated[int, Field(ge=0, description="Their run is in progress, or was due a moment ago.")]
+    skipped: Annotated[int, Field(ge=0, description="Skipped for another reason, or cancelled.")]
+
+
 class BackfillAnswer(TypedDict):
     """A backfill that was started, or would be started."""
 
     dry_run: bool
     count: Count
+    only: Literal["missing", "failed", "all"]
+    results: Annotated[
+        ResultsAnswer | None,
+        Field(description="The occurrences of the range by their result so far; null if the backfill was started."),
+    ]
     first: Annotated[Second | None, Field(description="The oldest occurrence of the backfill.")]
     last: Annotated[Second | None, Field(description="The newest occurrence of the backfill.")]
     newest_first: bool
@@ -226,16 +244,19 @@ def _one_of_many(api: Api, request: Request, job: Job, body: RunBody, place: Run
 def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Run past occurrences.
 
-    Runs the occurrences of the current schedule in a range, one every `pace_seconds`. Unless `dry_run` is false, the
-    response only has the plan and its estimated cost (200). A started backfill returns 202.
+    Runs the occurrences of the current schedule in a range, one every `pace_seconds`: those that are missing (without a
+    record, or skipped because they were late), that failed (dead), or all. The idempotency key of each is that of its
+    scheduled run. Unless `dry_run` is false, the response only has the plan, its estimated cost and the results so far
+    (200). A started backfill returns 202.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
     body = read_body(request, BackfillBody)
-    asked = Backfill(body.start, body.end, body.pace_seconds, body.newest_first)
+    only, new_key = Only(body.only), body.force_new_key
+    asked = Backfill(body.start, body.end, body.pace_seconds, body.newest_first, only, new_key)
     job = api.manual.job(request.tenant, job_id, expected)
     if body.dry_run:
-        look = api.backfills.look(job, asked)
+        look = api.backfills.look(job, asked, charge=request.budget.charge)
         facts: dict[str, object] = {"job_id": job_id, "count": look.plan.count}
         return Answer(HTTPStatus.OK, "backfill_looked_at", _backfill_document(asked, look, None), facts=facts)
     started = api.backfills.start(job, asked, run_request, charge=request.budget.charge)
@@ -308,6 +329,8 @@ def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | No
     return BackfillAnswer(
         dry_run=suffix is None,
         count=plan.count,
+        only=asked.only.value,
+        results=None if suffix is not None or look.counts is None else _results(look.counts),
         first=None if plan.first is None else to_iso(plan.first),
         last=None if plan.last is None else to_iso(plan.last),
         newest_first=asked.newest_first,
@@ -316,4 +339,14 @@ def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | No
         ends_at=None if plan.ends_at is None else to_iso(plan.ends_at),
         estimated_cost_usd=round(look.cost, 6),
         suffix=suffix,
+    )
+
+
+def _results(counts: Mapping[Standing, int]) -> ResultsAnswer:
+    return ResultsAnswer(
+        missing=counts.get(Standing.MISSING, 0),
+        failed=counts.get(Standing.FAILED, 0),
+        succeeded=counts.get(Standing.SUCCEEDED, 0),
+        active=counts.get(Standing.ACTIVE, 0),
+        skipped=counts.get(Standing.SKIPPED, 0),
     )

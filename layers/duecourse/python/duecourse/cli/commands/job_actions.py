@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 from datetime import UTC, datetime
+from functools import partial
+from typing import Literal
 
 import click
 
@@ -118,6 +120,14 @@ def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_js
 @click.option("--pace", type=click.IntRange(1, 3600), default=1, show_default=True, help="Seconds between two starts.")
 @click.option("--newest-first", is_flag=True, help="Start with the newest occurrence.")
 @click.option(
+    "--only",
+    type=click.Choice(["missing", "failed", "all"]),
+    default="missing",
+    show_default=True,
+    help="Occurrences without a run or skipped by an outage, with a dead run, or all.",
+)
+@click.option("--force-new-key", is_flag=True, help="Use other idempotency keys than those of the scheduled runs.")
+@click.option(
     "--dry-run", is_flag=True, help="Print the number of runs, the end time and the estimated cost; start none."
 )
 @yes_option
@@ -128,26 +138,45 @@ def backfill(
     end: str,
     pace: int,
     newest_first: bool,
+    only: Literal["missing", "failed", "all"],
+    force_new_key: bool,
     dry_run: bool,
     yes: bool,
     api: str | None,
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Run the occurrences of a range in the past. The number of runs and the estimated cost are shown first."""
+    """Run the occurrences of a range in the past. The number of runs and the estimated cost are shown first.
+
+    By default only occurrences run that have no run, or were skipped because they were late. The idempotency key of
+    each is that of its scheduled run, so that a handler does not do completed work again.
+    """
     with connected(api, sign) as client:
         zone = zone_of_job(client, job_id)
         first, last = instant_option("from", begin, zone), instant_option("to", end, zone)
         assert first is not None and last is not None  # noqa: PT018, S101 - both are required
-        found = client.backfill_job(job_id, first, last, pace_seconds=pace, newest_first=newest_first, dry_run=True)
+        ask = partial(
+            client.backfill_job,
+            job_id,
+            first,
+            last,
+            pace_seconds=pace,
+            newest_first=newest_first,
+            only=only,
+            force_new_key=force_new_key,
+        )
+        found = ask(dry_run=True)
         price = f"about ${found.estimated_cost_usd:.4f}"
         told = f"{found.count} runs of {job_id}, the last one at {moment(found.ends_at, zone)}, {price}"
+        if not as_json and found.results is not None:
+            counts = [f"{count} {name}" for name, count in found.results.document.items() if count]
+            say(f"Occurrences in the range: {', '.join(counts) or 'none'}.")
         if dry_run or not found.count:
             print_json(found.document) if as_json else say(f"{told}; nothing was started")
             return
         if not yes:
             confirm(f"Start {told}?")
-        found = client.backfill_job(job_id, first, last, pace_seconds=pace, newest_first=newest_first, dry_run=False)
+        found = ask(dry_run=False)
     if as_json:
         print_json(found.document)
     else:

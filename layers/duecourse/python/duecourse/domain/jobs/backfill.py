@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import islice
 
 from duecourse.domain.jobs.job import Job
@@ -28,17 +29,51 @@ LAMBDA_REQUEST = 0.20 / 1e6
 LAMBDA_GB_SECOND = 0.0000133334
 
 
+class Standing(StrEnum):
+    """The result of an occurrence so far.
+
+    - MISSING: it has no record, or it was skipped because it was late.
+    - FAILED: its run is dead.
+    - SUCCEEDED: its run succeeded, or a run that covers it.
+    - ACTIVE: its run is in progress, or may still start.
+    - SKIPPED: it was skipped for another reason, or cancelled.
+    """
+
+    MISSING = "missing"
+    FAILED = "failed"
+    SUCCEEDED = "succeeded"
+    ACTIVE = "active"
+    SKIPPED = "skipped"
+
+
+class Only(StrEnum):
+    """The occurrences that a backfill runs."""
+
+    MISSING = "missing"
+    FAILED = "failed"
+    ALL = "all"
+
+    def includes(self, standing: Standing) -> bool:
+        """Return whether the backfill runs an occurrence with this result."""
+        return self is Only.ALL or self.value == standing.value
+
+
 @dataclass(frozen=True, slots=True)
 class Backfill:
     """A request for a backfill: the occurrences from `since` on and before `until` (UTC seconds).
 
-    One run starts every `pace_seconds`, the oldest first or the newest first.
+    One run starts every `pace_seconds`, the oldest first or the newest first. `chosen` are the occurrences that it
+    runs, in the order of their start; None: all of the range. With `force_new_key` its runs have idempotency keys of
+    their own.
     """
 
     since: int
     until: int
     pace_seconds: int = 1
     newest_first: bool = False
+    only: Only = Only.MISSING
+    force_new_key: bool = False
+    chosen: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +94,10 @@ class BackfillPlan:
     def due(self, index: int) -> int:
         """Return the time when the run at this index starts (UTC seconds)."""
         return self.starts_at + index * self.pace_seconds
+
+    def narrowed(self, kept: Collection[int]) -> BackfillPlan:
+        """Return the plan of these occurrences only."""
+        return replace(self, occurrences=tuple(at for at in self.occurrences if at in kept))
 
     @property
     def ends_at(self) -> int | None:
@@ -108,6 +147,9 @@ def due_in(occurrences: Occurrences, asked: Backfill, occurrence: int, *, now: f
     The preceding occurrences are counted by the current schedule, up to COUNTED. A later run is assumed to start
     together with the last counted one.
     """
+    if asked.chosen is not None:
+        found = occurrence in asked.chosen
+        return int(now) + asked.chosen.index(occurrence) * asked.pace_seconds if found else None
     if not asked.since <= occurrence < asked.until or occurrence not in _due_by(
         occurrences, now, after=occurrence - 1, before=occurrence + 1
     ):

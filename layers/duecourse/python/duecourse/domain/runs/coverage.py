@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import assert_never
 
+from duecourse.domain.jobs.backfill import Standing
 from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.states import Run, RunState, reason_of
 from duecourse.domain.schedules.schedule import Occurrences
 
 MAX_STEPS = 20_000
@@ -18,7 +22,8 @@ class Recorded:
     """A record of a scheduled run (not of a run on request).
 
     It covers the occurrences from `occurrence` through `through` (UTC seconds) and was due at `due`. `ran`: an attempt
-    was made. `caught_up`: the run was enqueued because its occurrences were missed.
+    was made. `caught_up`: the run was enqueued because its occurrences were missed. `backfilled`: the run belongs to a
+    backfill.
     """
 
     occurrence: int
@@ -27,6 +32,70 @@ class Recorded:
     lane: Lane
     ran: bool
     caught_up: bool = False
+    state: RunState = RunState.SUCCEEDED
+    reason: str | None = None
+    backfilled: bool = False
+
+
+def recorded(run: Run) -> Recorded:
+    """Return the occurrences of a run's record."""
+    through = run.occurrence if run.through is None else run.through
+    return Recorded(
+        run.occurrence,
+        through,
+        run.due,
+        run.lane,
+        run.attempt > 0,
+        run.caught_up,
+        run.state,
+        reason_of(run),
+        run.name.backfilled,
+    )
+
+
+_OUTAGE = frozenset({"missed", "start_deadline"})
+"""The reasons for which a late run is skipped and no other run covers its occurrence."""
+
+
+def standings(occurrences: Iterable[int], records: Iterable[Recorded], *, late_before: float) -> dict[int, Standing]:
+    """Return the result of each occurrence by all its records. An occurrence without a record is missing if it was
+    before `late_before` (UTC seconds), and otherwise may still start.
+    """
+    ordered = sorted(occurrences)
+    found: dict[int, Standing] = {}
+    for record in records:
+        standing = _standing(record)
+        for at in ordered[bisect_left(ordered, record.occurrence) : bisect_right(ordered, record.through)]:
+            if standing is not None and (at not in found or _RANK[standing] < _RANK[found[at]]):
+                found[at] = standing
+    return {at: found.get(at, Standing.MISSING if at < late_before else Standing.ACTIVE) for at in ordered}
+
+
+_RANK = {
+    each: rank
+    for rank, each in enumerate(
+        (Standing.SUCCEEDED, Standing.ACTIVE, Standing.FAILED, Standing.SKIPPED, Standing.MISSING)
+    )
+}
+"""Of several records of an occurrence, the first in this order counts."""
+
+
+def _standing(record: Recorded) -> Standing | None:
+    """Return the result of a record. None for a run of a backfill that never ran, which has no effect."""
+    match record.state:
+        case RunState.SUCCEEDED:
+            return Standing.SUCCEEDED
+        case RunState.DEAD:
+            return Standing.FAILED
+        case RunState.SKIPPED | RunState.CANCELLED:
+            if record.backfilled:
+                return None
+            late = record.state is RunState.SKIPPED and record.reason in _OUTAGE
+            return Standing.MISSING if late else Standing.SKIPPED
+        case RunState.QUEUED | RunState.RUNNING | RunState.WAITING | RunState.RETRYING:
+            return Standing.ACTIVE
+        case other:
+            assert_never(other)
 
 
 @dataclass(frozen=True, slots=True)

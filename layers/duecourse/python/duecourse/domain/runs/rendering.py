@@ -99,13 +99,14 @@ def idempotency_key(run: Run, job: Job) -> str:
     """Return the idempotency key of all attempts of a run.
 
     It is the key of the run's first call (Run.idempotency_key), or else the job's rendered template, or else
-    `<tenant>/<run id>`. Raises TemplateError.
+    `<tenant>/<run id>`. The run of a backfill has the key of the scheduled run. Raises TemplateError.
     """
     if run.idempotency_key is not None:
         return run.idempotency_key
+    run_id = str(run.name.of_key)
     if job.idempotency_key is not None:
-        return _rendered_key(job.idempotency_key, values_for(run, job))
-    return _default_key(run.tenant, str(run.name))
+        return _rendered_key(job.idempotency_key, values_for(run, job) | {"run_id": run_id})
+    return _default_key(run.tenant, run_id)
 
 
 def check_document_size(value: Any, values: Mapping[str, str]) -> None:

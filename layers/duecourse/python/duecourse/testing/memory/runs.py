@@ -8,7 +8,7 @@ from itertools import islice
 
 from duecourse.domain.instants import to_basic
 from duecourse.domain.runs.callbacks import Heartbeat
-from duecourse.domain.runs.coverage import Recorded
+from duecourse.domain.runs.coverage import Recorded, recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition
 from duecourse.domain.runs.states import Alive, Run, Running, RunState, Waiting, is_written_as, state_since
 from duecourse.messages import RunMessage
@@ -43,10 +43,21 @@ class MemoryRunStore:
     def last(self, tenant: str, job_id: str, *, limit: int, before: str) -> list[LastRun]:
         return [LastRun(run.name, run.state) for run in self.page(tenant, job_id, limit=limit, before=before)]
 
-    def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
+    def between(
+        self,
+        tenant: str,
+        job_id: str,
+        low: int,
+        high: int,
+        *,
+        strongly: bool,
+        backfills: bool = False,
+        limit: int | None = None,
+    ) -> list[Recorded]:
         with self.items.lock:
             found = self.items.records[tenant, job_id].within(to_basic(low + 1), to_basic(high) + _AFTER_SUFFIXES)
-            return [_recorded(run) for run in found if not run.suffix]
+            read = islice(found, limit)
+            return [recorded(run) for run in read if not run.suffix or (backfills and run.name.backfilled)]
 
     def has_items(self, tenant: str, job_id: str) -> bool:
         key, items = (tenant, job_id), self.items
@@ -128,11 +139,6 @@ def _same(standing: Run, read: Run) -> bool:
         return run.state, run.attempt, run.fencing_token, until, run.heartbeat_at
 
     return looked_at(standing) == looked_at(read)
-
-
-def _recorded(run: Run) -> Recorded:
-    through = run.occurrence if run.through is None else run.through
-    return Recorded(run.occurrence, through, run.due, run.lane, run.attempt > 0, run.caught_up)
 
 
 def _newest_first(run: Run) -> tuple[float, str, str]:

@@ -6,6 +6,8 @@ A request has an author and an idempotency key. Its run has no record until it s
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from math import ceil
@@ -14,10 +16,20 @@ from typing import Any
 import orjson
 
 from duecourse.domain.ids import RunIdentity
-from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.backfill import Backfill, BackfillPlan, estimated_cost, plan_backfill
+from duecourse.domain.instants import DAY_SECONDS, to_basic, to_iso
+from duecourse.domain.jobs.backfill import (
+    COUNTED,
+    Backfill,
+    BackfillPlan,
+    BackfillTooLargeError,
+    Only,
+    Standing,
+    estimated_cost,
+    plan_backfill,
+)
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.coverage import recorded, standings
 from duecourse.domain.runs.overlap import needs_lock
 from duecourse.domain.runs.states import Queued, Run
 from duecourse.domain.schedules import ScheduleError, compile_schedule
@@ -44,6 +56,16 @@ PAST_SECONDS = 60
 
 KEPT_LONGER_DAYS = 30
 """How much longer a request is kept than its run's record: retries and redrives need its payload."""
+
+
+CHARGED_RECORDS = 1000
+"""A plan of a backfill counts as one more request for this many occurrences, whose records it reads."""
+
+RECORDS_PER_OCCURRENCE = 3
+"""The number of records that are read for each allowed occurrence: earlier backfills have records of their own."""
+
+EARLIER_RECORDS = 10
+"""The number of records before a range among which the last scheduled run is searched."""
 
 
 class LaneUnavailableError(Exception):
@@ -240,10 +262,13 @@ class Manual:
 
 @dataclass(frozen=True, slots=True)
 class BackfillEstimate:
-    """The plan of a backfill and its estimated cost (USD)."""
+    """The plan of a backfill and its estimated cost (USD). `counts`: the number of occurrences of the range by their
+    results; None for a repeated request.
+    """
 
     plan: BackfillPlan
     cost: float
+    counts: Mapping[Standing, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +290,7 @@ class Backfills:
     """
 
     jobs: JobStore
+    runs: RunStore
     inputs: Inputs
     lanes: Lanes
     timers: Timers
@@ -273,35 +299,36 @@ class Backfills:
     limit: int
     run_retention_days: int
 
-    def look(self, job: Job, asked: Backfill) -> BackfillEstimate:
+    def look(self, job: Job, asked: Backfill, *, charge: Charge = free) -> BackfillEstimate:
         """Return the estimate without starting the backfill. Raises BackfillTooLargeError. Raises ScheduleError if the
-        job has no schedule or its schedule can no longer be compiled.
+        job has no schedule or its schedule can no longer be compiled. `charge` counts the reads of records.
         """
-        return self._look(job, asked, self.clock.now())
+        return self._look(job, asked, self.clock.now(), charge)
 
     def start(self, job: Job, asked: Backfill, run_request: RunRequest, *, charge: Charge = free) -> BackfillStarted:
         """Start the backfill. Raises the errors of `look`, KeyReusedError, and the errors of `charge` for the number of
         runs; nothing is written then.
         """
         now = self.clock.now()
-        look = self._look(job, asked, now)
+        look = self._look(job, asked, now, charge)
         charge(look.plan.count)
+        chosen = None if asked.only is Only.ALL else look.plan.occurrences
         kept = (look.plan.ends_at or int(now)) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS
         wanted = Input(
-            suffix=run_request.suffix("b", job, self.randomness.nonce()),
+            suffix=run_request.suffix("f" if asked.force_new_key else "b", job, self.randomness.nonce()),
             requested_at=now,
             requested_by=run_request.by[:MAX_BY],
             correlation_id=run_request.correlation_id,
             fingerprint=run_request.fingerprint(["backfill", asdict(asked)]),
             generation=job.generation,
             expires_at=kept,
-            backfill=asked,
+            backfill=replace(asked, chosen=chosen),
         )
         standing = self.inputs.put(job.tenant, job.id, wanted)
         if standing is not None:
             if standing.fingerprint != wanted.fingerprint:
                 raise KeyReusedError(run_request.key)
-            look = self._look(job, asked, standing.requested_at)
+            look = self._of_request(job, standing)
             if standing.sent:
                 return BackfillStarted(look, standing.suffix, repeated=True)
         made = wanted if standing is None else standing
@@ -312,14 +339,47 @@ class Backfills:
             self.inputs.mark_sent(job.tenant, job.id, wanted.suffix)
         return BackfillStarted(look, wanted.suffix)
 
-    def _look(self, job: Job, asked: Backfill, now: float) -> BackfillEstimate:
+    def _look(self, job: Job, asked: Backfill, now: float, charge: Charge) -> BackfillEstimate:
         if not job.scheduled:
             raise ScheduleError(
                 "schedule",
                 "is null, so the job has no occurrences to backfill; start a run with POST /v1/jobs/{id}/run instead",
             )
         made = plan_backfill(job.occurrences(), asked, now=now, limit=self.limit)
-        return BackfillEstimate(made, estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS))
+        charge(made.count // CHARGED_RECORDS)
+        known = self._standings(job, made, now)
+        kept = {at for at, standing in known.items() if asked.only.includes(standing)}
+        return self._estimate(job, made.narrowed(kept), Counter(known.values()))
+
+    def _standings(self, job: Job, made: BackfillPlan, now: float) -> Mapping[int, Standing]:
+        """Return the result of each occurrence of the plan. Raises BackfillTooLargeError for too many records."""
+        if made.first is None or made.last is None:
+            return {}
+        limit = max(self.limit, COUNTED) * RECORDS_PER_OCCURRENCE
+        records = self.runs.between(
+            job.tenant, job.id, made.first - 1, made.last, strongly=True, backfills=True, limit=limit + 1
+        )
+        if len(records) > limit:
+            raise BackfillTooLargeError(limit, self.limit, at_least=True)
+        before = self.runs.page(job.tenant, job.id, limit=EARLIER_RECORDS, before=to_basic(made.first))
+        records += [recorded(run) for run in before if not run.suffix][:1]  # it may cover the first occurrences
+        # A job enqueues no occurrences from before its creation.
+        late_before = max(now - job.missed.grace_seconds, job.created_at)
+        return standings(made.occurrences, records, late_before=late_before)
+
+    def _of_request(self, job: Job, standing: Input) -> BackfillEstimate:
+        """Return the estimate of a request that was made before."""
+        asked = standing.backfill
+        assert asked is not None  # noqa: S101 - the fingerprint is that of a backfill
+        if asked.chosen is None:
+            made = plan_backfill(job.occurrences(), asked, now=standing.requested_at, limit=self.limit)
+        else:
+            made = BackfillPlan(asked.chosen, int(standing.requested_at), asked.pace_seconds)
+        return self._estimate(job, made, None)
+
+    def _estimate(self, job: Job, made: BackfillPlan, counts: Mapping[Standing, int] | None) -> BackfillEstimate:
+        cost = estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS)
+        return BackfillEstimate(made, cost, counts)
 
     def _send(self, job: Job, made: BackfillPlan, asked: Input) -> None:
         """Send the runs. Messages that the lane does not accept are written as timers too, which the next tick

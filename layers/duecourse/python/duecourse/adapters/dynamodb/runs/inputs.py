@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b85decode, b85encode
+from dataclasses import asdict
+from itertools import accumulate, pairwise
 from typing import Any
+from zlib import compress, decompress
+
+import orjson
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import Item, job_key
 from duecourse.adapters.dynamodb.writing import condition_failed, conditional, found, read_item
-from duecourse.domain.jobs.backfill import Backfill
+from duecourse.domain.jobs.backfill import Backfill, Only
 from duecourse.ports import AwsError, Input
 
 PREFIX = "INPUT#"
@@ -69,7 +75,7 @@ def to_item(tenant: str, job_id: str, wanted: Input) -> Item:
             "expires_at": wanted.expires_at,
             "occurrence": wanted.occurrence,
             "payload": values.document(wanted.payload) if wanted.own_payload else None,
-            "backfill": None if asked is None else values.document(asked),
+            "backfill": None if asked is None else values.document(_document(asked)),
             "sent": True if wanted.sent else None,
             "correlation_id": wanted.correlation_id,
         }
@@ -98,4 +104,29 @@ def from_item(item: Item) -> Input:
 
 def _backfill(asked: dict[str, Any]) -> Backfill:
     """Return the backfill of a stored document. Fields of later versions are ignored."""
-    return Backfill(asked["since"], asked["until"], asked["pace_seconds"], asked["newest_first"])
+    return Backfill(
+        asked["since"],
+        asked["until"],
+        asked["pace_seconds"],
+        asked["newest_first"],
+        Only(asked.get("only", Only.ALL)),
+        asked.get("force_new_key", False),
+        None if asked.get("chosen") is None else _unpacked(asked["chosen"]),
+    )
+
+
+def _document(asked: Backfill) -> dict[str, Any]:
+    """Return the stored document of a backfill. Its chosen occurrences are compressed: their distances are mostly
+    equal, so that 10,000 of them take about 100 bytes.
+    """
+    document = asdict(asked)
+    if asked.chosen is None:
+        del document["chosen"]
+    else:
+        distances = [at - before for before, at in pairwise((0, *asked.chosen))]
+        document["chosen"] = b85encode(compress(orjson.dumps(distances))).decode()
+    return document
+
+
+def _unpacked(chosen: str) -> tuple[int, ...]:
+    return tuple(accumulate(orjson.loads(decompress(b85decode(chosen)))))

@@ -151,11 +151,20 @@ def _after(before: StateMark | None, tenant: str, key: str, index: Index) -> tup
 _AFTER_SUFFIXES = "~"
 """Sorts after every suffix of a run's name."""
 
-_READ = ("SK", "through", "due", "lane", "attempt", "caught_up")
+_READ = ("SK", "through", "due", "lane", "attempt", "caught_up", "state", "reason")
 
 
 def recorded_between(
-    client: Any, table: str, tenant: str, job_id: str, low: int, high: int, *, strongly: bool
+    client: Any,
+    table: str,
+    tenant: str,
+    job_id: str,
+    low: int,
+    high: int,
+    *,
+    strongly: bool,
+    backfills: bool,
+    limit: int | None,
 ) -> list[Recorded]:
     """Return the records of a job's occurrences in a window. See ports.RunStore.between."""
     if low >= high:  # DynamoDB rejects a BETWEEN whose bounds are in the other order
@@ -173,14 +182,15 @@ def recorded_between(
         ExpressionAttributeNames={f"#{name}": name for name in ("PK", *_READ)},
         ExpressionAttributeValues=values.pack(window),
         ConsistentRead=strongly,
+        limit=limit,
     )
-    return [record for item in items if (record := _recorded(job_id, item)) is not None]
+    return [record for item in items if (record := _recorded(job_id, item, backfills)) is not None]
 
 
-def _recorded(job_id: str, item: Item) -> Recorded | None:
+def _recorded(job_id: str, item: Item, backfills: bool) -> Recorded | None:
     """Return the occurrences of a record. Returns None for a run on request, which has no occurrence."""
     name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
-    if name.suffix:
+    if name.suffix and not (backfills and name.backfilled):
         return None
     through = values.optional_integer(item, "through")
     return Recorded(
@@ -190,6 +200,9 @@ def _recorded(job_id: str, item: Item) -> Recorded | None:
         lane=Lane(values.text(item, "lane")),
         ran=values.integer(item, "attempt") > 0,
         caught_up="caught_up" in item,
+        state=RunState(values.text(item, "state")),
+        reason=values.optional_text(item, "reason"),
+        backfilled=name.backfilled,
     )
 
 
@@ -274,8 +287,19 @@ class DynamoRunStore:
             **how,
         )
 
-    def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
-        return recorded_between(self._client, self._table, tenant, job_id, low, high, strongly=strongly)
+    def between(
+        self,
+        tenant: str,
+        job_id: str,
+        low: int,
+        high: int,
+        *,
+        strongly: bool,
+        backfills: bool = False,
+        limit: int | None = None,
+    ) -> list[Recorded]:
+        how: dict[str, Any] = {"strongly": strongly, "backfills": backfills, "limit": limit}
+        return recorded_between(self._client, self._table, tenant, job_id, low, high, **how)
 
     def has_items(self, tenant: str, job_id: str) -> bool:
         """Return whether a job has items in the runs table. The overlap lock does not count: a killed worker may have
