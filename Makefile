@@ -3,6 +3,7 @@ STAGE ?= prod
 FUZZ_SECONDS ?= 600
 PYTHON314 ?= python3.14
 PROVE_SECONDS ?= 600
+PORT ?= 8000
 # Where this is set, each of the tests' many processes compiles what it imports: seven seconds for the CDK alone.
 export PYTHONDONTWRITEBYTECODE =
 BIN := .venv/bin
@@ -16,7 +17,7 @@ SHORT = "not extended and not fuzz"
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures docs openapi fuzz faults model prove prove-mutants record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures site docs openapi fuzz faults model prove prove-mutants record-release deploy lock audit-locks sbom clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -148,10 +149,13 @@ audit-locks: setup ## list known vulnerabilities of all locked packages; databas
 pictures: setup ## take the pictures of the console for the documentation
 	DUECOURSE_PICTURES=docs/pictures $(BIN)/pytest -q tests/console/test_pictures.py
 
-docs: setup ## build the documentation as a site in .build/site
+site: setup ## build the documentation as a site in .build/site
 	@$(BIN)/python -m scripts.site_pages .build
 	@$(BIN)/zensical build --clean --strict --config-file .build/zensical.toml
-	@echo "open .build/site/index.html"
+
+docs: site ## build the site and serve it with its search on this machine until Ctrl-C (PORT=8000)
+	@echo "open http://127.0.0.1:$(PORT)/"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory .build/site $(PORT) 2>/dev/null || true
 
 sbom: setup ## write bills of materials (CycloneDX) to .build/sbom
 	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/audit.txt

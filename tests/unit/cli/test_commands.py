@@ -223,12 +223,21 @@ def test_a_mistyped_command_suggests_the_one_that_is_meant(words: tuple[str, ...
     result = duecourse(*words)
 
     assert result.exit_code == 2
-    assert f"No such command '{next(word for word in words if word not in COMMANDS)}'." in result.stderr
-    assert f"'{meant}'" in result.stderr
+    mistyped = next(word for word in words if word not in COMMANDS)
+    assert result.stderr == f"duecourse: no such command '{mistyped}'; did you mean '{meant}'?\n"
 
 
 def test_a_command_that_resembles_none_has_no_suggestion() -> None:
-    assert duecourse("xyzzy").stderr.rstrip().endswith("No such command 'xyzzy'.")
+    assert duecourse("xyzzy").stderr == "duecourse: no such command 'xyzzy'; see duecourse --help\n"
+
+
+def test_wrong_options_are_one_line_like_every_error() -> None:
+    for words, problem in (
+        (("jobs", "list", "--foo"), "no such option '--foo'; see duecourse jobs list --help"),
+        (("jobs", "get"), "missing argument 'JOB'; see duecourse jobs get --help"),
+    ):
+        result = duecourse(*words)
+        assert (result.exit_code, result.stderr) == (2, f"duecourse: {problem}\n")
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

@@ -71,7 +71,9 @@ class LazyGroup(Group):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=LazyGroup, example="duecourse demo", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "duecourse", cls=LazyGroup, example="duecourse demo", context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(package_name="duecourse", message="duecourse %(version)s")
 def main() -> None:
     """Duecourse: a job scheduler on AWS serverless services."""

@@ -74,6 +74,17 @@ class _WithExample(click.Command):
         super().__init__(*args, **attributes)
         self.example = example
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the arguments. Raises UsageError, so that all errors have the same form."""
+        try:
+            return super().make_context(*args, **extra)
+        except click.exceptions.NoArgsIsHelpError:
+            raise  # prints the help
+        except click.UsageError as error:
+            text = error.format_message().removesuffix(".")
+            path = "duecourse" if error.ctx is None else error.ctx.command_path
+            raise UsageError(plain(f"{text[:1].lower()}{text[1:]}; see {path} --help")) from error
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the example's lines after the options."""
         del ctx
@@ -98,5 +109,6 @@ class Group(_WithExample, click.Group):
             from difflib import get_close_matches
 
             near = " or ".join(repr(each) for each in get_close_matches(name, self.list_commands(ctx)))
-            ctx.fail(plain(f"No such command {name!r}.{f' Did you mean {near}?' if near else ''}"))
+            remedy = f"did you mean {near}?" if near else f"see {ctx.command_path} --help"
+            raise UsageError(plain(f"no such command {name!r}; {remedy}"))
         return super().resolve_command(ctx, args)

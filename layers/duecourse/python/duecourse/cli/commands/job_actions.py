@@ -16,7 +16,7 @@ from duecourse.cli.commands.runs import zone_of_job
 from duecourse.cli.output.runs import print_found_runs, print_run
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, UsageError, WaitTimeoutError, plain, say
-from duecourse.cli.when import duration_of, moment
+from duecourse.cli.when import duration_of, local_zone, moment
 from duecourse.client import Client
 from duecourse.client.models import SingleRun
 
@@ -59,7 +59,7 @@ def run(
     with connected(api, sign) as client:
         started = client.run_job(job_id, payload=given, idempotency_key=key, at=at, delay_seconds=seconds)
         if not wait:
-            due = "" if at is None and seconds is None else f", due {moment(started.due)}"
+            due = "" if at is None and seconds is None else f", due {moment(started.due, local_zone())}"
             print_json(started.document) if as_json else say(f"{started.id} is {started.state}{due}")
             return
         zone = zone_of_job(client, job_id)
@@ -91,7 +91,7 @@ def _followed(client: Client, run_id: str, timeout: float | None, *, quiet: bool
         found = client.get_run(run_id)
         said = (found.state, found.attempts)
         if said != told and not quiet:
-            say(f"{moment(datetime.now(UTC))}  {found.state} {found.attempts}/{found.max_attempts}")
+            say(f"{moment(datetime.now(UTC), local_zone())}  {found.state} {found.attempts}/{found.max_attempts}")
             told = said
         left = POLL_SECONDS if ends is None else ends - time.monotonic()
         if found.is_final or left <= 0:

@@ -12,7 +12,7 @@ import click
 from duecourse.cli.commands.options import answer_options, connected
 from duecourse.cli.run_watcher import RunWatcher
 from duecourse.cli.terminal import Command, escaped, plain
-from duecourse.cli.when import moment
+from duecourse.cli.when import local_zone, moment
 from duecourse.client import Client, Page
 from duecourse.client.models import Run
 
@@ -57,9 +57,9 @@ class _Troubled:
 
 
 def _line(run: Run) -> str:
-    """Return the line of a run: `03:00:01Z  nightly.20261121T030000Z  RETRYING 1/4  http.503: ...`."""
+    """Return the line of a run: `04:00:01+01:00  nightly.20261121T030000Z  RETRYING 1/4  http.503: ...`."""
     said = f"{run.state} {run.attempts}/{run.max_attempts}" + (f" ({run.reason})" if run.reason else "")
-    now = moment(datetime.now(UTC)).partition(" ")[2]
+    now = moment(datetime.now(UTC), local_zone()).partition(" ")[2]
     return plain(f"{now}  {run.id}  {said}  {run.error or ''}".rstrip())
 
 
