@@ -24,6 +24,7 @@ from duecourse.cli.local.demo.dead_letters import Topics, alarm_names, dead_run_
 from duecourse.cli.local.demo.observer import Observer
 from duecourse.cli.local.demo.receiver import (
     FAIL_PATH,
+    INBOX_PATH,
     MAX_SECONDS,
     NOTICE_PATH,
     OK_PATH,
@@ -350,3 +351,21 @@ def test_a_call_that_asks_for_nothing_is_answered_at_once() -> None:
 )
 def test_only_a_sensible_number_of_seconds_is_heeded(query: str, seconds: float) -> None:
     assert thinking_seconds(query) == seconds <= MAX_SECONDS
+
+
+def test_the_inbox_shows_notifications_newest_first_and_as_text() -> None:
+    with Receiver(CallLog()) as receiver:
+        assert "no notifications yet" in httpx.get(receiver.url + INBOX_PATH, trust_env=False).text
+        for number in range(2):
+            message = json.dumps({"error": f"<script>{number}"})
+            notice = {"Type": "Notification", "Subject": f"dead {number}", "Message": message}
+            post(receiver.url + NOTICE_PATH, content=json.dumps(notice))
+        answer = httpx.get(receiver.url + INBOX_PATH, trust_env=False)
+        other = httpx.get(receiver.url + "/other", trust_env=False)
+        foreign = httpx.get(receiver.url + INBOX_PATH, headers={"Origin": "http://evil.test"}, trust_env=False)
+
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert answer.text.index("dead 1") < answer.text.index("dead 0")
+    assert "&lt;script&gt;1" in answer.text
+    assert "<script" not in answer.text
+    assert (other.status_code, foreign.status_code) == (404, 403)

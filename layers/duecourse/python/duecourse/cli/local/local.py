@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from duecourse.cli.local.demo import inbox
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.dead_letters import Topics
 from duecourse.cli.local.demo.observer import Observer, observe
-from duecourse.cli.local.demo.receiver import NOTICE_PATH, OK_PATH, CallLog, Receiver
+from duecourse.cli.local.demo.receiver import INBOX_PATH, NOTICE_PATH, OK_PATH, CallLog, Receiver
 from duecourse.cli.local.emulator import aws
 from duecourse.cli.local.emulator.environment import LOOPBACK, REGION, is_taken
 from duecourse.cli.local.project import Project, find_root
@@ -40,6 +41,8 @@ def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterat
     if console is not None:
         yield "  # the console, for a browser"
         yield f"  {console}"
+    yield "  # the notifications of the stage, for a browser"
+    yield f"  {receiver}{INBOX_PATH}"
     yield "  # for a second terminal: the duecourse command, boto3 and the AWS CLI find this stack by these variables"
     yield f"  export DUECOURSE_API={api}"
     yield f"  export RECEIVER={receiver}{OK_PATH}"
@@ -123,18 +126,21 @@ def _run(
 
 @dataclass(slots=True)
 class Arrivals:
-    """Prints each call that the receiver got once."""
+    """Prints each call and each notification that the receiver got once."""
 
     log: CallLog
     screen: Screen
     shown: int = 0
+    notified: int = 0
 
     def show(self) -> None:
-        """Print the calls since the last time."""
-        calls = self.log.calls
+        """Print the calls and notifications since the last time."""
+        calls, notices = self.log.calls, self.log.notices
         for call in calls[self.shown :]:
             self.screen.event(f"received {call.run_id or 'a call'}: {call.body or 'no body'}")
-        self.shown = len(calls)
+        for notice in notices[self.notified :]:
+            self.screen.event(f"notified: {inbox.subject(notice)}")
+        self.shown, self.notified = len(calls), len(notices)
 
 
 def _stay(stack: Stack, client: Client, observer: Observer, arrivals: Arrivals) -> None:

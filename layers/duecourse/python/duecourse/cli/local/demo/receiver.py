@@ -1,7 +1,8 @@
 """A small HTTP server on loopback that is the jobs' target and the topics' subscriber. It records the requests that it
 receives.
 
-`/ok` responds with 200 and `/fail` with 500. A query delays the response: `/ok?seconds=20`.
+`/ok` responds with 200 and `/fail` with 500. A query delays the response: `/ok?seconds=20`. `/inbox` is a page with the
+notifications.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
+from duecourse.cli.local.demo import inbox
 from duecourse.cli.local.emulator.emulator import refusal
 from duecourse.cli.local.emulator.environment import LOOPBACK
 from duecourse.client.reading import instant
@@ -25,6 +27,7 @@ from duecourse.client.reading import instant
 OK_PATH = "/ok"
 FAIL_PATH = "/fail"
 NOTICE_PATH = "/notices"
+INBOX_PATH = "/inbox"
 CONFIRM_SECONDS = 5.0
 MAX_SECONDS = 900.0
 BODY_BYTES = 500
@@ -161,10 +164,22 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.pause(seconds)
         self._answer(status)
 
+    def do_GET(self) -> None:
+        if (why := refusal(self.headers.items(), self.server.server_port, opens_console=True)) is not None:
+            self._answer(403, {"title": "Forbidden", "status": 403, "detail": why})
+        elif urlsplit(self.path).path != INBOX_PATH:
+            self._answer(404, {"title": "Not Found", "status": 404, "detail": f"The page is {INBOX_PATH}."})
+        else:
+            self._send(200, "text/html; charset=utf-8", inbox.page(self.server.log.notices).encode())
+
     def _answer(self, status: int, document: Mapping[str, object] | None = None) -> None:
         body = json.dumps({"received": status < 400} if document is None else document).encode()
+        self._send(status, "application/json", body)
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Security-Policy", inbox.POLICY)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
