@@ -139,7 +139,7 @@ TEXTS = {
     **{str(path.relative_to(ROOT)): list(texts_of(ast.parse(path.read_text(encoding="utf-8")))) for path in PYTHON},
     **{str(path.relative_to(ROOT)): list(shown(path.read_text(encoding="utf-8"))) for path in CONSOLE},
     "openapi.json": list(descriptions(json.loads((PACKAGE / "api/openapi/openapi.json").read_text(encoding="utf-8")))),
-    **{name: [text] for name, text in help_texts(main, "duecourse")},
+    **{name: [" ".join(text.split())] for name, text in help_texts(main, "duecourse")},
 }
 NOTES = {
     **{str(path.relative_to(ROOT)): list(notes_of(path.read_text(encoding="utf-8"))) for path in PYTHON},
