@@ -60,6 +60,14 @@ DOCUMENTED_RUN = Run(3.0, 2.0, 1.0, 0.2)
 DOCUMENTED_LOCKED_RUN = Run(3.5, 4.0, 1.0, 0.2)
 
 
+#: The write units of a one-off's whole life, from its request on, as `benchmarks.oneoff` counts them.
+ONE_OFF_WRU: Mapping[str, int] = {
+    "at_job": 21,
+    "delayed_run": 7,
+    "delayed_run_overlap_skip": 9,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """All that the per-firing figures rest on; `sources` says of each case whether it was measured, `gaps` which

@@ -60,6 +60,10 @@ class Assumptions:
     """A start of repair or audit with little to do. A quarter of an hour lies between two, so it is taken for a cold
     one: AWS does not say how long it keeps an environment."""
     api_mb: int = 512
+    api_cpu_ms: float = 3.0
+    """Of a whole processor, for a request that creates a job or a run."""
+    waits_of_a_request: int = 4
+    """Requests that it makes one after the other: tokens, key, job, write."""
     open_seconds: float = 0.01
     """An answer of health, or of the API's description."""
     access_log_bytes: int = 500

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.cost.counts import CASES, Counts, Firing, Run
+from benchmarks.cost.counts import CASES, ONE_OFF_WRU, Counts, Firing, Run
 from benchmarks.cost.model import GB, Assumptions, cpu_seconds, lambda_usd, logs_usd, totalled, traced
 from benchmarks.cost.prices import usd
 
@@ -60,6 +60,22 @@ def duecourse(firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]
             "logs": logs_usd(MILLION, assume.run_log_bytes) + logs_usd(batches, assume.lambda_log_bytes),
             "traces": usd("trace", traces),
             "records_kept": usd("table_storage", stored) + usd("table_backup", stored),
+        }
+    )
+
+
+def one_off(wru: int, firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]:
+    """USD for a million one-offs, each with its own request and its own firing, from the request to the clean-up."""
+    fired = duecourse(firing, run, assume)
+    writes = ("dispatch_writes", "execute_writes")
+    waits = assume.waits_of_a_request * assume.request_seconds
+    return totalled(
+        {
+            "requests": usd("http_api", MILLION)
+            + lambda_usd(MILLION, cpu_seconds(assume.api_cpu_ms, assume.api_mb) + waits, assume.api_mb),
+            "request_logs": logs_usd(MILLION, assume.lambda_log_bytes + assume.access_log_bytes),
+            "writes": usd("wru", MILLION * wru),
+            **{name: value for name, value in fired.items() if name not in (*writes, "total")},
         }
     )
 
@@ -121,10 +137,15 @@ def everything(counts: Counts, assume: Assumptions) -> dict[str, dict[str, float
     locked = {
         f"duecourse_{case}_overlap_skip": duecourse(counts.firings[case], counts.locked, assume) for case in CASES
     }
+    once = {
+        f"duecourse_{name}": one_off(wru, counts.firings["distinct"], counts.run, assume)
+        for name, wru in ONE_OFF_WRU.items()
+    }
     others = {f"google_cloud_scheduler_{often}": google(times) for often, times in FIRINGS_OF_MONTH.items()}
     return {
         **locked,
         **ours,
+        **once,
         "eventbridge_scheduler": eventbridge_scheduler(assume),
         "eventbridge_scheduler_sqs": eventbridge_scheduler_sqs(assume),
         **step_functions(assume),

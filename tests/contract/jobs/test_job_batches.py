@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.system import SystemClock
-from duecourse.domain.jobs.document import created
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
@@ -46,11 +45,10 @@ def used(digest: str, job_id: str) -> UsedKey:
 
 def test_all_of_a_group_are_written_with_all_that_belongs_to_them(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    large, tagged, plain = job(id="a", payload="x" * 5_000), job(id="b", tags=("t", "u")), job(id="c", seated=False)
+    large, tagged = job(id="a", payload="x" * 5_000), job(id="b", tags=("t", "u"))
+    plain = job(id="c", seated=False, created_by="anna")
     seats = store.seats.seats("default", Lane.NORMAL).given_to("a").given_to("b")
-    group = [
-        creation(each, key=used(each.id, each.id), record=created(each, "anna")) for each in (large, tagged, plain)
-    ]
+    group = [creation(each, key=used(each.id, each.id)) for each in (large, tagged, plain)]
 
     assert store.create_all(group, [seats]) == {}
     assert written(store, large, tagged, plain) == {each.id: (each, cursor(each)) for each in (large, tagged, plain)}

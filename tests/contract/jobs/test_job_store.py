@@ -355,35 +355,59 @@ def cancelled(number: int, at: float = NOON) -> ChangeRecord:
 
 
 def test_a_record_comes_back_as_it_was_written(store: DynamoJobStore) -> None:
-    made = job(id="nightly", revision=1)
-    record = created(made, "anna")
-    assert store.create(made, cursor(made), CreationTerms(record=record))
+    made = job(id="nightly", created_by="anna")
+    assert store.create(made, cursor(made))
 
-    assert store.history(*JOB, limit=1, before=None).items == (record,)
+    assert store.history(*JOB, limit=1, before=None).items == (created(made),)
 
 
 def test_the_record_of_a_change_is_written_with_it_or_not_at_all(store: DynamoJobStore) -> None:
-    made = job(id="nightly", revision=1)
+    made = job(id="nightly", created_by="anna")
     after = replace(made, revision=2, updated_at=NOON + 1, name="x")
-    assert store.create(made, cursor(made), CreationTerms(record=created(made, "anna")))
+    assert store.create(made, cursor(made))
 
     record = changed(ChangeAction.EDITED, made, after, "bob")
     assert store.change(made, cursor(made), after, cursor(after), record=record)
     late = changed(ChangeAction.EDITED, made, replace(after, name="y", updated_at=NOON + 2), "carl")
     assert not store.change(made, cursor(made), replace(after, name="y"), cursor(after), record=late)
     assert not store.delete(made, deleted_at=NOON + 3, record=deleted(made, "carl", NOON + 3))
-    assert not store.create(
-        made, cursor(made), CreationTerms(record=created(replace(made, created_at=NOON + 4), "carl"))
-    )
+    assert not store.create(replace(made, created_at=NOON + 4, created_by="carl"), cursor(made))
 
     assert actions(store) == [("edited", "bob"), ("created", "anna")]
 
 
+def test_a_creation_is_in_the_history_once_whatever_becomes_of_the_job(store: DynamoJobStore) -> None:
+    made = job(id="nightly", created_by="anna")
+    assert store.create(made, cursor(made))
+    stored = store.get(*JOB)
+    assert stored is not None
+    assert store.complete(stored, at=NOON + 5)
+    assert store.history(*JOB, limit=9, before=None).items == (created(made),)
+    ended = store.get(*JOB)
+    assert ended is not None
+    after = replace(ended, revision=ended.revision + 1, updated_at=NOON + 6, name="x")
+    assert store.change(
+        ended, cursor(made), after, cursor(made), record=changed(ChangeAction.EDITED, ended, after, "b")
+    )
+    page = store.history(*JOB, limit=1, before=None)
+    assert [record.action for record in page.items] == ["edited"]
+    assert store.history(*JOB, limit=1, before=page.following).items == (created(made),)
+
+
+def test_a_new_job_is_on_its_page_of_the_history(store: DynamoJobStore) -> None:
+    made = job(id="nightly", created_by="anna")
+    assert store.create(made, cursor(made))
+    store.note([cancelled(number, NOON + number) for number in range(1, 4)])
+    first = store.history(*JOB, limit=3, before=None)
+    assert (len(first.items), first.following is None) == (3, False)
+    assert store.history(*JOB, limit=3, before=first.following).items == (created(made),)
+
+
 def test_a_creation_that_the_quota_refuses_leaves_no_record(store: DynamoJobStore) -> None:
-    first, made = job(id="first", revision=1), job(id="nightly", revision=1)
+    first, made = job(id="first"), job(id="nightly", created_by="anna")
     assert store.create(first, cursor(first), CreationTerms(quota=1))
     with pytest.raises(JobQuotaError):
-        store.create(made, cursor(made), CreationTerms(quota=1, record=created(made, "anna")))
+        store.create(made, cursor(made), CreationTerms(quota=1))
 
     assert actions(store) == []
 
@@ -412,8 +436,8 @@ def test_the_history_shows_the_records_of_an_earlier_release_in_their_place(dyna
 
 
 def test_a_job_is_at_most_a_kilobyte_in_the_scanned_table_whatever_its_history(dynamodb_tables: Tables) -> None:
-    store, made = dynamodb_tables.job_store(SettableClock(NOON)), job("30 2 * * *", id="nightly", revision=1)
-    assert store.create(made, cursor(made), CreationTerms(record=created(made, "anna")))
+    store, made = dynamodb_tables.job_store(SettableClock(NOON)), job("30 2 * * *", id="nightly", created_by="anna")
+    assert store.create(made, cursor(made))
     for number in range(20):
         edited = replace(made, revision=made.revision + 1, updated_at=NOON + number, name=f"name {number}")
         record = changed(ChangeAction.EDITED, made, edited, "bob")
@@ -426,11 +450,17 @@ def test_a_job_is_at_most_a_kilobyte_in_the_scanned_table_whatever_its_history(d
 
 
 def test_the_history_outlives_the_job_and_the_job_recreated_after_it_goes_on_with_it(store: DynamoJobStore) -> None:
-    made = job(id="nightly", revision=1)
-    again = replace(made, created_at=NOON + 9, generation=made.generation + 9, created_generation=made.generation + 9)
-    assert store.create(made, cursor(made), CreationTerms(record=created(made, "anna")))
+    made = job(id="nightly", created_by="anna")
+    again = replace(
+        made,
+        created_by="carl",
+        created_at=NOON + 9,
+        generation=made.generation + 9,
+        created_generation=made.generation + 9,
+    )
+    assert store.create(made, cursor(made))
     assert store.delete(made, deleted_at=NOON + 5, record=deleted(made, "bob", NOON + 5))
-    assert store.create(again, cursor(again), CreationTerms(record=created(again, "carl")))
+    assert store.create(again, cursor(again))
 
     assert actions(store) == [("created", "carl"), ("deleted", "bob"), ("created", "anna")]
 

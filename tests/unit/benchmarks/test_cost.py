@@ -288,6 +288,19 @@ def test_firings_that_are_spread_over_a_month_cost_more_each_than_those_that_com
     assert found["100,000,000"]["distinct"] < 100 * found["1,000,000"]["distinct"]
 
 
+def test_a_one_off_costs_its_request_and_its_units_and_else_what_a_firing_costs() -> None:
+    counts = Counts.from_results(None, None)
+    items = everything(counts, ASSUMED)
+    fired, later, job = (items[f"duecourse_{name}"] for name in ("distinct", "delayed_run", "at_job"))
+    assert later["writes"] == pytest.approx(7 * 0.625)
+    assert job["total"] - later["total"] == pytest.approx(14 * 0.625)
+    assert later["requests"] > 1.0
+    spared = fired["dispatch_writes"] + fired["execute_writes"]
+    assert later["total"] == pytest.approx(
+        fired["total"] - spared + later["writes"] + later["requests"] + later["request_logs"], abs=0.001
+    )
+
+
 def test_google_charges_the_job_however_often_it_fires() -> None:
     assert google(31)["total"] == pytest.approx(3225.81, abs=0.01)
     assert google(44_640)["total"] == pytest.approx(2.24, abs=0.01)

@@ -93,7 +93,7 @@ def test_a_pause_says_state_and_note() -> None:
 
 def test_creation_and_deletion_say_when_and_what_it_called() -> None:
     made = job("0 3 * * *", payload="hidden")
-    born, gone = created(made, "anna"), deleted(made, None, NOON + 9)
+    born, gone = created(replace(made, created_by="anna")), deleted(made, None, NOON + 9)
 
     assert {"field": "schedule", "before": None, "after": "0 3 * * *"} in born.changes
     assert {"field": "schedule", "before": "0 3 * * *", "after": None} in gone.changes
@@ -114,7 +114,7 @@ def test_the_key_of_a_change_is_the_jobs_revision_so_that_a_repeated_write_is_th
 def test_every_field_of_a_posted_job_is_in_its_document() -> None:
     kept = {"tenant", "id", "generation", "revision", "created_at", "updated_at", "changed_at", "created_generation",
             "state", "paused_at", "paused_because", "paused_by", "resumed_at", "earlier", "seated",
-            "workflow", "claimed_at", "reserved", "expires_at"}  # fmt: skip
+            "workflow", "claimed_at", "reserved", "expires_at", "created_by"}  # fmt: skip
     shown = set(definition_document(job("* * * * *")))
 
     assert set(Job.__dataclass_fields__) - kept - {"queue_limit"} <= shown  # which is a part of `overlap` there

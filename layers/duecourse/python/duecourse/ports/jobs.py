@@ -84,15 +84,14 @@ class UsedKey:
 class CreationTerms:
     """The conditions and additional writes of a job's creation. `quota` is the tenant's quota of jobs. `key` is marked
     as used; whether it was used before is decided at `now` (UTC seconds; None: the current time). `after` is the last
-    deletion under that id. `record` is the change record of the creation. `seats` are the seats of the job's lane,
-    including the job's.
+    deletion under that id. `seats` are the seats of the job's lane, including the job's. With the job's `created_by`,
+    the history has the creation.
     """
 
     now: float | None = None
     quota: int | None = None
     key: UsedKey | None = None
     after: Tombstone | None = None
-    record: ChangeRecord | None = None
     seats: Seats | None = None
 
 

@@ -70,7 +70,7 @@ def completion(job: Job, at: float, expires_at: int | None) -> dict[str, Any]:
         names.append("expires_at")
         change, condition = f"{change}, #expires_at = :expires_at", f"{condition} AND #revision = :revision"
     return {
-        "UpdateExpression": f"{change} ADD #revision :one",
+        "UpdateExpression": f"{change} REMOVE created_by ADD #revision :one",
         "ConditionExpression": condition,
         "ExpressionAttributeNames": {f"#{name}": name for name in names},
         "ExpressionAttributeValues": values.pack(stand),

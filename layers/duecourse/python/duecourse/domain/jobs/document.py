@@ -148,9 +148,10 @@ class ChangeRecord:
         return [change["field"] for change in self.changes]
 
 
-def created(job: Job, by: str | None) -> ChangeRecord:
-    """Return the record of a job that is created."""
-    return _changed(ChangeAction.CREATED, job, by, job.created_at, _summary(None, job))
+def created(job: Job) -> ChangeRecord:
+    """Return the record of the creation of a job with `created_by`, whose definition was not changed since."""
+    first = replace(job, revision=1)
+    return _changed(ChangeAction.CREATED, first, job.created_by, job.created_at, _summary(None, job))
 
 
 def changed(action: ChangeAction, before: Job, after: Job, by: str | None, note: str | None = None) -> ChangeRecord:
@@ -168,15 +169,16 @@ def asked(
     action: ChangeAction, job: tuple[str, str], by: str | None, at: float, key: str, revision: int | None, **facts: Any
 ) -> ChangeRecord:
     """Return the record of a request about runs of a job (tenant, id)."""
-    return ChangeRecord(*job, at, _principal(by), action, key, revision, facts=facts)
+    return ChangeRecord(*job, at, author(by), action, key, revision, facts=facts)
 
 
 def _changed(action: ChangeAction, job: Job, by: str | None, at: float, changes: list[Document]) -> ChangeRecord:
     key = f"{job.revision:06}-{action}"
-    return ChangeRecord(job.tenant, job.id, at, _principal(by), action, key, job.revision, tuple(_bounded(changes)))
+    return ChangeRecord(job.tenant, job.id, at, author(by), action, key, job.revision, tuple(_bounded(changes)))
 
 
-def _principal(by: str | None) -> str:
+def author(by: str | None) -> str:
+    """Return the author in a record of a request by this principal (None: Duecourse itself)."""
     return DUECOURSE if by is None else by[:MAX_PRINCIPAL]
 
 

@@ -326,6 +326,8 @@ class Job(JobDefinition):
     - `workflow`, `claimed_at`: the id of the workflow that has this job as a step, and when the job became a step.
     - `reserved`: set while a request replaces the definition.
     - `expires_at`: when a COMPLETED job is deleted (UTC seconds; None: never).
+    - `created_by`: the author of its creation, while the job itself is the record of its creation (None: the creation
+      has a change record).
     """
 
     tenant: str
@@ -347,6 +349,7 @@ class Job(JobDefinition):
     claimed_at: float | None = None
     reserved: Reservation | None = None
     expires_at: int | None = None
+    created_by: str | None = field(default=None, compare=False)
 
     def redefined(self, now: float) -> Job:
         """Return the job with a new generation, valid from `now` on (UTC seconds).

@@ -101,4 +101,5 @@ def _enqueued_through(cursor: Cursor, now: float) -> int:
 
 
 def _changed(job: Job, state: JobState, now: float) -> Job:
-    return replace(job.redefined(now), state=state, updated_at=now, resumed_at=None, revision=job.revision + 1)
+    later, revision = job.redefined(now), job.revision + 1
+    return replace(later, state=state, updated_at=now, resumed_at=None, revision=revision, created_by=None)

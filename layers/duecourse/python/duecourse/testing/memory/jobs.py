@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.document import ChangeRecord
+from duecourse.domain.jobs.document import ChangeRecord, created
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
@@ -75,7 +75,7 @@ class MemoryJobStore:
                 items.put_cursor(creation.cursor, self._shards, self._clock.now())
                 if creation.terms.key is not None:
                     items.used_keys[tenant, creation.terms.key.digest] = creation.terms.key
-                self._written(None, creation.terms.record)
+                self._written(None, None if creation.job.created_by is None else created(creation.job))
             for each in seats:
                 self._written(each, None)
             return {}

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
-from duecourse.domain.jobs.document import ChangeAction, changed, created, deleted
+from duecourse.domain.jobs.document import ChangeAction, author, changed, deleted
 from duecourse.domain.jobs.edit import check_to_come, edit, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone
 from duecourse.domain.jobs.pause import PauseChange
@@ -198,9 +198,8 @@ class Jobs:
         cursor = cursor_for(job, now)
         check_to_come(cursor.occurrence, job.schedule, job.exclude, now)
         used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
-        record = created(job, by)
-        terms = CreationTerms(now=job.created_at, quota=self.limits.quota, key=used, after=gone, record=record)
-        return Creation(job, cursor, terms)
+        terms = CreationTerms(now=job.created_at, quota=self.limits.quota, key=used, after=gone)
+        return Creation(replace(job, created_by=author(by)), cursor, terms)
 
     def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
         """Return the job that was created with this key; None if there is none.

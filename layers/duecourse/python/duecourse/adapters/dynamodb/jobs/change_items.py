@@ -1,5 +1,8 @@
 """Change records of jobs in the runs table: `CHANGES#…/CHANGE#<milliseconds>#<key>`, written once and removed by TTL.
 
+A new job is itself the record of its creation: its item has the author. The change record is written before the job's
+first change, its end or its deletion.
+
 Index repair and the audit scan the jobs table, so that table must not grow with the history of its jobs. An earlier
 release stored change records in the job's partition of the jobs table. They are read until they expire.
 """
@@ -21,17 +24,31 @@ def put(record: ChangeRecord, table: str) -> dict[str, Any]:
     return {"Put": {"TableName": table, "Item": to_item(record)}}
 
 
+def put_one(client: Any, table: str, record: ChangeRecord) -> None:
+    """Write a change record. A repeated request writes the same item."""
+    client.put_item(TableName=table, Item=to_item(record))
+
+
 def put_all(client: Any, table: str, records: Sequence[ChangeRecord]) -> None:
     """Write the change records. A repeated request writes the same items."""
     batch_put(client, table, [to_item(record) for record in records])
 
 
 def page(
-    client: Any, table: str, jobs_table: str, tenant: str, job_id: str, limit: int, before: str | None
+    client: Any,
+    table: str,
+    jobs_table: str,
+    tenant: str,
+    job_id: str,
+    limit: int,
+    before: str | None,
+    creation: ChangeRecord | None = None,
 ) -> ChangePage:
-    """Return a page of change records. See ports.JobStore.history."""
+    """Return a page of change records. See ports.JobStore.history. `creation` is the record that the job itself is."""
     places = (table, changes_partition(tenant, job_id)), (jobs_table, job_partition(tenant, job_id))
-    found = {
+    own = [] if creation is None else [to_item(creation)]
+    found = {_place(item): item for item in own if before is None or _place(item) < before}
+    found |= {
         _place(item): item for place, partition in places for item in _newest(client, place, partition, limit, before)
     }
     items = [found[place] for place in sorted(found, reverse=True)]

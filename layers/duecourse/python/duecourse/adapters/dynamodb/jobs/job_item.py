@@ -138,6 +138,7 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "claimed_at": job.claimed_at,
             **reserved_fields(job.reserved),
             "expires_at": job.expires_at,
+            "created_by": job.created_by,
             "definition": values.document(definition),
             "payload": payload if inline else None,
             "payload_hash": None if inline else hash_of(payload),
@@ -228,6 +229,7 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         if "reserved_by" in item
         else None,
         expires_at=values.optional_integer(item, "expires_at"),
+        created_by=values.optional_text(item, "created_by"),
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
     )
 

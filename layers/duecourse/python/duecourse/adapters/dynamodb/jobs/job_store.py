@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from duecourse.adapters.dynamodb import conditions, values
@@ -32,7 +33,7 @@ from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD,
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import batch_get, conditional, read_item, transact
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.document import ChangeRecord
+from duecourse.domain.jobs.document import ChangeRecord, created
 from duecourse.domain.jobs.job import Job, JobSnapshot, Reservation, Tombstone
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.rate import Budget
@@ -190,7 +191,6 @@ class DynamoJobStore:
             self._put_cursor(creation.cursor),
             *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
             *tags_added(job, job.tags, self._table),
-            *self._noted(terms.record),
         ]
         made: list[tuple[dict[str, Any], Refusal | None]] = [(self._put(item, **vacant), Refusal.TAKEN)]
         made += [(write, None) for write in writes]
@@ -264,7 +264,8 @@ class DynamoJobStore:
         seats: Seats | None = None,
         quota: int | None = None,
     ) -> bool:
-        (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
+        self._note_creation(job)
+        (item, payload), had = job_item.to_item(replace(changed, created_by=None)), job_item.to_item(job)[1]
         moved = cursor != standing or changed.expires_at != job.expires_at
         at = conditions.standing(standing)
         writes = [
@@ -302,6 +303,7 @@ class DynamoJobStore:
         return False
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
+        self._note_creation(job)
         writes = [
             {"Delete": self._key(job, JOB) | conditions.unchanged(job)},
             {"Delete": self._key(job, CURSOR)},
@@ -362,6 +364,7 @@ class DynamoJobStore:
             )
 
     def complete(self, job: Job, *, at: float, expires_at: int | None = None) -> bool:
+        self._note_creation(job)
         writes = [{"Update": self._key(job, JOB) | conditions.completion(job, at, expires_at)}]
         if expires_at is not None:
             own_payload = job_item.to_item(job)[1] is not None
@@ -375,7 +378,11 @@ class DynamoJobStore:
         change_items.put_all(self._client, self._runs_table, records)
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        return change_items.page(self._client, self._runs_table, self._table, tenant, job_id, limit, before)
+        job = self.get(tenant, job_id)
+        creation = None if job is None or job.created_by is None else created(job)
+        if creation is not None and creation.expires_at <= self._clock.now():
+            creation = None
+        return change_items.page(self._client, self._runs_table, self._table, tenant, job_id, limit, before, creation)
 
     def page(
         self,
@@ -401,6 +408,11 @@ class DynamoJobStore:
     def _get(self, key: Item) -> Item | None:
         item = read_item(self._client, self._table, key)
         return None if item is None or is_removed(item, self._clock.now()) else item
+
+    def _note_creation(self, job: Job) -> None:
+        """Write the record of a job's creation before the job is no longer this record. Each try writes the same."""
+        if job.created_by is not None:
+            change_items.put_one(self._client, self._runs_table, created(job))
 
     def _noted(self, record: ChangeRecord | None) -> list[dict[str, Any]]:
         return [] if record is None else [change_items.put(record, self._runs_table)]
