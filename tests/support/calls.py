@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.ids import RunIdentity
-from duecourse.domain.instants import from_basic
+from duecourse.domain.ids import RunIdentity, from_basic
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleSpec

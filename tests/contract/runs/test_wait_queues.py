@@ -10,8 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.ids import RunIdentity
-from duecourse.domain.instants import to_basic
+from duecourse.domain.ids import RunIdentity, to_basic
 from duecourse.domain.jobs.backfill import Backfill, Only
 from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.domain.jobs.job import Lane

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.instants import to_basic, to_iso
+from duecourse.domain.ids import to_basic
+from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.cursor import Cursor, SkippedRange
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.overlap import QueuePosition

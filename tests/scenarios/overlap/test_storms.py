@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.instants import to_basic
+from duecourse.domain.ids import to_basic
 from duecourse.domain.jobs.job import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, RunMessage

@@ -8,16 +8,32 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
-
-from duecourse.domain.instants import from_basic, to_basic
 
 ID_PATTERN = r"[A-Za-z0-9_-]{1,64}"
 """The pattern for ids of jobs and tenants. Such ids need no escaping in keys (`#`), run ids (`.`) and paths (`/`)."""
 
 _ID = re.compile(ID_PATTERN)
 _RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<suffix>(\.[mbf][A-Za-z0-9_-]{{1,32}})?)")
+_BASIC = "%Y%m%dT%H%M%SZ"
+
+
+def to_basic(seconds: int) -> str:
+    """Format an instant for run ids and sort keys: `20261121T064700Z`. This form sorts by time."""
+    # strftime does not pad years below 1000 on every platform
+    return (
+        datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")[:19].replace("-", "").replace(":", "") + "Z"
+    )
+
+
+def from_basic(text: str) -> int:
+    """Parse the form of :func:`to_basic`. Raises ValueError for another form."""
+    seconds = int(datetime.strptime(text, _BASIC).replace(tzinfo=UTC).timestamp())
+    if to_basic(seconds) != text:  # strptime also accepts single digits
+        raise ValueError(f"{text!r} is not an instant such as 20261121T064700Z")
+    return seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,6 @@ DAY_SECONDS = 86_400
 CLOCKS_DIFFER_SECONDS = 10
 """The maximum difference between two clocks, in seconds: each may be wrong by five seconds."""
 
-_BASIC = "%Y%m%dT%H%M%SZ"
-
 
 def to_iso(seconds: float) -> str:
     """Format an instant: `2026-11-21T06:47:00Z`. A fraction is kept to the millisecond (`…:00.250Z`). Whole seconds
@@ -31,19 +29,3 @@ def from_iso(text: str) -> float:
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone; write it as UTC with a trailing Z")
     return moment.timestamp()
-
-
-def to_basic(seconds: int) -> str:
-    """Format an instant for run ids and sort keys: `20261121T064700Z`. This form sorts by time."""
-    # strftime does not pad years below 1000 on every platform
-    return (
-        datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")[:19].replace("-", "").replace(":", "") + "Z"
-    )
-
-
-def from_basic(text: str) -> int:
-    """Parse the form of :func:`to_basic`. Raises ValueError for another form."""
-    seconds = int(datetime.strptime(text, _BASIC).replace(tzinfo=UTC).timestamp())
-    if to_basic(seconds) != text:  # strptime also accepts single digits
-        raise ValueError(f"{text!r} is not an instant such as 20261121T064700Z")
-    return seconds

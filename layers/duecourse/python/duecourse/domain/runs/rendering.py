@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from duecourse.domain.ids import RunName
-from duecourse.domain.instants import to_basic, to_iso
+from duecourse.domain.ids import RunName, to_basic
+from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import Run, Running

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from duecourse.domain.instants import to_basic
+from duecourse.domain.ids import to_basic
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded, recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
-from duecourse.domain.ids import RunName, parse_run_id
-from duecourse.domain.instants import DAY_SECONDS, to_basic
+from duecourse.domain.ids import RunName, parse_run_id, to_basic
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import due_in
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState, Lane

@@ -15,8 +15,8 @@ from typing import Any
 
 import orjson
 
-from duecourse.domain.ids import RunIdentity
-from duecourse.domain.instants import DAY_SECONDS, to_basic, to_iso
+from duecourse.domain.ids import RunIdentity, to_basic
+from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import (
     COUNTED,
     Backfill,

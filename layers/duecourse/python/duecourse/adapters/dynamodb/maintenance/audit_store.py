@@ -12,7 +12,8 @@ from duecourse.adapters.dynamodb.jobs.job_pages import readable
 from duecourse.adapters.dynamodb.keys import JOB, Item, job_key, key
 from duecourse.adapters.dynamodb.maintenance.scan import position_of, save_position, scan_page
 from duecourse.adapters.dynamodb.writing import conditional, read_item, read_items
-from duecourse.domain.instants import DAY_SECONDS, to_basic
+from duecourse.domain.ids import to_basic
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.maintenance.audit import Turn, joined
 from duecourse.domain.runs.coverage import OccurrenceRange

@@ -22,8 +22,8 @@ from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, 
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.runs.run_item import ACTIVE_INDEX, Index
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, read_items
-from duecourse.domain.ids import parse_run_id
-from duecourse.domain.instants import DAY_SECONDS, to_basic
+from duecourse.domain.ids import parse_run_id, to_basic
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
