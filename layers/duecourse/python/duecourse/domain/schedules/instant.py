@@ -71,6 +71,18 @@ def iso(wall: int) -> str:
     return f"{date.fromordinal(day + EPOCH).isoformat()}T{hour:02}:{minute:02}:{second:02}"
 
 
+def spaced(wall: int) -> str:
+    """Format wall seconds in words: ``2026-01-31 09:00:00``."""
+    return iso(wall).replace("T", " ")
+
+
+def moment_words(moment: Moment, timezone: str) -> str:
+    """Describe a single time: ``once at 2026-01-31 09:00:00, Europe/Berlin``."""
+    if moment.offset is None:
+        return f"once at {spaced(moment.wall)}, {timezone}"
+    return f"once at {spaced(moment.wall - moment.offset)} UTC"
+
+
 def _wall(text: str, day: tuple[int, int, int], hour: int, minute: int, second: int) -> int:
     if hour > 23 or minute > 59 or second > 59:
         raise refuse(f"{shown(text)}: this time of day does not exist; hours are 0 to 23, minutes and seconds 0 to 59")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from duecourse.domain.schedules.error import ScheduleError, refuse, shown
-from duecourse.domain.schedules.instant import Moment, parse_moment
+from duecourse.domain.schedules.instant import Moment, parse_moment, spaced
 
 UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 _PERIOD = re.compile(r"P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)", re.ASCII)
@@ -119,3 +119,12 @@ def _bounded(seconds: int, text: str) -> int:
     if seconds > _LONGEST:
         raise refuse(f"{shown(text)}: the interval is longer than the supported range of time")
     return seconds
+
+
+def rate_words(rate: Rate, anchor: int) -> str:
+    """Describe an interval: ``every 5 minutes, counted from 2026-01-31 09:00:00 UTC``."""
+    number, unit = rate.largest()
+    every = f"every {unit.lower()}" if number == 1 else f"every {number} {unit.lower()}s"
+    if rate.count is not None:
+        every = "once" if rate.count == 1 else f"{rate.count} times, {every}"
+    return f"{every}, counted from {spaced(anchor)} UTC"

@@ -17,12 +17,11 @@ from hashlib import blake2b
 from typing import Literal
 
 from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
-from duecourse.domain.schedules.cron.cron import Cron, canonical_cron, parse_cron, parse_eventbridge
+from duecourse.domain.schedules.cron.cron import Cron, canonical_cron, cron_words, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError, refuse, shown
-from duecourse.domain.schedules.instant import Moment, iso, parse_at, parse_moment
-from duecourse.domain.schedules.rate import Rate, parse_rate, parse_repeating
-from duecourse.domain.schedules.words import cron_words, moment_words, rate_words
+from duecourse.domain.schedules.instant import Moment, iso, moment_words, parse_at, parse_moment
+from duecourse.domain.schedules.rate import Rate, parse_rate, parse_repeating, rate_words
 from duecourse.domain.schedules.zones.zone import FAR, Piece, Timeline, Zone, cycles_beyond, load_timeline, load_zone
 
 GAPS = ("next", "skip")
