@@ -297,7 +297,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "deadline_message_id": TEXT,
     "bulk": FLAG,
 }
-_IDENTITY = frozenset(field.name for field in fields(RunIdentity))
+_IDENTITY = frozenset(field.name for field in fields(RunIdentity) if field.init)
 _OF_COMMANDS = frozenset(name for names in _COMMAND_FIELDS.values() for name in names)
 _READ = {
     name: attrgetter(f"identity.{name}" if name in _IDENTITY else name)

@@ -7,7 +7,7 @@ times. Its messages, start requests and record share one identity.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
@@ -39,12 +39,17 @@ def from_basic(text: str) -> int:
 @dataclass(frozen=True, slots=True)
 class RunName:
     """The job and the nominal instant (UTC seconds) of a run. Runs on request have a suffix `.m…`, runs of backfills
-    `.b…`, or `.f…` if the backfill forces new idempotency keys.
+    `.b…`, or `.f…` if the backfill forces new idempotency keys. `local` is the name within its job, which is part of
+    the sort key of the run's record. It sorts by occurrence.
     """
 
     job_id: str
     occurrence: int
     suffix: str = ""
+    local: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "local", to_basic(self.occurrence) + self.suffix)
 
     def __str__(self) -> str:
         return f"{self.job_id}.{self.local}"
@@ -60,11 +65,6 @@ class RunName:
         new ones.
         """
         return replace(self, suffix="") if self.suffix.startswith(".b") else self
-
-    @property
-    def local(self) -> str:
-        """The name within its job, which is part of the sort key of the run's record. It sorts by occurrence."""
-        return to_basic(self.occurrence) + self.suffix
 
 
 def parse_run_id(text: str) -> RunName:
@@ -92,6 +92,8 @@ class RunIdentity:
       written before this field existed.
     - `workflow`: the graph of a workflow's run and of the runs of its steps (`nightly@3f2a…`). The names of these runs
       differ only in the job.
+    - `name`, `is_step`, `is_workflow` follow from the other fields: the run's name, and whether this is the run of a
+      workflow's step, or of a workflow.
     """
 
     tenant: str
@@ -106,6 +108,15 @@ class RunIdentity:
     requested_by: str | None = None
     correlation_id: str | None = None
     workflow: str | None = None
+    name: RunName = field(init=False, repr=False, compare=False)
+    is_step: bool = field(init=False, repr=False, compare=False)
+    is_workflow: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        workflow = None if self.workflow is None else self.workflow.partition("@")[0]
+        object.__setattr__(self, "name", RunName(self.job_id, self.occurrence, self.suffix))
+        object.__setattr__(self, "is_step", workflow is not None and workflow != self.job_id)
+        object.__setattr__(self, "is_workflow", workflow == self.job_id)
 
 
 def _of_identity(name: str) -> Any:
@@ -133,19 +144,6 @@ class OfRun:
     requested_by: str | None = _of_identity("requested_by")
     correlation_id: str | None = _of_identity("correlation_id")
     workflow: str | None = _of_identity("workflow")
-
-    @property
-    def is_step(self) -> bool:
-        """Whether this is the run of a workflow's step, not of the workflow."""
-        workflow = self.workflow
-        return workflow is not None and workflow.partition("@")[0] != self.job_id
-
-    @property
-    def is_workflow(self) -> bool:
-        """Whether this is a workflow's run."""
-        return self.workflow is not None and not self.is_step
-
-    @property
-    def name(self) -> RunName:
-        """The run's name, which is a function of job and occurrence."""
-        return RunName(self.job_id, self.occurrence, self.suffix)
+    name: RunName = _of_identity("name")
+    is_step: bool = _of_identity("is_step")
+    is_workflow: bool = _of_identity("is_workflow")

@@ -55,12 +55,9 @@ def slot_of(due: int, shard: int) -> str:
     return f"{bucket_of(due)}/{shard:04d}"
 
 
-def buckets(first: str, until: float) -> Iterator[str]:
-    """Yield every bucket from `first` to the bucket of `until` (UTC seconds), oldest first."""
-    start = bucket_start(first)
-    while start <= until:
-        yield bucket_of(start)
-        start += BUCKET_SECONDS
+def buckets(first: str, until: float) -> list[str]:
+    """Return every bucket from `first` to the bucket of `until` (UTC seconds), oldest first."""
+    return [bucket_of(start) for start in range(int(bucket_start(first)), int(until) + 1, BUCKET_SECONDS)]
 
 
 @dataclass(frozen=True, slots=True)

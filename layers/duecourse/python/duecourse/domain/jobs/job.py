@@ -421,6 +421,11 @@ class Job(JobDefinition):
         return self.occurrences().schedule.recurring
 
     @property
+    def needs_lock(self) -> bool:
+        """Whether the job's runs take a lock: only recurring jobs that forbid overlap do."""
+        return self.overlap.rule.alone and self.recurring
+
+    @property
     def scheduled(self) -> bool:
         """Whether the job has a schedule. A job without a schedule runs only on request."""
         return bool(self.schedule.expression)

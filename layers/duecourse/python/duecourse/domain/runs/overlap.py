@@ -186,11 +186,6 @@ def latest(*instants: float | None) -> float | None:
     return max((each for each in instants if each is not None), default=None)
 
 
-def needs_lock(job: Job) -> bool:
-    """Return whether the job's runs take a lock: only recurring jobs that forbid overlap do."""
-    return job.overlap.rule.alone and job.recurring
-
-
 def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | RetryLater:
     """Decide on a lock whose holder is about to start. A run that may wait enters the wait queue. Another run waits for
     the holder's record, at most twice.

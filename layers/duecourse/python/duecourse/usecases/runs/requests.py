@@ -30,7 +30,6 @@ from duecourse.domain.jobs.backfill import (
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.coverage import recorded, standings
-from duecourse.domain.runs.overlap import needs_lock
 from duecourse.domain.runs.states import Queued, Run
 from duecourse.domain.schedules import ScheduleError, compile_schedule
 from duecourse.domain.schedules.instant import parse_moment
@@ -378,7 +377,7 @@ class Backfills:
         return self._estimate(job, made, None)
 
     def _estimate(self, job: Job, made: BackfillPlan, counts: Mapping[Standing, int] | None) -> BackfillEstimate:
-        cost = estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS)
+        cost = estimated_cost(made, job, locked=job.needs_lock, waits_after=MAX_DELAY_SECONDS)
         return BackfillEstimate(made, cost, counts)
 
     def _send(self, job: Job, made: BackfillPlan, asked: Input) -> None:

@@ -38,7 +38,7 @@ from duecourse.domain.runs.decision import (
     refused,
 )
 from duecourse.domain.runs.lifecycle import as_step, decide
-from duecourse.domain.runs.overlap import Skip, Wait, latest, needs_lock
+from duecourse.domain.runs.overlap import Skip, Wait, latest
 from duecourse.domain.runs.rendering import with_its_key
 from duecourse.domain.runs.states import (
     Dead,
@@ -407,7 +407,7 @@ class Starter:
             case Held(called_until):
                 earlier = latest(decision.run.called_until, called_until)
                 if decision.run.is_workflow:  # its steps have seats if it has the lock
-                    earlier = (earlier or 0.0) if needs_lock(job) else None
+                    earlier = (earlier or 0.0) if job.needs_lock else None
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
                     return self._to_bulk(item, decision, job)
@@ -439,8 +439,8 @@ class Starter:
             return conflict
         waited = message.waited or isinstance(decision.previous, Queued)
         # A redriven run may have waited in the wait queue, and another message than the one there may start it.
-        if waited or (needs_lock(job) and isinstance(decision.previous, Final)):
-            self.wait_queue.begun(message, run, item.report, locked=needs_lock(job))
+        if waited or (isinstance(decision.previous, Final) and job.needs_lock):
+            self.wait_queue.begun(message, run, item.report, locked=job.needs_lock)
         _count(decision, job, message, item.report)
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record existed: the deletion found no run to cancel.

@@ -33,7 +33,6 @@ from duecourse.domain.runs.overlap import (
     decide_turn,
     last_rank_before,
     latest,
-    needs_lock,
     rank_of_start,
 )
 from duecourse.domain.runs.states import Cancelled, Final, Queued, Run, Skipped, Succeeded
@@ -71,7 +70,7 @@ class Overlaps:
         holder to begin.
         """
         run, previous = start.run, start.previous
-        if not needs_lock(job):
+        if not job.needs_lock:
             return Held()
         fresh = isinstance(previous, Queued | None)
         # A run that has started before (a retry, a redrive) precedes the runs in the wait queue.
@@ -98,7 +97,7 @@ class Overlaps:
         """Release the lock if `run`, whose final record this is, holds it. Return whether the lock is free now. If a
         redrive has taken the lock meanwhile, it is not released.
         """
-        if not needs_lock(job):
+        if not job.needs_lock:
             return False
         free = self._after(Lock("", self.clock.now()), run)
         noted = None if free.called_until is None else free
