@@ -236,13 +236,13 @@ def _moved(
 
 
 class Row:
-    """A walk over the occurrences from the cursor on. `at` is the next occurrence, `passed` the last one that was
-    passed.
+    """A walk over the occurrences from the cursor on. `at` is the next occurrence, due at `due` (UTC seconds), and
+    `passed` the last one that was passed.
     """
 
     def __init__(self, occurrences: Occurrences, at: int, remaining: int | None) -> None:
         self.occurrences = occurrences
-        self.at: int | None = at if remaining is None or remaining > 0 else None
+        self.stop_at(at if remaining is None or remaining > 0 else None)
         self.passed = at - 1
         self.remaining = remaining
 
@@ -254,13 +254,13 @@ class Row:
             at = occurrences.next(at)
         row = cls(occurrences, at if at is not None else instant + 1, remaining)
         if at is None:
-            row.at = None
+            row.stop_at(None)
         return row
 
-    @property
-    def due(self) -> int | None:
-        """When the next occurrence is due (UTC seconds)."""
-        return None if self.at is None else self.occurrences.due(self.at)
+    def stop_at(self, at: int | None) -> None:
+        """Move to this occurrence, or to the end (None), without counting what is passed."""
+        self.at = at
+        self.due = None if at is None else self.occurrences.due(at)
 
     def step(self) -> None:
         """Pass one occurrence."""
@@ -269,19 +269,18 @@ class Row:
         self.passed = self.at
         if self.remaining is not None:
             self.remaining -= 1
-        self.at = self.occurrences.next(self.at) if self.remaining is None or self.remaining > 0 else None
+        self.stop_at(self.occurrences.next(self.at) if self.remaining is None or self.remaining > 0 else None)
 
     def before(self, on_time: int) -> Iterator[int]:
         """Pass and yield all occurrences that were due before `on_time`."""
-        while self.at is not None and self.occurrences.due(self.at) < on_time:
-            at = self.at
+        while (at := self.at) is not None and self.due is not None and self.due < on_time:
             self.step()
             yield at
 
     def jump(self, on_time: int) -> None:
         """Pass all occurrences that were due before `on_time` without counting them."""
-        self.at = self.occurrences.next(max(on_time - 1 - self.occurrences.jitter_seconds, self.passed))
-        while self.at is not None and self.occurrences.due(self.at) < on_time:
+        self.stop_at(self.occurrences.next(max(on_time - 1 - self.occurrences.jitter_seconds, self.passed)))
+        while self.due is not None and self.due < on_time:
             self.step()
         self.passed = max(self.passed, on_time - 1 if self.at is None else min(on_time, self.at) - 1)
 

@@ -91,7 +91,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     row = Row.after(occurrences, int(now), _allowance(job, edited, old.remaining))
     # More jitter may delay an occurrence that has already come due. It already has its run and counts only once.
     while row.at is not None and _came_due(cursor, row.at, now):
-        row.at = occurrences.next(row.at)
+        row.stop_at(occurrences.next(row.at))
     check_to_come(row.at, edited.schedule, edited.exclude, now)
     paused = job.state is JobState.PAUSED
     at = None if paused else row.at
@@ -106,7 +106,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     moved = replace(
         cursor_for(changed, now),
         occurrence=at,
-        due=None if at is None else occurrences.due(at),
+        due=None if at is None else row.due,
         after=int(now) if at is None else min(at - 1, int(now)),
         remaining=row.remaining,
     )
@@ -126,7 +126,7 @@ def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
             return _Old((), remaining)
         else:
             row, reason = Row(occurrences, at, cursor.remaining), "edited"
-            while row.at is not None and occurrences.due(row.at) <= min(sent_until, now):
+            while row.due is not None and row.due <= min(sent_until, now):
                 row.step()
         skipped = range_before(row, int(now) + 1)
     except (ScheduleError, ExclusionError):

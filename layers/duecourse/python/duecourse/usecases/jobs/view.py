@@ -59,7 +59,7 @@ def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
     until = int(job.changed_at) + min(AT_ONCE_SECONDS, horizon_seconds)
     row = Row.after(schedule, int(job.changed_at), None)
     for _ in range(MAX_FIRINGS):
-        if row.at is None or row.at > until or schedule.due(row.at) > until:
+        if row.at is None or row.due is None or max(row.at, row.due) > until:
             break
         row.step()
     return until if row.at is None else min(until, row.at - 1)

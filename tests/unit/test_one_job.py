@@ -1,0 +1,55 @@
+"""How many files one hourly job crosses, from its creation to its first successful run."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from types import FrameType
+
+import duecourse
+from duecourse.testing import Scheduler
+
+FILES = 55
+RETURNS = 224
+"""The returns to a file that was already left. Lower both numbers when a change makes the story shorter."""
+
+PACKAGE = f"{Path(duecourse.__file__).parent}/"
+OUTSIDE = ("client/", "testing/")
+JOB = {"id": "hourly", "schedule": "0 * * * *", "target": {"type": "http", "url": "https://example.com/work"}}
+
+
+def test_the_story_of_one_job_does_not_become_longer() -> None:
+    one_run()  # fills the caches, which would otherwise depend on the tests before this one
+    visited = [name for name, _ in groupby(one_run())]
+    assert len(set(visited)) <= FILES
+    assert len(visited) - len(set(visited)) <= RETURNS
+
+
+def one_run() -> list[str]:
+    """Return the file of each call within the package until the job's first run has succeeded, in order."""
+    with Scheduler() as scheduler:
+        with traced() as calls:
+            scheduler.client.create_job(JOB)
+            scheduler.advance(hours=1)
+        (run,) = scheduler.client.list_runs("hourly").items
+        assert run.state == "SUCCEEDED"
+    return calls
+
+
+@contextmanager
+def traced() -> Iterator[list[str]]:
+    """The file of each call within the package while the context is active, in order."""
+    calls: list[str] = []
+
+    def note(frame: FrameType, event: str, _value: object) -> None:
+        name = frame.f_code.co_filename.removeprefix(PACKAGE)
+        of_package = name != frame.f_code.co_filename and not name.startswith(OUTSIDE)
+        if event == "call" and of_package and frame.f_code.co_name != "<module>":
+            calls.append(name)
+
+    sys.setprofile(note)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
