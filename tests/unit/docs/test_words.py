@@ -90,7 +90,10 @@ def test_words_of_the_documentation_are_few() -> None:
 
 @pytest.mark.parametrize(
     "term",
-    ["DAG", "misfire", "catch-up", "upstream", "tombstone", "circuit breaker", "concurrency key", "data interval"],
+    [
+        *("DAG", "misfire", "catch-up", "upstream", "tombstone", "circuit breaker", "concurrency key", "data interval"),
+        *("dead man's switch", "poison message", "cron", "timezone", "idempotency"),
+    ],
 )
 def test_words_that_people_search_for_are_in_the_glossary(term: str) -> None:
     assert term in PAGES["docs/concepts.md"].partition("## Glossary")[2]
