@@ -52,8 +52,7 @@ def api_options(command: F) -> F:
     command = click.option(
         "--sign/--no-sign",
         default=None,
-        help="Sign the calls with your AWS credentials (the default for addresses of API Gateway if "
-        "there is no token).",
+        help="Sign the calls with your AWS credentials (the default for API Gateway without a token).",
     )(command)
     return click.option(
         "--api",
