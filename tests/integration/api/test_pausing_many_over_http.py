@@ -66,6 +66,33 @@ def test_all_jobs_with_a_tag_are_paused_and_resumed(api: ApiClient) -> None:
     assert set(states(api).values()) == {"ACTIVE"}
 
 
+def test_a_resume_of_a_tag_leaves_jobs_alone_that_were_paused_in_another_way(api: ApiClient) -> None:
+    assert api.ask("/v1/jobs/a/pause").status == 200
+    assert api.post({"tag": "billing"}, "/v1/jobs/pause").json["changed"] == 1
+    assert api.post({"tag": "billing"}, "/v1/jobs/resume").json["changed"] == 1
+    assert states(api) == {"a": "PAUSED", "b": "ACTIVE", "c": "ACTIVE"}
+    assert api.post({"all": True}, "/v1/jobs/resume").json["changed"] == 0
+    assert api.post({"tag": "billing", "others": True}, "/v1/jobs/resume").json["changed"] == 1
+    assert set(states(api).values()) == {"ACTIVE"}
+
+
+def test_a_pause_of_all_jobs_is_ended_tag_by_tag_and_does_not_end_that_of_a_tag(api: ApiClient) -> None:
+    assert api.post({"tag": "night"}, "/v1/jobs/pause").json["changed"] == 1
+    assert api.post({"all": True}, "/v1/jobs/pause").json["changed"] == 2
+    assert api.post({"tag": "billing"}, "/v1/jobs/resume").json["changed"] == 1
+    assert states(api) == {"a": "ACTIVE", "b": "PAUSED", "c": "PAUSED"}
+    assert api.post({"all": True}, "/v1/jobs/resume").json["changed"] == 1
+    assert states(api) == {"a": "ACTIVE", "b": "PAUSED", "c": "ACTIVE"}
+
+
+def test_a_resumed_job_is_not_part_of_its_former_pause(api: ApiClient) -> None:
+    assert api.post({"tag": "billing"}, "/v1/jobs/pause").json["changed"] == 2
+    assert api.ask("/v1/jobs/a/resume").status == 200
+    assert api.ask("/v1/jobs/a/pause").status == 200
+    assert api.post({"tag": "billing"}, "/v1/jobs/resume").json["changed"] == 1
+    assert states(api)["a"] == "PAUSED"
+
+
 def test_the_whole_tenant_is_paused_and_no_other(api: ApiClient) -> None:
     foreign = replace(job("* * * * *", id="z"), tenant="other")
     assert api.jobs.create(foreign, cursor(foreign))

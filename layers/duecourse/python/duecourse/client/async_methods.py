@@ -596,18 +596,20 @@ class AsyncMethods(ABC):
         all: bool | None = None,
         cursor: str | None = None,
         catch_up: bool | None = None,
+        others: bool | None = None,
         note: str | None = None,
     ) -> Awaitable[ChangedJobs]:
         """Resume many jobs.
 
-        Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job
-        counts as a request. Pass `next_cursor` to continue.
+        Selects the jobs with a tag, or all jobs with `"all": true`. Resumes those that a pause with the same tag or
+        of all jobs paused; with `others` also jobs that were paused in another way. One call handles up to 100
+        jobs, and each job counts as a request. Pass `next_cursor` to continue.
         """
         return self._send(
             Call(
                 "POST",
                 "jobs/resume",
-                fields={"tag": tag, "all": all, "cursor": cursor, "catch_up": catch_up, "note": note},
+                fields={"tag": tag, "all": all, "cursor": cursor, "catch_up": catch_up, "others": others, "note": note},
             ),
             ChangedJobs,
         )

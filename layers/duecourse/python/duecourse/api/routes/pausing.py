@@ -72,9 +72,12 @@ class PauseManyBody(ManyBody):
 
 
 class ResumeManyBody(ManyBody):
-    """The jobs to resume, the policy for the occurrences of their pauses, and the reason."""
+    """The jobs to resume, the policy for the occurrences of their pauses, and the reason. `others`: resume also jobs
+    that were paused in another way: one by one, with another tag, or after failures.
+    """
 
     catch_up: bool = False
+    others: bool = False
     note: Note | None = None
 
 
@@ -175,8 +178,9 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
 def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Resume many jobs.
 
-    Selects the jobs with a tag, or all jobs with `"all": true`. One call handles up to 100 jobs, and each job counts as
-    a request. Pass `next_cursor` to continue.
+    Selects the jobs with a tag, or all jobs with `"all": true`. Resumes those that a pause with the same tag or of all
+    jobs paused; with `others` also jobs that were paused in another way. One call handles up to 100 jobs, and each job
+    counts as a request. Pass `next_cursor` to continue.
     """
     body = read_body(request, ResumeManyBody)
     choice, after = _chosen(body)
@@ -184,6 +188,7 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         request.tenant,
         choice,
         catch_up=body.catch_up,
+        others=body.others,
         by=request.principal,
         note=body.note,
         after=after,

@@ -163,6 +163,7 @@ def pause(
 @click.option(
     "--catch-up", is_flag=True, help="Treat the occurrences of the pause as missed, according to the job's policy."
 )
+@click.option("--others", is_flag=True, help="With --tag or --all: also jobs that were paused in another way.")
 @click.option("--note", help="The reason; it is kept in the job's history.")
 @yes_option
 @answer_options
@@ -171,6 +172,7 @@ def resume(
     tag: str | None,
     everything: bool,
     catch_up: bool,
+    others: bool,
     note: str | None,
     yes: bool,
     api: str | None,
@@ -179,6 +181,8 @@ def resume(
 ) -> None:
     """Resume a paused job, or all jobs with a tag. The occurrences of the pause are skipped, unless --catch-up is
     used.
+
+    --tag and --all resume the jobs that a pause with the same tag or of all jobs paused.
     """
     with connected(api, sign) as client:
         _change(
@@ -186,7 +190,7 @@ def resume(
             (job_id, tag, everything),
             lambda name: client.resume_job(name, catch_up=catch_up, note=note),
             lambda cursor: client.resume_jobs(
-                tag=tag, all=everything or None, cursor=cursor, catch_up=catch_up, note=note
+                tag=tag, all=everything or None, cursor=cursor, catch_up=catch_up, others=others or None, note=note
             ),
             yes=yes,
             as_json=as_json,

@@ -320,7 +320,8 @@ class Job(JobDefinition):
     - `created_generation`: distinguishes a re-created job from an edited one.
     - `revision`: grows with every write.
     - `seated`: whether the job has a seat in its lane (domain.tenants.seats).
-    - `paused_at`, `paused_by`, `paused_because`: the time, author and reason of the last pause.
+    - `paused_at`, `paused_by`, `paused_because`: the time, author and reason of the last pause. `paused_with`: the tag
+      of a pause of many jobs, or ALL_JOBS; None for a pause of this job alone.
     - `resumed_at`: the end of that pause, if the schedule was changed since (None: the pause ended at `changed_at`).
     - `earlier`: the previous definitions, oldest first. Messages in the queues may belong to them.
     - `workflow`, `claimed_at`: the id of the workflow that has this job as a step, and when the job became a step.
@@ -341,6 +342,7 @@ class Job(JobDefinition):
     paused_at: float | None = None
     paused_because: str | None = None
     paused_by: str | None = None
+    paused_with: str | None = None
     resumed_at: float | None = None
     revision: int = 1
     seated: bool

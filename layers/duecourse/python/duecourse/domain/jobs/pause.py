@@ -19,15 +19,30 @@ class PauseChange:
     skipped: tuple[SkippedRange, ...] = ()
 
 
-def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, by: str | None = None) -> PauseChange:
+ALL_JOBS = "*"
+"""The name of a pause of all jobs in `Job.paused_with`. No tag has this name."""
+
+
+def pause(
+    job: Job,
+    cursor: Cursor,
+    *,
+    now: float,
+    because: str | None = None,
+    by: str | None = None,
+    together: str | None = None,
+) -> PauseChange:
     """Return the job paused at `now` (UTC seconds).
 
     Its cursor leaves the index. Occurrences that were enqueued for later will not run and do not count towards
     `max_runs`. The cursor stays before occurrences that came due earlier and are not enqueued; `resume` handles them.
-    `because` is the reason, `by` the author (None: Duecourse).
+    `because` is the reason, `by` the author (None: Duecourse), and `together` the tag of a pause of many jobs, or
+    ALL_JOBS.
     """
     now = max(now, job.changed_at)
-    paused = replace(_changed(job, JobState.PAUSED, now), paused_at=now, paused_because=because, paused_by=by)
+    paused = replace(
+        _changed(job, JobState.PAUSED, now), paused_at=now, paused_because=because, paused_by=by, paused_with=together
+    )
     try:
         after, given = _enqueued_through(cursor, now), _not_due_yet(cursor, now)
     except (ScheduleError, ExclusionError):  # a schedule that can no longer be compiled can still be paused
@@ -55,7 +70,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
     Raises ScheduleError or ExclusionError for a schedule that can no longer be compiled.
     """
     now = max(now, job.changed_at)
-    active = replace(_changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None)
+    active = replace(_changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None, paused_with=None)
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, cursor.after, cursor.remaining)
     skipped = () if catch_up else tuple(replace(each, reason="paused") for each in range_before(row, int(now) + 1))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.pause import PauseChange, pause, resume
+from duecourse.domain.jobs.pause import ALL_JOBS, PauseChange, pause, resume
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
@@ -41,6 +41,16 @@ class JobSelection:
     """Selects the jobs with a tag, or all jobs of the tenant (None)."""
 
     tag: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of a pause of these jobs (`Job.paused_with`)."""
+        return ALL_JOBS if self.tag is None else self.tag
+
+    @property
+    def pauses(self) -> frozenset[str]:
+        """The names of the pauses that included all these jobs."""
+        return frozenset({ALL_JOBS, self.name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +123,11 @@ class Pausing:
         """Pause active jobs among some of the selected jobs, beginning after `after`. Raises the errors of `charge` for
         their number.
         """
-        return self._many(tenant, choice, after, charge, lambda job_id: self._pause(tenant, job_id, by, note, ANYTHING))
+
+        def act(job_id: str) -> bool:
+            return self._pause(tenant, job_id, by, note, ANYTHING, choice.name)
+
+        return self._many(tenant, choice, after, charge, act)
 
     def resume_many(
         self,
@@ -121,24 +135,35 @@ class Pausing:
         choice: JobSelection,
         *,
         catch_up: bool,
+        others: bool = False,
         by: str | None = None,
         note: str | None = None,
         after: str | None = None,
         correlation_id: str | None = None,
         charge: Charge = free,
     ) -> BulkResult:
-        """Resume paused jobs among some of the selected jobs, beginning after `after`. Raises the errors of
+        """Resume jobs that a pause of all jobs or with the same tag paused, among some of the selected jobs, beginning
+        after `after`. With `others`, jobs that were paused in another way are resumed too. Raises the errors of
         `pause_many`.
         """
+        only = None if others else choice.pauses
 
         def act(job_id: str) -> bool:
-            return self._resume(tenant, job_id, catch_up, by, note, ANYTHING, correlation_id)
+            return self._resume(tenant, job_id, catch_up, by, note, ANYTHING, correlation_id, only)
 
         return self._many(tenant, choice, after, charge, act)
 
-    def _pause(self, tenant: str, job_id: str, by: str | None, note: str | None, expected: Precondition) -> bool:
+    def _pause(
+        self,
+        tenant: str,
+        job_id: str,
+        by: str | None,
+        note: str | None,
+        expected: Precondition,
+        together: str | None = None,
+    ) -> bool:
         def act(job: Job, cursor: Cursor) -> PauseChange:
-            return pause(job, cursor, now=self.clock.now(), because=note, by=by)
+            return pause(job, cursor, now=self.clock.now(), because=note, by=by, together=together)
 
         return self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected) is not None
 
@@ -151,8 +176,13 @@ class Pausing:
         note: str | None,
         expected: Precondition,
         correlation_id: str | None,
+        only: frozenset[str] | None = None,
     ) -> bool:
-        def act(job: Job, cursor: Cursor) -> PauseChange:
+        """Resume the job if a pause with one of these names paused it (None: any pause)."""
+
+        def act(job: Job, cursor: Cursor) -> PauseChange | None:
+            if only is not None and job.paused_with not in only:
+                return None
             return resume(job, cursor, now=self.clock.now(), catch_up=catch_up)
 
         change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected, note)
@@ -203,12 +233,12 @@ class Pausing:
         job_id: str,
         what: ChangeAction,
         by: str | None,
-        act: Callable[[Job, Cursor], PauseChange],
+        act: Callable[[Job, Cursor], PauseChange | None],
         expected: Precondition,
         note: str | None = None,
     ) -> PauseChange | None:
-        """Write the change if the job is in the state that `what` ends; return None for a job in another state. Raises
-        the errors of `pause`.
+        """Write the change if the job is in the state that `what` ends and `act` changes it; return None for another
+        job. Raises the errors of `pause`.
         """
         state = JobState.ACTIVE if what is ChangeAction.PAUSED else JobState.PAUSED
         for _ in range(TRIES):
@@ -225,6 +255,8 @@ class Pausing:
                     raise JobUnreadableError(job_id)
                 continue  # deleted in between, and perhaps created again
             change = act(job, cursor)
+            if change is None:
+                return None
             records = self.skipping.records(cursor, change.skipped)
             record = changed(what, job, change.job, by, note)
             if self.store.change(job, cursor, change.job, change.cursor, records, record):
