@@ -17,6 +17,7 @@ from botocore.exceptions import EndpointConnectionError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duecourse.api.bodies.models import no_controls
 from duecourse.worker import DoNotRetry, Retry, Worker
 from duecourse.worker.keeper import Keeper
 from duecourse.worker.queue import TaskMessage, read_run
@@ -147,6 +148,41 @@ def test_a_cancelled_run_that_nobody_works_on_yet_ends_without_work(queue, api):
     ((word, said),) = api.reports
     assert (word, said["retryable"]) == ("fail", False)
     assert queue.deleted == [BODY]
+
+
+def test_progress_is_sent_with_each_following_heartbeat(queue, api):
+    def task(run):
+        run.progress(0.25, "2 of 8\nfiles")
+        run.heartbeat()
+        run.progress(0.5)
+        run.heartbeat()
+        run.heartbeat()
+
+    worker(queue, api, task).run_once()
+    beats = [body for word, body in api.said if word == "heartbeat"]
+    assert [(body or {}).get("progress") for body in beats] == [None, 0.25, 0.5, 0.5]
+    assert [(body or {}).get("note") for body in beats] == [None, *["2 of 8 files"] * 3]
+
+
+@pytest.mark.parametrize("note", ["x" * 500, "\0\ud800\x7f\u2028 a", "ä" * 201])
+def test_a_note_that_the_api_would_reject_is_made_acceptable(queue, api, note):
+    def task(run):
+        run.progress(1, note)
+        run.heartbeat()
+
+    worker(queue, api, task).run_once()
+    assert [word for word, _ in api.said] == ["heartbeat", "heartbeat", "complete"]
+    sent = api.said[1][1]["note"]
+    assert len(sent) <= 200
+    assert no_controls(sent) == sent
+
+
+@pytest.mark.parametrize("done", [-0.1, 1.1, float("nan"), 40])
+def test_progress_outside_of_0_to_1_is_refused(queue, api, done):
+    worker(queue, api, lambda run: run.progress(done)).run_once()
+    ((word, body),) = api.reports
+    assert word == "fail"
+    assert "done must be from 0 to 1" in body["error"]
 
 
 def test_a_running_task_learns_of_its_cancellation_at_its_next_heartbeat(queue, api):

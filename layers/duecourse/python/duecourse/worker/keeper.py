@@ -77,7 +77,9 @@ class Keeper:
             if self._over:
                 return
             try:
-                answer = self._client.heartbeat_run(self._run.run_id, self._run.token)
+                # Always the last report: the API stores at most one heartbeat in five seconds.
+                progress, note = self._run.said.last
+                answer = self._client.heartbeat_run(self._run.run_id, self._run.token, progress=progress, note=note)
             except ApiUnreachableError as error:
                 log.warning("run %s: no heartbeat: %s", self._run.run_id, error)
                 self._rhythm = self._rhythm.unheard(self._clock())

@@ -84,6 +84,23 @@ class TaskMessageError(ValueError):
     """A message does not come from Duecourse."""
 
 
+NOTE_CHARACTERS = 200
+"""The limit of the API for a note."""
+
+
+def _line(note: str) -> str:
+    """Return a note as the API accepts it: one line without control characters."""
+    printable = "".join(character if character.isprintable() else " " for character in note)
+    return " ".join(printable.split())[:NOTE_CHARACTERS]
+
+
+@dataclass(slots=True)
+class Said:
+    """The last reported progress and note of a run. They are replaced together, since another thread sends them."""
+
+    last: tuple[float | None, str | None] = (None, None)
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerRun:
     """One attempt of a run. `scheduled_at` and `due_at` are ISO 8601 instants (UTC).
@@ -103,10 +120,21 @@ class WorkerRun:
     token: str | None = field(default=None, repr=False)
     cancelled: Event = field(default_factory=Event, repr=False, compare=False)
     beat: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
+    said: Said = field(default_factory=Said, repr=False, compare=False)
 
     def heartbeat(self) -> None:
         """Send a heartbeat now and update `cancelled`. The worker also sends heartbeats automatically."""
         self.beat()
+
+    def progress(self, done: float, note: str | None = None) -> None:
+        """Report that a part of the work (`done`, from 0 to 1) is completed, with a note for people. No request is
+        made: each following heartbeat sends the last report. The note is cut to 200 characters in one line; None keeps
+        the last one. Raises ValueError for another `done`.
+        """
+        if not 0 <= done <= 1:
+            raise ValueError(f"done must be from 0 to 1, but it is {done}; divide it by the whole")
+        text = self.said.last[1] if note is None else _line(note)
+        self.said.last = (float(done), text)
 
 
 def read_run(body: str) -> WorkerRun:
