@@ -43,6 +43,18 @@ def test_axe_finds_no_serious_fault_on_a_small_screen(sampled: ServedConsole, op
     assert (closed, accessibility_faults(page)) == ([], [])
 
 
+def test_the_first_tab_stop_leads_past_the_menu(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/jobs")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.keyboard.press("Tab")
+    link = page.get_by_role("button", name="Skip to the content")
+    expect(link).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.querySelector('#content').contains(document.activeElement)")
+    expect(page).to_have_url(re.compile("#/jobs$"))
+
+
 def test_the_menu_leads_to_every_page(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
     for name in ("Jobs", "Runs", "Workflows", "Dead letters", "Stage", "Overview"):

@@ -52,6 +52,16 @@ def test_failed_jobs_are_named_and_redriven(scheduler: Scheduler, console: Serve
     expect(page.get_by_text("No job failed.")).to_be_visible()
 
 
+def test_runs_in_progress_are_named(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    page = open_page(console)
+    expect(page.get_by_text("No run is in progress.")).to_be_visible()
+    scheduler.client.create_job({"id": "render", "schedule": "0 * * * *", "target": HTTP, "completion": "callback"})
+    scheduler.advance(hours=1, seconds=5)
+    page.clock.fast_forward(2_000)
+    run = page.get_by_role("listitem").filter(has_text="waits for its callback")
+    expect(run.get_by_role("link", name="render")).to_have_attribute("href", "#/runs/render.20260328T130000Z")
+
+
 def test_the_load_to_come_names_the_fullest_minutes_and_their_jobs(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled)
     fullest = page.get_by_role("listitem").filter(has_text="runs; jobs with the most runs")

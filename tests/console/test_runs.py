@@ -35,9 +35,25 @@ def test_all_runs_of_a_job_are_listed_where_its_name_is_in_the_address(sampled: 
     expect(page.get_by_role("row")).to_have_count(3)
 
 
-def test_a_state_that_needs_a_job_is_refused_in_the_apis_words(sampled: ServedConsole, open_page: Open) -> None:
-    page = open_page(sampled, "/runs?state=SUCCEEDED")
-    expect(page.get_by_text("are listed for one job at a time").first).to_be_visible()
+def test_all_runs_of_all_jobs_are_listed_newest_first(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/runs")
+    expect(page.get_by_role("row")).to_have_count(51)
+    latest = page.get_by_role("row").nth(1)
+    expect(latest).to_contain_text("SUCCEEDED")
+    expect(latest.get_by_role("link", name="2026-03-28 13:0")).to_be_visible()
+    expect(page.get_by_text("DEAD").first).to_be_visible()
+    page.get_by_role("button", name="Next page").click()
+    expect(page.get_by_role("row").nth(1).get_by_role("link", name=re.compile("^2026-03-2[78]"))).to_be_visible()
+
+
+def test_successful_runs_of_too_many_jobs_are_left_out_with_the_reason(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/nowhere")
+    refused = {"type": "/problems/job-needed", "title": "Unprocessable Content", "status": 422, "detail": "too many"}
+    page.route(re.compile("/v1/runs.*SUCCEEDED"), lambda route: route.fulfill(status=422, json=refused))
+    page.get_by_role("link", name="Runs", exact=True).click()
+    expect(page.get_by_text("There are too many jobs to list those: choose a job or a tag.")).to_be_visible()
+    expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
+    expect(page.get_by_text("SUCCEEDED")).to_have_count(0)
 
 
 def test_nothing_found_offers_to_clear_the_filters(sampled: ServedConsole, open_page: Open) -> None:
@@ -86,10 +102,15 @@ def test_too_many_requests_are_asked_again_as_late_as_the_api_says(sampled: Serv
 
     page.route(re.compile("/v1/runs"), limited)
     page.get_by_role("link", name="Runs", exact=True).click()
-    expect(page.get_by_text("Loading")).to_be_visible()
+    expect(page.get_by_text("The page tries again in 7 s.")).to_be_visible()
+    page.clock.fast_forward(1_000)
+    expect(page.get_by_text("The page tries again in 6 s.")).to_be_visible()
     page.clock.fast_forward(7_000)
 
     expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
+    for _ in range(7):
+        page.clock.fast_forward(1_000)
+    expect(page.get_by_text("Too many requests")).to_have_count(0)
 
 
 @pytest.mark.parametrize("path", ["/runs", "/dead-letters", DIED])

@@ -28,6 +28,14 @@ export function speakAs(who: Session): void {
   session = who;
 }
 
+const limited = new Set<(seconds: number) => void>();
+
+/** Calls `tell` with the seconds to wait whenever a request was one too many. Returns the end of it. */
+export function onLimited(tell: (seconds: number) => void): () => void {
+  limited.add(tell);
+  return () => void limited.delete(tell);
+}
+
 const checked: Middleware = {
   async onRequest({ request }) {
     const token = await session?.token();
@@ -48,7 +56,10 @@ const checked: Middleware = {
   onError({ request, error }) {
     if (error instanceof UnauthorizedError)
       refused = request.headers.get("Authorization")?.slice("Bearer ".length) ?? null;
-    if (error instanceof ApiError || error instanceof ApiUnreachableError) return asProblem(error);
+    if (!(error instanceof ApiError || error instanceof ApiUnreachableError)) return;
+    const problem = asProblem(error);
+    if (problem.status === 429) for (const tell of limited) tell(problem.retryAfter ?? 1);
+    return problem;
   },
 };
 
@@ -67,7 +78,7 @@ export const api = createClient(fetcher);
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      staleTime: 2_000,
+      staleTime: 1_000,
       // After 30 s a message is shown, before any further wait.
       retry: (count, error) => count < RETRIES && asProblem(error).passes && !asProblem(error).late,
       retryDelay: (count, error) =>
@@ -80,7 +91,7 @@ export const queries = new QueryClient({
 });
 
 /** The interval in which live pages reload, in milliseconds; hidden tabs do not reload. */
-export const LIVE = 5_000;
+export const LIVE = 2_000;
 
 /** A key for a request that must not have its effect twice. */
 export const freshKey = (): string => crypto.randomUUID();

@@ -11,18 +11,35 @@ import { PageFailed } from "../shared/PageFailed";
 import { useStage } from "./context";
 import { ExpiredLogin } from "./ExpiredLogin";
 import { NoticesProvider, useNotices } from "./notices";
+import { RateLimited } from "./RateLimited";
 import { MENU, PAGES } from "./routes";
 import { chooseTheme, isDark } from "./theme";
 import { trailOf } from "./trail";
+
+const CONTENT = "content";
 
 /** The frame around every page. */
 export function Shell() {
   return (
     <NoticesProvider>
+      <SkipLink />
       <TopBar />
       <ExpiredLogin />
       <Frame />
     </NoticesProvider>
+  );
+}
+
+/** Shown when it has the focus. An address with a fragment would be another page. */
+function SkipLink() {
+  return (
+    <button
+      type="button"
+      className="skip"
+      onClick={() => document.querySelector<HTMLElement>(`#${CONTENT}`)?.focus()}
+    >
+      Skip to the content
+    </button>
   );
 }
 
@@ -92,18 +109,25 @@ function Frame() {
       onNavigationChange={({ detail }) => setOpen(detail.open)}
       toolsHide
       breadcrumbs={trail.length > 0 && <BreadcrumbGroup ariaLabel="Breadcrumbs" items={trail} />}
-      notifications={<Flashbar items={notices.items} stackItems={notices.items.length > 3} />}
+      notifications={
+        <>
+          <RateLimited />
+          <Flashbar items={notices.items} stackItems={notices.items.length > 3} />
+        </>
+      }
       content={
-        <PageFailed key={pathname}>
-          <Suspense fallback={<Spinner size="large" />}>
-            <Routes>
-              {PAGES.map(({ path, page: Page }) => (
-                <Route key={path} path={path} element={<Page />} />
-              ))}
-              <Route path="*" element={<NotFound what="Page" />} />
-            </Routes>
-          </Suspense>
-        </PageFailed>
+        <div id={CONTENT} tabIndex={-1}>
+          <PageFailed key={pathname}>
+            <Suspense fallback={<Spinner size="large" />}>
+              <Routes>
+                {PAGES.map(({ path, page: Page }) => (
+                  <Route key={path} path={path} element={<Page />} />
+                ))}
+                <Route path="*" element={<NotFound what="Page" />} />
+              </Routes>
+            </Suspense>
+          </PageFailed>
+        </div>
       }
     />
   );

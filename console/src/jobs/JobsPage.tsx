@@ -4,6 +4,7 @@ import CollectionPreferences from "@cloudscape-design/components/collection-pref
 import Header from "@cloudscape-design/components/header";
 import PropertyFilter from "@cloudscape-design/components/property-filter";
 import SpaceBetween from "@cloudscape-design/components/space-between";
+import TextFilter from "@cloudscape-design/components/text-filter";
 import { useState } from "react";
 import { fetcher, LIVE } from "../api/client";
 import { useRefusal } from "../app/context";
@@ -16,6 +17,8 @@ import { COLUMNS, type Job } from "./columns";
 import { FILTERS, filtersOf, PROPERTIES, queryOf } from "./filter";
 import { useColumns } from "./useColumns";
 import { useManyJobs } from "./useManyJobs";
+import { useSelectAll } from "./useSelectAll";
+import { useTotal } from "./useTotal";
 
 const STANDARD = {
   pageSize: 50,
@@ -27,11 +30,15 @@ export default function JobsPage() {
   const [filters, setFilters] = useFilters(FILTERS);
   const [columns, setColumns] = useColumns(STANDARD);
   const [chosen, setChosen] = useState<readonly Job[]>([]);
+  const [text, setText] = useState(filters.search ?? "");
+  const total = useTotal(filters);
+  const all = useSelectAll(filters, setChosen);
   const refusal = useRefusal("jobs:write");
   const many = useManyJobs((failed) => setChosen((all) => all.filter((job) => failed.includes(job.id))));
   const pageSize = useNarrow() ? Math.min(columns.pageSize, CARDS) : columns.pageSize;
-  // A read of the last runs costs a query for each job, so it is made half as often, and only if they are shown.
+  // A read of the last runs costs a query for each job, so they are read only if they are shown.
   const runs = columns.contentDisplay.some(({ id, visible }) => id === "last" && visible) ? 10 : undefined;
+  const filtered = FILTERS.some((name) => filters[name] !== undefined);
   const pages = usePages(
     ["jobs", "list", filters, pageSize, runs],
     async (cursor, signal) => {
@@ -40,9 +47,9 @@ export default function JobsPage() {
       if (data === undefined) throw new SyntaxError("an empty response");
       return data;
     },
-    { every: runs === undefined ? LIVE : 2 * LIVE },
+    // A search reads all jobs.
+    { every: filtered ? 5 * LIVE : LIVE },
   );
-  const filtered = FILTERS.some((name) => filters[name] !== undefined);
   const ids = chosen.map((job) => job.id);
   const why = refusal ?? (ids.length === 0 ? "Select jobs first." : undefined);
   const actions = { pause: many.pause, resume: many.resume, run: many.run, delete: many.delete };
@@ -50,6 +57,12 @@ export default function JobsPage() {
     setChosen([]); // actions do not apply to jobs that are no longer shown
     setFilters(changes);
   };
+  const showAll = () => {
+    setText("");
+    search(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
+  };
+  // Some are selected, and there may be more.
+  const partly = ids.length > 0 && (pages.pagination.pagesCount > 1 || ids.length < pages.items.length);
   return (
     <>
       {many.modal}
@@ -79,7 +92,7 @@ export default function JobsPage() {
         header={
           <Header
             variant="h1"
-            counter={ids.length > 0 ? `(${ids.length} selected)` : undefined}
+            counter={total && `(${total}${ids.length > 0 ? `, ${ids.length} selected` : ""})`}
             actions={
               <SpaceBetween direction="horizontal" size="xs">
                 <ButtonDropdown
@@ -117,16 +130,33 @@ export default function JobsPage() {
           </Header>
         }
         filter={
-          <PropertyFilter
-            query={queryOf(filters)}
-            onChange={({ detail }) => search(filtersOf(detail))}
-            filteringProperties={PROPERTIES}
-            filteringOptions={optionsOf(pages.items)}
-            freeTextFiltering={{ operators: ["^"], defaultOperator: "^" }}
-            hideOperations
-            filteringAriaLabel="Find jobs"
-            filteringPlaceholder="Find jobs by a part of their id or name, tag, state or owner"
-          />
+          <SpaceBetween size="xs">
+            <TextFilter
+              filteringText={text}
+              filteringPlaceholder="Find jobs by any part of their id or name"
+              filteringAriaLabel="Find jobs"
+              countText={filters.search !== undefined && total !== undefined ? `${total} jobs` : undefined}
+              onChange={({ detail }) => setText(detail.filteringText)}
+              onDelayedChange={({ detail }) => search({ search: detail.filteringText.trim() })}
+            />
+            <PropertyFilter
+              query={queryOf(filters)}
+              onChange={({ detail }) => search(filtersOf(detail))}
+              filteringProperties={PROPERTIES}
+              filteringOptions={optionsOf(pages.items)}
+              freeTextFiltering={{ operators: ["="], defaultOperator: "=" }}
+              hideOperations
+              filteringAriaLabel="Filter jobs"
+              filteringPlaceholder="Tag, state, owner or id prefix"
+            />
+            {partly && (
+              <Button variant="inline-link" loading={all.reading !== null} onClick={all.begin}>
+                {all.reading !== null
+                  ? `${all.reading} jobs read`
+                  : `Select all jobs${filtered ? " that match" : ""}`}
+              </Button>
+            )}
+          </SpaceBetween>
         }
         preferences={
           <CollectionPreferences
@@ -155,9 +185,7 @@ export default function JobsPage() {
           filtered ? (
             <SpaceBetween size="s">
               <div>No jobs match.</div>
-              <Button onClick={() => search(filtersOf({ tokens: [], operation: "and" }))}>
-                Show all jobs
-              </Button>
+              <Button onClick={showAll}>Show all jobs</Button>
             </SpaceBetween>
           ) : (
             <SpaceBetween size="s">

@@ -29,8 +29,8 @@ export const COLUMNS: Column<Job>[] = [
   {
     id: "next",
     header: "Next run",
-    width: 195,
-    card: 50,
+    width: 215,
+    card: 60,
     has: (job) => job.next_occurrence !== null,
     cell: (job) => <Time at={job.next_occurrence} zone={job.timezone} bare />,
   },
@@ -38,7 +38,7 @@ export const COLUMNS: Column<Job>[] = [
     id: "schedule",
     header: "Schedule",
     width: 190,
-    card: 50,
+    card: 40,
     cell: (job) => <Text>{job.understood_as ?? "only on request"}</Text>,
   },
   {

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { filtersOf, queryOf } from "./filter";
 
 test("filters are the same after they were tokens", () => {
-  const filters = { prefix: "night", search: "report", tag: "crm", state: "PAUSED", owner: "sales" };
+  const filters = { prefix: "night", tag: "crm", state: "PAUSED", owner: "sales" };
   expect(filtersOf(queryOf(filters))).toEqual(filters);
 });
 
-test("text alone is a part of an id or name, and of two filters the later counts", () => {
+test("text alone is a tag, and of two filters the later counts", () => {
   const tokens = [
     { operator: "^", value: " first " },
     { propertyKey: "prefix", operator: "^", value: "one" },
@@ -15,8 +15,7 @@ test("text alone is a part of an id or name, and of two filters the later counts
   ];
   expect(filtersOf({ operation: "and", tokens })).toEqual({
     prefix: "second",
-    search: "first",
-    tag: undefined,
+    tag: "first",
     state: "PAUSED",
     owner: undefined,
   });

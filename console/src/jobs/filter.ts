@@ -6,45 +6,38 @@ export type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
 
 export const PROPERTIES: PropertyFilterProps.FilteringProperty[] = [
   { key: "prefix", propertyLabel: "Id", groupValuesLabel: "Ids", operators: ["^"], defaultOperator: "^" },
-  {
-    key: "search",
-    propertyLabel: "Id or name",
-    groupValuesLabel: "Ids and names",
-    operators: [":"],
-    defaultOperator: ":",
-  },
   { key: "tag", propertyLabel: "Tag", groupValuesLabel: "Tags", operators: ["="] },
   { key: "state", propertyLabel: "State", groupValuesLabel: "States", operators: ["="] },
   { key: "owner", propertyLabel: "Owner", groupValuesLabel: "Owners", operators: ["="] },
 ];
 
-const OPERATORS: Partial<Record<(typeof FILTERS)[number], string>> = { prefix: "^", search: ":" };
+/** What is chosen from a list. The text of the search has a field of its own. */
+const CHOSEN = ["prefix", "tag", "state", "owner"] as const;
 
 /** The filters as Cloudscape's tokens. */
 export function queryOf(filters: Filters): PropertyFilterProps.Query {
   return {
     operation: "and",
-    tokens: FILTERS.flatMap((name) =>
+    tokens: CHOSEN.flatMap((name) =>
       filters[name] === undefined
         ? []
-        : [{ propertyKey: name, operator: OPERATORS[name] ?? "=", value: filters[name] }],
+        : [{ propertyKey: name, operator: name === "prefix" ? "^" : "=", value: filters[name] }],
     ),
   };
 }
 
-/** The filters that tokens say: text alone is a part of an id or name, and of two for one property the later counts. */
+/** The filters that tokens say: text alone is a tag, and of two for one property the later counts. */
 export function filtersOf(
   query: PropertyFilterProps.Query,
-): Record<(typeof FILTERS)[number], string | undefined> {
+): Record<(typeof CHOSEN)[number], string | undefined> {
   const filters: Filters = {};
   for (const { propertyKey, value } of query.tokens) {
-    const name = FILTERS.find((each) => each === propertyKey) ?? "search";
+    const name = CHOSEN.find((each) => each === propertyKey) ?? "tag";
     const text = String(value).trim();
     filters[name] = name === "state" ? text.toUpperCase() : text;
   }
   return {
     prefix: undefined,
-    search: undefined,
     tag: undefined,
     state: undefined,
     owner: undefined,

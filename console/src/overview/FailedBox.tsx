@@ -18,7 +18,7 @@ const RedriveDialog = lazy(() =>
   import("../dead-letters/RedriveDialog").then((file) => ({ default: file.RedriveDialog })),
 );
 
-const SHOWN = 10;
+const SHOWN = 6;
 
 /** The jobs that failed permanently in the last 24 hours, by name. */
 export function FailedBox({ query }: { query: UseQueryResult<Unsuccessful> }) {

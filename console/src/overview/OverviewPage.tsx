@@ -1,4 +1,5 @@
 import "./overview.css";
+import ColumnLayout from "@cloudscape-design/components/column-layout";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { api, LIVE } from "../api/client";
@@ -11,6 +12,7 @@ import { LateBox } from "./LateBox";
 import { LoadBox } from "./LoadBox";
 import { MetricsBox } from "./MetricsBox";
 import { OutcomesBox } from "./OutcomesBox";
+import { RunningBox } from "./RunningBox";
 import { useLoad } from "./useLoad";
 import { useUnsuccessful } from "./useUnsuccessful";
 import { WhyBox } from "./WhyBox";
@@ -28,7 +30,10 @@ export default function OverviewPage() {
       <ClockAlert stats={stats.data} />
       <Counts dead={stats.data?.dead_runs} unsuccessful={unsuccessful.data} load={load.data} />
       <FailedBox query={unsuccessful} />
-      <LateBox load={load} />
+      <ColumnLayout columns={2} minColumnWidth={280}>
+        <LateBox load={load} />
+        <RunningBox />
+      </ColumnLayout>
       <WhyBox />
       <LoadBox load={load} />
       <OutcomesBox query={unsuccessful} />

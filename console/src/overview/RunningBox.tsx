@@ -24,7 +24,11 @@ export function RunningBox() {
   return (
     <Container
       header={
-        <Header variant="h2" counter={found && `(${count})`}>
+        <Header
+          variant="h2"
+          counter={found && `(${count})`}
+          description="Calls of more than ten seconds, and runs that wait for their callback or their steps."
+        >
           Running now
         </Header>
       }

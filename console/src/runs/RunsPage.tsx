@@ -2,27 +2,49 @@ import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { api, fetcher } from "../api/client";
+import { useState } from "react";
+import { api, fetcher, LIVE } from "../api/client";
+import { asProblem } from "../api/problem";
 import { PagedTable } from "../shared/PagedTable";
 import { CARDS, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
 import { columns } from "./columns";
-import { type Filters, listOf, NAMES, rangeOf, STATES, UNSUCCESSFUL } from "./filters";
+import { type Filters, INDEXED, listOf, NAMES, rangeOf, STATES } from "./filters";
 import { RunFilter } from "./RunFilter";
 
 const SAID = {
   "of a job": (job: string) => `All runs of ${job}, by their occurrences.`,
   "found in a job": (job: string) => `Unsuccessful runs of ${job}, or runs in the selected states.`,
-  "across jobs": () =>
-    "Unsuccessful runs: dead, retrying, cancelled or skipped. Choose a job to see all of its runs.",
+  "across jobs": () => "All runs, newest first.",
 };
+
+/** Each job costs a query (ms). */
+const MERGED = 10_000;
 
 export default function RunsPage() {
   const [filters, change] = useFilters(NAMES);
   const list = listOf(filters);
   const limit = useNarrow() ? CARDS : 50;
-  const pages = usePages(["runs", filters, limit], (cursor, signal) => read(filters, limit, cursor, signal));
+  // Above 500 jobs the API does not list successful runs across jobs.
+  const [crowd, setCrowd] = useState<string | null>(null);
+  const crowded = crowd === (filters.tag ?? "");
+  const merged = list === "across jobs" && (filters.state ?? "SUCCEEDED").includes("SUCCEEDED") && !crowded;
+  const pages = usePages(
+    ["runs", filters, limit, crowded],
+    async (cursor, signal) => {
+      const state =
+        filters.state ?? (list !== "across jobs" ? undefined : (crowded ? INDEXED : STATES).join());
+      try {
+        return await read({ ...filters, state }, limit, cursor, signal);
+      } catch (error) {
+        if (filters.state !== undefined || crowded || asProblem(error).status !== 422) throw error;
+        setCrowd(filters.tag ?? "");
+        return await read({ ...filters, state: INDEXED.join() }, limit, undefined, signal);
+      }
+    },
+    { every: merged ? MERGED : LIVE },
+  );
   const job = api.useQuery(
     "get",
     "/v1/jobs/{job_id}",
@@ -36,7 +58,14 @@ export default function RunsPage() {
       pages={pages}
       trackBy="id"
       header={
-        <Header variant="h1" description={SAID[list](filters.job ?? "")}>
+        <Header
+          variant="h1"
+          description={
+            crowded && list === "across jobs" && filters.state === undefined
+              ? "All runs but successful ones, newest first. There are too many jobs to list those: choose a job or a tag."
+              : SAID[list](filters.job ?? "")
+          }
+        >
           Runs
         </Header>
       }
@@ -44,7 +73,7 @@ export default function RunsPage() {
         <RunFilter
           filters={filters}
           change={change}
-          states={filters.job === undefined ? UNSUCCESSFUL : STATES}
+          states={STATES}
           timeLabel={list === "of a job" ? "Occurrence" : "Ended"}
         />
       }
@@ -56,7 +85,7 @@ export default function RunsPage() {
               ? "No runs on this page. Go to the next page."
               : filtered
                 ? "No runs match the filters."
-                : "No runs are dead, retrying, cancelled or skipped."}
+                : "No job has run yet."}
           </Box>
           {filtered && <Button onClick={clear}>Clear the filters</Button>}
         </SpaceBetween>

@@ -14,7 +14,7 @@ export type Run = Schemas["Run"];
 export const occurrence = (zone?: string): Column<Run> => ({
   id: "occurrence",
   header: "Occurrence",
-  width: 175,
+  width: 190,
   card: 50,
   cell: (run) => (
     <Link href={to.run(run.id)}>
@@ -28,7 +28,7 @@ export const job: Column<Run> = {
   id: "job",
   header: "Job",
   isRowHeader: true,
-  width: 230,
+  width: 215,
   cell: (run) => (
     <span title={run.job_id}>
       <Link href={to.job(run.job_id)}>{run.job_id}</Link>
@@ -44,14 +44,14 @@ export const job: Column<Run> = {
 export const state: Column<Run> = {
   id: "state",
   header: "State",
-  width: 130,
+  width: 145,
   card: 50,
   cell: (run) => <RunStatus state={run.state} />,
 };
 export const attempts: Column<Run> = {
   id: "attempts",
   header: "Attempts",
-  width: 110,
+  width: 115,
   cell: (run) => `${run.attempts} of ${run.max_attempts}`,
 };
 /** Why a run came into its state: its error, or the reason. */
@@ -77,10 +77,10 @@ export const columns = (zone?: string): Column<Run>[] => [
   {
     id: "lateness",
     header: "Lateness",
-    width: 110,
+    width: 115,
     cell: (run) => (run.lateness_seconds === null ? "-" : duration(run.lateness_seconds)),
   },
-  { id: "took", header: "Duration", width: 110, cell: took },
+  { id: "took", header: "Duration", width: 115, cell: took },
   error,
   attempts,
 ];

@@ -8,9 +8,9 @@ export const NAMES = ["state", "job", "tag", "error", "within", "since", "until"
 export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 export type Changes = Partial<Record<(typeof NAMES)[number], string | undefined>>;
 
-/** The states that a list across jobs may show. */
-export const UNSUCCESSFUL = ["DEAD", "RETRYING", "CANCELLED", "SKIPPED"];
-export const STATES = ["QUEUED", "RUNNING", "WAITING", "SUCCEEDED", ...UNSUCCESSFUL];
+/** The states that a list across any number of jobs may show: an index has these. */
+export const INDEXED = ["QUEUED", "RUNNING", "WAITING", "DEAD", "RETRYING", "CANCELLED", "SKIPPED"];
+export const STATES = ["SUCCEEDED", ...INDEXED];
 
 const PROPERTIES = ["state", "job", "tag", "error"] as const;
 

@@ -10,6 +10,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.testing.clock import SettableClock
+from duecourse.usecases.runs.lists import MERGED_JOBS
 from tests.support.api import ApiClient
 from tests.support.api_events import json_event
 from tests.support.jobs import NOON, cursor
@@ -17,6 +18,7 @@ from tests.support.jobs import job as made_job
 from tests.support.runs import run
 
 RUNS = "/v1/runs"
+EVERY = ",".join(RunState)
 SECURE = HttpTarget("https://example.com/hook")
 
 
@@ -139,10 +141,29 @@ def test_a_list_of_jobs_has_the_last_runs_of_each(api: ApiClient, runs: dict[str
     assert api.get("/v1/workflows", runs="2").status == 400
 
 
-@pytest.mark.parametrize("state", ["SUCCEEDED", "DEAD,SUCCEEDED"])
-def test_runs_that_go_well_are_listed_for_one_job_at_a_time(api: ApiClient, runs: dict[str, Run], state: str) -> None:
-    answer = api.get(RUNS, state=state)
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ({"state": EVERY}, ["alive", "waits", "never", "off", "dead", "done", "again"]),
+        ({"state": "SUCCEEDED"}, ["done"]),
+        ({"state": "SUCCEEDED,DEAD"}, ["dead", "done"]),
+        ({"state": EVERY, "tag": "billing"}, ["alive", "never", "dead", "done"]),
+        ({"state": EVERY, "error": "refused"}, ["again"]),
+        ({"state": EVERY, "until": "2026-11-21T12:10:00Z"}, ["done"]),
+    ],
+)
+def test_runs_in_all_states_are_listed_by_their_occurrence(
+    api: ApiClient, runs: dict[str, Run], query: dict[str, str], names: list[str]
+) -> None:
+    assert found(api, runs, **query) == names
+
+
+def test_successful_runs_of_too_many_jobs_require_a_job_or_a_tag(api: ApiClient, runs: dict[str, Run]) -> None:
+    for number in range(MERGED_JOBS - 1):
+        created(api, f"more-{number}")
+    answer = api.get(RUNS, state="SUCCEEDED")
     assert (answer.status, answer.json["type"]) == (422, "/problems/job-needed")
+    assert found(api, runs, state="SUCCEEDED", tag="billing") == ["done"]
     assert "job=ID" in answer.errors["state"]
 
 
@@ -183,7 +204,7 @@ def test_runs_of_another_tenant_are_not_found(api: ApiClient, runs: dict[str, Ru
 
 
 @pytest.mark.parametrize("limit", ["1", "2", "3"])
-@pytest.mark.parametrize("query", [{}, {"job": "alpha"}, {"tag": "night"}, {"error": "e"}])
+@pytest.mark.parametrize("query", [{}, {"job": "alpha"}, {"tag": "night"}, {"error": "e"}, {"state": EVERY}])
 def test_pages_hold_each_run_once(api: ApiClient, runs: dict[str, Run], query: dict[str, str], limit: str) -> None:
     whole = api.get(RUNS, **query).json["items"]
     assert len(whole) > 1

@@ -25,7 +25,7 @@ from duecourse.api.bodies.models import LINE, refuse, write_json
 from duecourse.api.problems import bad_parameter
 from duecourse.api.request import Request
 from duecourse.domain.documents import LATEST
-from duecourse.domain.ids import ID_PATTERN, is_id, parse_run_id
+from duecourse.domain.ids import ID_PATTERN, RunName, is_id, parse_run_id
 from duecourse.domain.runs.states import LISTED, RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import read_instant
@@ -290,18 +290,21 @@ def run_page_token(job_id: str, last: str) -> str:
     return _sealed(f"{_RUNS}{job_id}.{last}")
 
 
-def read_run_page_token(sealed: str | None, job_id: str) -> str | None:
-    """Return the local name of the run before which the page starts."""
+def read_any_run_page_token(sealed: str | None) -> RunName | None:
+    """Return the run after which the page of a merged list starts."""
     text = _opened(sealed, _RUNS)
-    if text is None:
-        return None
     try:
-        name = parse_run_id(text)
+        return None if text is None else parse_run_id(text)
     except ValueError:
         raise _bad_page_token() from None
-    if name.job_id != job_id:
+
+
+def read_run_page_token(sealed: str | None, job_id: str) -> str | None:
+    """Return the local name of the run before which the page starts."""
+    name = read_any_run_page_token(sealed)
+    if name is not None and name.job_id != job_id:
         raise bad_parameter("cursor", "belongs to another job; start without a cursor")
-    return text.removeprefix(f"{job_id}.")
+    return None if name is None else name.local
 
 
 def dead_page_token(mark: StateMark) -> str:

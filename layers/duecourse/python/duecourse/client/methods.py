@@ -634,7 +634,8 @@ class Methods(ABC):
         runs that wait for another run of their job. `since` and `until` filter by the time at which the run entered
         its state: the start of its attempt, its end or the end of its last attempt, or the due time of a run that
         never started. `tag` selects runs of jobs that currently have the tag, and `error` runs with an error that
-        contains the text. With `job`, the list has the runs of one job in `state`, by default in any, newest
+        contains the text. With `SUCCEEDED` in `state`, the newest occurrence is first, and at most 500 jobs may
+        exist, or have the tag. With `job`, the list has the runs of one job in `state`, by default in any, newest
         occurrence first. A page may be short or empty and still have a next page.
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.

@@ -35,6 +35,7 @@ from duecourse.api.query import (
     after,
     fitting,
     job_parameter,
+    read_any_run_page_token,
     read_run_page_token,
     read_state_page_token,
     read_time,
@@ -42,13 +43,13 @@ from duecourse.api.query import (
     state_page_token,
 )
 from duecourse.api.request import Request
-from duecourse.api.routes.jobs import job_id_in
+from duecourse.api.routes.jobs import JOBS_A_REQUEST, job_id_in
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import UNSUCCESSFUL, Run, RunState
 from duecourse.ports import LINK_SECONDS
-from duecourse.usecases.runs.lists import RunPage, StatePage, mark_of
+from duecourse.usecases.runs.lists import MERGED_JOBS, RunPage, StatePage, mark_of
 
 _BEGUN = tuple(state for state in RunState if state is not RunState.QUEUED)
 
@@ -113,7 +114,8 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     later, `WAITING` runs that wait for their callback or for the steps of a workflow, and `QUEUED` runs that wait for
     another run of their job. `since` and `until` filter by the time at which the run entered its state: the start of
     its attempt, its end or the end of its last attempt, or the due time of a run that never started. `tag` selects runs
-    of jobs that currently have the tag, and `error` runs with an error that contains the text. With `job`, the list has
+    of jobs that currently have the tag, and `error` runs with an error that contains the text. With `SUCCEEDED` in
+    `state`, the newest occurrence is first, and at most 500 jobs may exist, or have the tag. With `job`, the list has
     the runs of one job in `state`, by default in any, newest occurrence first. A page may be short or empty and still
     have a next page.
     """
@@ -126,7 +128,7 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
         page = api.history.page(request.tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)
         return _of_job(job_id, page)
     if RunState.SUCCEEDED in wanted.states:
-        raise _job_needed()
+        return _merged(api, request, query, wanted, tag)
     mark = read_state_page_token(query.cursor)
     return _by_state(api.search.page(request.tenant, wanted, limit=limit, before=mark, tag=tag))
 
@@ -146,12 +148,25 @@ def _by_state(page: StatePage) -> Answer:
     return page_answer("runs_found", items[:count], None if following is None else state_page_token(following), {})
 
 
+def _merged(api: Api, request: Request, query: RunsQuery, wanted: RunFilter, tag: str | None) -> Answer:
+    """Merge the records of all jobs. An index of successful runs would add a write to each run."""
+    before = read_any_run_page_token(query.cursor)
+    jobs = api.history.jobs.page_ids(request.tenant, tag, limit=MERGED_JOBS, after=None)
+    if jobs.following is not None:
+        raise _job_needed()
+    request.budget.charge(1 + len(jobs.ids) // JOBS_A_REQUEST)
+    page = api.history.merged(request.tenant, sorted(jobs.ids), wanted, limit=query.limit, before=before)
+    items = [run_document(run) for run in page.items]
+    count = fitting(items)
+    following = page.items[count - 1].name if count < len(items) else page.following
+    cursor = None if following is None else run_page_token(following.job_id, following.local)
+    return page_answer("runs_found", items[:count], cursor, {})
+
+
 def _job_needed() -> Problem:
-    """Return the problem for a state without an index across jobs. An index of successful runs would add a write to
-    each run.
-    """
-    remedy = "add a job (job=ID), or remove SUCCEEDED"
-    detail = f"Runs in SUCCEEDED are listed for one job at a time; {remedy}."
+    """Return the problem for successful runs of too many jobs."""
+    remedy = "add a job (job=ID) or a tag, or remove SUCCEEDED"
+    detail = f"Runs in SUCCEEDED are listed for at most {MERGED_JOBS} jobs; {remedy}."
     fault = FieldFault(f"contains SUCCEEDED, which requires a job; {remedy}", parameter="state")
     return Problem("job-needed", detail, faults=[fault])
 
