@@ -15,6 +15,8 @@ export const PAGES: readonly Page[] = [
   { path: "/runs", page: lazy(() => import("../runs/RunsPage")) },
   { path: "/runs/:runId", page: lazy(() => import("../run/RunPage")) },
   { path: "/workflows", page: lazy(() => import("../workflows/WorkflowsPage")) },
+  { path: "/workflows/new", page: lazy(() => import("../edit/CreateWorkflowPage")) },
+  { path: "/workflows/:workflowId/edit", page: lazy(() => import("../edit/EditWorkflowPage")) },
   { path: "/workflows/:workflowId", page: lazy(() => import("../workflows/WorkflowPage")) },
   { path: "/workflows/:workflowId/runs/:instant", page: lazy(() => import("../workflows/WorkflowRunPage")) },
   { path: "/dead-letters", page: lazy(() => import("../dead-letters/DeadLettersPage")) },
@@ -38,6 +40,7 @@ export const to = {
   copyJob: (id: string) => `#/jobs/new?from=${encodeURIComponent(id)}`,
   run: (id: string) => `#/runs/${encodeURIComponent(id)}`,
   workflow: (id: string) => `#/workflows/${encodeURIComponent(id)}`,
+  editWorkflow: (id: string) => `#/workflows/${encodeURIComponent(id)}/edit`,
   workflowRun: (id: string, instant: string) =>
     `#/workflows/${encodeURIComponent(id)}/runs/${encodeURIComponent(instant)}`,
 };

@@ -15,6 +15,11 @@ test.each([
     ["Runs #/runs", "nightly.20260328T020000Z #/runs/nightly.20260328T020000Z"],
   ],
   ["/runs/%", ["Runs #/runs", "% #/runs/%25"]],
+  ["/workflows/new", ["Workflows #/workflows", "Create workflow #/workflows/new"]],
+  [
+    "/workflows/close/edit",
+    ["Workflows #/workflows", "close #/workflows/close", "Edit #/workflows/close/edit"],
+  ],
   ["/workflows/close", ["Workflows #/workflows", "close #/workflows/close"]],
   [
     "/workflows/close/runs/20260328T130000Z",

@@ -12,7 +12,9 @@ export function trailOf(pathname: string): Crumb[] {
   if (top === undefined || !id) return [];
   if (list === "runs") return [top, { text: id, href: to.run(id) }];
   if (list === "workflows") {
+    if (id === "new") return [top, { text: "Create workflow", href: "#/workflows/new" }];
     const workflow = { text: id, href: to.workflow(id) };
+    if (part === "edit") return [top, workflow, { text: "Edit", href: to.editWorkflow(id) }];
     return instant ? [top, workflow, { text: instant, href: to.workflowRun(id, instant) }] : [top, workflow];
   }
   if (id === "new") return [top, { text: "Create job", href: "#/jobs/new" }];

@@ -13,7 +13,7 @@ import { EditorPage } from "./EditorPage";
 import { IsWorkflow } from "./IsWorkflow";
 import { readStored, type Stored } from "./stored";
 import { useEditor } from "./useEditor";
-import { useSaving } from "./useSaving";
+import { jobAt, useSaving } from "./useSaving";
 
 export default function EditPage() {
   const { jobId = "" } = useParams();
@@ -41,7 +41,7 @@ export default function EditPage() {
 function Edit({ stored }: { stored: Stored }) {
   const { job } = stored;
   const editor = useEditor(job.id, stored.doc, { doc: stored.doc, etag: stored.etag });
-  const saving = useSaving(job.id, editor);
+  const saving = useSaving(jobAt(job.id), editor);
   return (
     <>
       {saving.modal}

@@ -6,7 +6,7 @@ import { to } from "../app/routes";
 export function IsWorkflow({ id }: { id: string }) {
   return (
     <Alert type="info" header="This job is a workflow">
-      Edit it as a workflow: <Link href={to.workflow(id)}>{id}</Link>.
+      Edit it as a workflow: <Link href={to.editWorkflow(id)}>{id}</Link>.
     </Alert>
   );
 }

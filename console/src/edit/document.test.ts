@@ -20,8 +20,8 @@ test("a field is set, and those that nobody knows stay, in their order", () => {
   expect(valueAt({}, ["constructor", "name"])).toBeUndefined();
 });
 
-test("what is no object is no job", () => {
-  expect(() => read("[1]")).toThrow("a job is an object");
+test("what is no object is no definition", () => {
+  expect(() => read("[1]")).toThrow("the text is no JSON object");
   expect(() => read("{")).toThrow(SyntaxError);
 });
 

@@ -19,10 +19,14 @@ const ANSWERS = [
   "error",
   "workflow",
   "delete_at",
+  // Of a workflow that was put:
+  "dry_run",
+  "created",
+  "changed",
 ];
 
-/** A job as it can be put back; fields that this page does not know included. */
-export function definitionOf(job: Schemas["Job"]): Doc {
+/** A job, or a workflow, as it can be put back; fields that this page does not know included. */
+export function definitionOf(job: Schemas["Job"] | Schemas["Workflow"]): Doc {
   return Object.fromEntries(
     Object.entries(job as unknown as Doc).filter(([name]) => !ANSWERS.includes(name)),
   );
@@ -33,7 +37,7 @@ export const written = (value: Json): string => JSON.stringify(value, null, 2);
 /** The object that a text is. Raises a SyntaxError that says where it ends to be one. */
 export function read(text: string): Doc {
   const value = JSON.parse(text) as Json;
-  if (!isDoc(value)) throw new SyntaxError('a job is an object: {"id": "…", "schedule": "…", "target": {…}}');
+  if (!isDoc(value)) throw new SyntaxError('the text is no JSON object: {"id": "…", "schedule": "…", …}');
   return value;
 }
 

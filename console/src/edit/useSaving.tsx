@@ -16,39 +16,64 @@ import type { Base } from "./draft";
 import { readStored, type Stored } from "./stored";
 import type { Editor } from "./useEditor";
 
-type Step = { is: "review"; wanted: Schemas["Job"] } | { is: "meanwhile"; theirs: Stored } | null;
+/** What is edited: a job or a workflow. */
+export interface Subject<Thing extends Saved> {
+  what: "job" | "workflow";
+  put(doc: Doc, etag: string, dryRun: boolean): Promise<Thing | undefined>;
+  read(): Promise<Stored<Saved>>;
+  /** Its page. */
+  address: string;
+  /** What else the change has as an effect. */
+  effects?(wanted: Thing): ReactNode;
+}
 
-/** Saving an edit: the changes are shown first. If another user has changed the job meanwhile, the user decides again. */
-export function useSaving(jobId: string, editor: Editor) {
-  const [step, setStep] = useState<Step>(null);
+type Saved = Schemas["Job"] | Schemas["Workflow"];
+type Step<Thing> = { is: "review"; wanted: Thing } | { is: "meanwhile"; theirs: Stored<Saved> } | null;
+
+/** The job as a subject. */
+export function jobAt(jobId: string): Subject<Schemas["Job"]> {
+  return {
+    what: "job",
+    async put(doc, etag, dryRun) {
+      const { data } = await fetcher.PUT("/v1/jobs/{job_id}", {
+        params: {
+          path: { job_id: jobId },
+          query: dryRun ? { dry_run: "true" } : {},
+          header: { "If-Match": etag },
+        },
+        body: doc as unknown as Schemas["JobRequest"],
+      });
+      return data;
+    },
+    read: () => readStored(jobId),
+    address: to.job(jobId),
+  };
+}
+
+/** Saving an edit: the changes are shown first. If another user has changed it meanwhile, the user decides again. */
+export function useSaving<Thing extends Saved>(subject: Subject<Thing>, editor: Editor) {
+  const [step, setStep] = useState<Step<Thing>>(null);
   const client = useQueryClient();
   const notices = useNotices();
   const navigate = useNavigate();
   const base = editor.base as Base;
 
   const put = async (dryRun: boolean) => {
-    const { data } = await fetcher.PUT("/v1/jobs/{job_id}", {
-      params: {
-        path: { job_id: jobId },
-        query: dryRun ? { dry_run: "true" } : {},
-        header: { "If-Match": base.etag },
-      },
-      body: editor.doc as unknown as Schemas["JobRequest"],
-    });
+    const data = await subject.put(editor.doc, base.etag, dryRun);
     if (data === undefined) throw new SyntaxError("an empty response");
     return data;
   };
   const sent = useRef<Doc>(null);
-  const saved = (job: Schemas["Job"]) => {
+  const saved = (job: Saved) => {
     editor.saved();
     notices.done(`Saved ${job.id}`);
     void client.invalidateQueries();
-    void navigate(to.job(job.id).slice(1));
+    void navigate(subject.address.slice(1));
   };
   const refused = async (error: unknown) => {
     setStep(null);
     if (asProblem(error).status !== 412) return editor.refuse(asProblem(error).fields);
-    const theirs = await readStored(jobId);
+    const theirs = await subject.read();
     // The answer to the save before may have been lost.
     if (sent.current !== null && same(theirs.doc, sent.current)) saved(theirs.job);
     else setStep({ is: "meanwhile", theirs });
@@ -59,7 +84,7 @@ export function useSaving(jobId: string, editor: Editor) {
     onError: refused,
   });
   const saving = useMutation({
-    mutationFn: (wanted: Schemas["Job"]) => {
+    mutationFn: (wanted: Thing) => {
       sent.current = definitionOf(wanted);
       return put(false);
     },
@@ -68,7 +93,7 @@ export function useSaving(jobId: string, editor: Editor) {
   });
   const failed = saving.error ?? trial.error;
   const close = () => setStep(null);
-  const decide = (doc: Doc, theirs: Stored) => {
+  const decide = (doc: Doc, theirs: Base) => {
     editor.replace(doc, { doc: theirs.doc, etag: theirs.etag });
     trial.reset();
     saving.reset();
@@ -87,12 +112,20 @@ export function useSaving(jobId: string, editor: Editor) {
         <Review
           base={base}
           wanted={step.wanted}
+          effects={subject.effects?.(step.wanted)}
           busy={saving.isPending}
           close={close}
           save={() => saving.mutate(step.wanted)}
         />
       ) : step?.is === "meanwhile" ? (
-        <Meanwhile base={base} mine={editor.doc} theirs={step.theirs} close={close} decide={decide} />
+        <Meanwhile
+          what={subject.what}
+          base={base}
+          mine={editor.doc}
+          theirs={step.theirs}
+          close={close}
+          decide={decide}
+        />
       ) : null,
   };
 }
@@ -100,12 +133,14 @@ export function useSaving(jobId: string, editor: Editor) {
 function Review({
   base,
   wanted,
+  effects,
   busy,
   close,
   save,
 }: {
   base: Base;
-  wanted: Schemas["Job"];
+  wanted: Saved;
+  effects: ReactNode;
   busy: boolean;
   close(): void;
   save(): void;
@@ -119,7 +154,7 @@ function Review({
         <Button
           variant="primary"
           loading={busy}
-          disabled={changes.length === 0}
+          disabled={changes.length === 0 && !effects}
           disabledReason="No field is changed."
           onClick={save}
         >
@@ -132,30 +167,33 @@ function Review({
           Schedule: <span className="text">{wanted.understood_as ?? "only on request"}</span>.
         </Box>
       )}
+      {effects}
       <ChangesTable changes={changes} />
     </Question>
   );
 }
 
 function Meanwhile({
+  what,
   base,
   mine,
   theirs,
   close,
   decide,
 }: {
+  what: string;
   base: Base;
   mine: Doc;
-  theirs: Stored;
+  theirs: Stored<Saved>;
   close(): void;
-  decide(doc: Doc, theirs: Stored): void;
+  decide(doc: Doc, theirs: Base): void;
 }) {
   const others = changesOf(base.doc, theirs.doc);
   const own = changesOf(base.doc, mine);
   const both = conflicts(own, others);
   return (
     <Question
-      header="This job was changed by another user"
+      header={`This ${what} was changed by another user`}
       close={close}
       buttons={
         <>
@@ -198,7 +236,7 @@ function Question({
         <Box float="right">
           <SpaceBetween direction="horizontal" size="xs">
             <Button variant="link" onClick={close}>
-              Back to the form
+              Back to the editor
             </Button>
             {buttons}
           </SpaceBetween>

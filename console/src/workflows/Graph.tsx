@@ -10,7 +10,8 @@ import { useLayout } from "./useLayout";
 export interface GraphStep extends Step {
   /** Of a run; a workflow's jobs have none. */
   state?: string;
-  href: string;
+  /** None while it is edited. */
+  href?: string;
   /** On the chain that took longest. */
   critical?: boolean;
 }
@@ -85,9 +86,13 @@ function Job({ data }: NodeProps) {
       }}
     >
       <Handle type="target" position={Position.Left} isConnectable={false} style={{ visibility: "hidden" }} />
-      <a className="nodrag nopan" href={step.href} style={{ pointerEvents: "all", color: "inherit" }}>
-        {step.id}
-      </a>
+      {step.href === undefined ? (
+        step.id
+      ) : (
+        <a className="nodrag nopan" href={step.href} style={{ pointerEvents: "all", color: "inherit" }}>
+          {step.id}
+        </a>
+      )}
       {step.state !== undefined && (
         <div>
           <RunStatus state={step.state} />

@@ -1,3 +1,4 @@
+import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import TextFilter from "@cloudscape-design/components/text-filter";
@@ -25,7 +26,18 @@ export default function WorkflowsPage() {
     <PagedTable
       pages={pages}
       ariaLabels={{ tableLabel: "Workflows" }}
-      header={<Header variant="h1">Workflows</Header>}
+      header={
+        <Header
+          variant="h1"
+          actions={
+            <Button variant="primary" href="#/workflows/new">
+              Create workflow
+            </Button>
+          }
+        >
+          Workflows
+        </Header>
+      }
       filter={
         <TextFilter
           filteringText={prefix}
@@ -63,7 +75,7 @@ export default function WorkflowsPage() {
       empty={
         filtered
           ? "No workflows match. Change the filter."
-          : "There are no workflows yet. Create one with the command duecourse workflows put."
+          : "There are no workflows yet. Choose Create workflow, or use the command duecourse workflows put."
       }
     />
   );

@@ -1,0 +1,51 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "react-router";
+import { useNotices } from "../app/notices";
+import { to } from "../app/routes";
+import type { Doc } from "./document";
+import { useEditor } from "./useEditor";
+import { WorkflowEditor } from "./WorkflowEditor";
+import { putWorkflow } from "./workflow";
+
+const target = (path: string): Doc => ({ type: "http", url: `https://example.com/${path}` });
+const FIRST: Doc = {
+  id: "my-workflow",
+  schedule: "0 2 * * *",
+  timezone: "UTC",
+  jobs: {
+    "my-extract": { job: { target: target("extract") } },
+    "my-load": { after: ["my-extract"], job: { target: target("load") } },
+  },
+};
+
+export default function CreateWorkflowPage() {
+  const editor = useEditor("(new workflow)", FIRST, null);
+  const client = useQueryClient();
+  const notices = useNotices();
+  const navigate = useNavigate();
+  const { id: written } = editor.doc;
+  const id = typeof written === "string" && written !== "" ? written : undefined;
+  const creation = useMutation({
+    mutationFn: () => putWorkflow(id ?? "", editor.doc, null, false),
+    onSuccess: (workflow) => {
+      editor.saved();
+      notices.done(`Created ${workflow.id}: ${workflow.understood_as ?? "runs on request"}`);
+      void client.invalidateQueries();
+      void navigate(to.workflow(workflow.id).slice(1));
+    },
+  });
+  return (
+    <WorkflowEditor
+      title="Create workflow"
+      id={id}
+      editor={editor}
+      save={{
+        text: "Create workflow",
+        busy: creation.isPending,
+        error: creation.error,
+        run: () => creation.mutate(),
+        cancel: "#/workflows",
+      }}
+    />
+  );
+}
