@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
+from tests.support.browser import layout_faults
 from tests.support.console import ServedConsole
 
 TARGET = {"type": "http", "url": "https://shop.example/hooks"}
@@ -35,10 +37,11 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     expect(page.get_by_text("by local: The data are wrong")).to_be_visible()
 
     scheduler.advance(hours=2)
-    page.get_by_role("tab", name="Why did it not run?").click()
-    page.get_by_label("Time", exact=True).fill("2026-03-28 14:00")
+    page.get_by_role("tab", name="Why not?").click()
+    page.get_by_label("Date", exact=True).fill("2026-03-28")
+    page.get_by_label("Time (Europe/Berlin)").fill("14:00")
     page.get_by_role("button", name="Explain").click()
-    expect(page.get_by_text("2026-03-28 14:00:00 Europe/Berlin: paused")).to_be_visible()
+    expect(page.get_by_text("2026-03-28 14:00:00 Europe/Berlin: the job was paused")).to_be_visible()
     assert "tab=why&at=2026-03-28T13%3A00%3A00Z" in page.url
 
     page.get_by_role("button", name="Resume").click()
@@ -50,6 +53,31 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     page.get_by_role("tab", name="Changes").click()
     changes = page.get_by_role("grid", name="Changes")
     expect(changes.get_by_role("row", name=re.compile("local paused"))).to_contain_text("The data are wrong")
+
+
+def test_the_last_occurrence_and_the_last_night_are_explained_at_a_click(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, "0 2 * * *", timezone="Europe/Berlin", retry={"max_attempts": 1})
+    scheduler.answer("report", status=422, body={"error": "no such account"})
+    scheduler.advance(days=1)
+    page = open_page(console, "/jobs/report?tab=why")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.get_by_text("Choose a date and a time.")).to_be_visible()
+    answer = page.get_by_role("region", name="Explanation")
+    for question in ("Last occurrence", "Last night"):
+        page.get_by_role("button", name=question).click()
+        expect(answer).to_contain_text("2026-03-29 03:00:00 Europe/Berlin")
+        expect(answer.get_by_role("link", name="Run report.20260329T010000Z")).to_be_visible()
+    expect(answer).to_contain_text("From 2026-03-28 18:00:00 to 2026-03-29 08:00:00 Europe/Berlin: 1 failed.")
+    page.reload()
+    expect(answer).to_contain_text("1 failed.")
+
+    scheduler.client.create_job({"id": "noon", "schedule": "0 12 * * *", "target": TARGET})
+    page = open_page(console, "/jobs/noon?tab=why&at=last-night")
+    expect(page.get_by_role("region", name="Explanation")).to_contain_text("no occurrence.")
+    page.get_by_role("button", name="Last occurrence").click()
+    expect(page.get_by_text("The job has had no occurrence yet.")).to_be_visible()
 
 
 def test_the_next_is_skipped_once_its_number_is_confirmed_though_an_answer_is_lost(
@@ -88,7 +116,7 @@ def test_a_backfill_says_its_runs_and_its_price_first(
     choose(page, "Backfill")
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("From").fill("2026-03-27 25:00")
-    expect(dialog.get_by_text("Use the format 2026-03-29 02:30, in the time zone of the job.")).to_be_visible()
+    expect(dialog.get_by_text("Use the format 2026-03-29 02:30.").first).to_be_visible()
     dialog.get_by_label("From").fill("2026-03-27 00:00")
     dialog.get_by_label("Before").fill("2026-03-27 06:00")
     dialog.get_by_role("button", name="Dry run").click()
@@ -160,8 +188,44 @@ def test_an_answer_that_comes_after_its_question_was_closed_leaves_the_next_ques
     expect(page.get_by_role("dialog").get_by_text("Conflict")).to_be_hidden()
 
 
+def test_it_opens_with_its_last_occurrences_each_a_link_to_its_run(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/jobs/flaky-import")
+    grid = page.get_by_role("group", name=re.compile(r"Last occurrences: 60 ran"))
+    expect(grid.get_by_role("link")).to_have_count(60)
+    expect(page.get_by_text("The last 60 occurrences, the latest at the end")).to_be_visible()
+    latest = grid.get_by_role("link", name=re.compile("^2026-03-28 12:00:00 UTC: ran"))
+    latest.focus()
+    page.keyboard.press("ArrowLeft")
+    before = grid.get_by_role("link", name=re.compile("^2026-03-28 11:30:00 UTC: ran"))
+    expect(before).to_be_focused()
+    expect(page.get_by_role("tabpanel")).to_contain_text("2026-03-28 11:30:00 UTC: ran")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"#/runs/flaky-import\.20260328T113000Z$"))
+
+
+def test_a_job_that_has_not_run_says_when_it_will(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler)
+    page = open_page(console, "/jobs/report")
+    expect(page.get_by_text("The first occurrence is 2026-03-28 13:00:00 UTC")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1440])
+def test_nothing_overflows_and_all_tabs_fit(sampled: ServedConsole, open_page: Open, width: int) -> None:
+    page = open_page(sampled, "/jobs/flaky-import")
+    page.set_viewport_size({"width": width, "height": 900})
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        expect(page.get_by_role("tabpanel")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        assert layout_faults(page) == []
+    if width >= 1280:
+        expect(page.get_by_role("button", name=re.compile("Scroll"))).to_have_count(0)
+
+
 def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole, open_page: Open) -> None:
-    page = open_page(sampled, "/jobs/broken-export")
+    page = open_page(sampled, "/jobs/broken-export?tab=timeline")
     timeline = page.get_by_role("group", name=re.compile(r"Timeline: \d+ failed, \d+ upcoming"))
     mark = timeline.get_by_role("link", name=re.compile("2026-03-28 08:15:00 UTC: failed.*no space left on device"))
     mark.focus()
@@ -178,7 +242,10 @@ def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole
     expect(row.get_by_role("link", name="Run")).to_have_attribute("href", "#/runs/broken-export.20260328T081500Z")
     page.get_by_text("Day", exact=True).click()
     expect(page.get_by_text("2026-03-28 08:00", exact=True)).to_be_visible()
+    expect(page.get_by_text(re.compile("^2026-03-28, UTC: "))).to_be_visible()
     assert "zoom=day" in page.url
+    page.get_by_role("button", name="Earlier").click()
+    expect(page.get_by_text(re.compile("^2026-03-27, UTC: 6 failed$"))).to_be_visible()
 
 
 def test_what_the_clocks_do_to_the_next_ones_is_said(sampled: ServedConsole, open_page: Open) -> None:
@@ -201,6 +268,7 @@ def test_texts_of_others_are_shown_as_they_are(scheduler: Scheduler, console: Se
     page = open_page(console, "/jobs/report")
     expect(page.get_by_role("heading", level=1, name=HOSTILE)).to_be_visible()
     expect(page.get_by_role("link", name=re.compile("failed.*<img src=x"))).to_be_visible()
+    page.get_by_role("tab", name="Timeline").click()
     page.get_by_role("button", name="View as table").click()
     expect(page.get_by_role("grid", name="Occurrences")).to_contain_text("<img src=x")
     assert page.evaluate("window.broken") is None

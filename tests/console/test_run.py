@@ -35,6 +35,7 @@ def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
 
     expect(page.get_by_role("heading", level=1, name=f"Run {NOON}")).to_be_visible()
     expect(page.get_by_text("DEAD", exact=True)).to_be_visible()
+    expect(page.get_by_text("The last attempt failed", exact=True)).to_be_visible()
     expect(page.get_by_role("img", name="The run's attempts and waits over")).to_be_visible()
     expect(page.get_by_role("row").filter(has_text="failed")).to_have_count(2)
     page.get_by_role("button", name="Redrive").click()
@@ -47,6 +48,24 @@ def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
 
     expect(page.get_by_text("SUCCEEDED", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Redrive")).to_have_count(0)
+
+
+def test_a_run_that_has_ended_runs_again_with_its_payload(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler, schedule=None)
+    scheduler.client.run_job("export", payload={"order": 9007199254740993})
+    (call,) = scheduler.advance(seconds=1)
+    page = open_page(console, f"/runs/{call.run_id}")
+    expect(page.get_by_text("The payload of the request that started the run.")).to_be_visible()
+    page.get_by_role("button", name="Run again").click()
+    dialog = page.get_by_role("dialog", name="Run export again?")
+    expect(dialog).to_contain_text("with the payload of this run")
+    dialog.get_by_role("button", name="Run again").click()
+    expect(dialog).to_be_hidden()
+    (again,) = scheduler.advance(seconds=1)
+    assert again.payload == {"order": 9007199254740993}
+    expect(page).to_have_url(re.compile(re.escape(again.run_id)))
 
 
 def test_what_a_run_was_sent_with_is_shown_as_its_target_got_it(

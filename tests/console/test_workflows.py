@@ -61,6 +61,29 @@ def test_one_of_four_fails_and_a_rerun_from_there_succeeds(
     expect(steps.get_by_role("row", name=re.compile("orders SUCCEEDED"))).to_contain_text("Not run again")
 
 
+def test_a_dead_run_is_redriven_or_rerun_from_its_failed_steps_at_its_top(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    put(scheduler)
+    scheduler.answer("refunds", status=422, times=1)
+    scheduler.advance(hours=1)
+    page = open_page(console, RUN)
+    expect(page.get_by_text("A step failed", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Rerun from failed steps").click()
+    dialog = page.get_by_role("dialog", name="Rerun from refunds")
+    expect(dialog).to_contain_text("runs 2 steps: refunds, book.")
+    dialog.get_by_role("button", name="Cancel").click()
+
+    page.get_by_role("button", name="Redrive").click()
+    dialog = page.get_by_role("dialog", name="Redrive this run")
+    expect(dialog).to_contain_text("refunds starts again with new attempts")
+    dialog.get_by_role("button", name="Redrive").click()
+    expect(page.get_by_text("The run was redriven.")).to_be_visible()
+    assert [call.job_id for call in scheduler.advance(minutes=1)] == ["refunds", "book"]
+    page.reload()
+    expect(page.get_by_text("4 succeeded")).to_be_visible()
+
+
 def test_it_says_whom_a_job_waits_for_and_is_cancelled_with_their_number(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

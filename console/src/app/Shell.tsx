@@ -8,6 +8,7 @@ import { Suspense, useEffect, useState } from "react";
 import { Route, Routes, useLocation } from "react-router";
 import { NotFound } from "../shared/NotFound";
 import { PageFailed } from "../shared/PageFailed";
+import { useClockMenu } from "./clockMenu";
 import { useStage } from "./context";
 import { ExpiredLogin } from "./ExpiredLogin";
 import { NoticesProvider, useNotices } from "./notices";
@@ -50,12 +51,14 @@ function TopBar() {
     chooseTheme(!dark);
     setDark(!dark);
   };
+  const clock = useClockMenu();
   const who = session.name;
   return (
     <div id="top-bar">
       <TopNavigation
         identity={{ href: "#/", title: `Duecourse · ${settings.stage}` }}
         utilities={[
+          clock,
           {
             type: "button",
             text: dark ? "Light" : "Dark",

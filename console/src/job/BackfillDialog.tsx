@@ -12,6 +12,7 @@ import { useState } from "react";
 import { fetcher, freshKey, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
 import { useNotices } from "../app/notices";
+import { useZone } from "../shared/clock";
 import { ProblemBox } from "../shared/ProblemBox";
 import { duration, inZone } from "../shared/time";
 import { instantOf } from "../shared/wallInput";
@@ -35,8 +36,9 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
   const [key, setKey] = useState(freshKey);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const from = instantOf(form.from, job.timezone);
-  const to = instantOf(form.to, job.timezone);
+  const zone = useZone(job.timezone);
+  const from = instantOf(form.from, zone);
+  const to = instantOf(form.to, zone);
   const change = (part: Partial<typeof START>) => {
     setForm((before) => ({ ...before, ...part }));
     setFound(null);
@@ -76,12 +78,9 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
   const time = (field: "from" | "to", label: string, read: string | null) => (
     <FormField
       label={label}
-      constraintText={`2026-03-29 or 2026-03-29 02:30, in the time zone ${job.timezone}`}
+      constraintText={`2026-03-29 or 2026-03-29 02:30, in the time zone ${zone}`}
       errorText={
-        refused(field) ??
-        (form[field] !== "" &&
-          read === null &&
-          "Use the format 2026-03-29 02:30, in the time zone of the job.")
+        refused(field) ?? (form[field] !== "" && read === null && "Use the format 2026-03-29 02:30.")
       }
     >
       <Input value={form[field]} onChange={({ detail }) => change({ [field]: detail.value })} />
@@ -136,7 +135,7 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
         >
           Newest first
         </Checkbox>
-        {found !== null && <Outlook found={found} zone={job.timezone} />}
+        {found !== null && <Outlook found={found} zone={zone} />}
         <ProblemBox error={error} />
       </SpaceBetween>
     </Modal>

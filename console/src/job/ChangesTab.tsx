@@ -1,3 +1,4 @@
+import Popover from "@cloudscape-design/components/popover";
 import type { Schemas } from "../api/client";
 import { fetcher } from "../api/client";
 import { Time } from "../shared/Instant";
@@ -22,7 +23,12 @@ export function ChangesTab({ job }: { job: Schemas["Job"] }) {
       ariaLabels={{ tableLabel: "Changes" }}
       empty="No changes are recorded."
       columnDefinitions={[
-        { id: "at", header: "When", cell: (each) => <Time at={each.at} zone={job.timezone} /> },
+        {
+          id: "at",
+          header: "When",
+          minWidth: 190,
+          cell: (each) => <Time at={each.at} zone={job.timezone} />,
+        },
         {
           id: "who",
           header: "By",
@@ -35,22 +41,41 @@ export function ChangesTab({ job }: { job: Schemas["Job"] }) {
   );
 }
 
+/** As many as a row shows; the others are behind a link. */
+const LINES = 2;
+/** With fewer characters nothing is cut off. */
+const LONG = 100;
+
 function Fields({ change }: { change: Schemas["Change"] }) {
   const facts = Object.entries(change.facts);
-  if (change.changes.length + facts.length === 0) return <>-</>;
+  const lines = [
+    ...change.changes.map((each) => (
+      <div key={each.field} className="text">
+        <strong>{each.field}</strong>:{" "}
+        {"before" in each || "after" in each ? `${shown(each.before)} → ${shown(each.after)}` : "changed"}
+      </div>
+    )),
+    ...facts.map(([name, value]) => (
+      <div key={name} className="text">
+        {name.replaceAll("_", " ")}: {shown(value)}
+      </div>
+    )),
+  ];
+  if (lines.length === 0) return <>-</>;
+  const more = lines.length - LINES;
+  const long = JSON.stringify([change.changes, facts]).length > LONG;
   return (
     <>
-      {change.changes.map((each) => (
-        <div key={each.field} className="text">
-          <strong>{each.field}</strong>:{" "}
-          {"before" in each || "after" in each ? `${shown(each.before)} → ${shown(each.after)}` : "changed"}
+      {lines.slice(0, LINES).map((line) => (
+        <div key={line.key} className="lines" style={{ WebkitLineClamp: 1 }}>
+          {line}
         </div>
       ))}
-      {facts.map(([name, value]) => (
-        <div key={name} className="text">
-          {name.replaceAll("_", " ")}: {shown(value)}
-        </div>
-      ))}
+      {(more > 0 || long) && (
+        <Popover size="large" content={lines} header="Fields">
+          {more > 0 ? `and ${more} more` : "In full"}
+        </Popover>
+      )}
     </>
   );
 }

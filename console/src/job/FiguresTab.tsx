@@ -4,12 +4,14 @@ import LineChart from "@cloudscape-design/components/line-chart";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { useQuery } from "@tanstack/react-query";
 import { fetcher, type Schemas } from "../api/client";
+import { useZone } from "../shared/clock";
 import { ProblemBox } from "../shared/ProblemBox";
 import { duration, inZone } from "../shared/time";
 import { figures, inWords, type Point } from "./figures";
 
 /** How long the last hundred runs took, and how late they were. */
 export default function FiguresTab({ job }: { job: Schemas["Job"] }) {
+  const zone = useZone(job.timezone);
   const query = useQuery({
     queryKey: ["figures", job.id],
     queryFn: async ({ signal }) => {
@@ -25,8 +27,8 @@ export default function FiguresTab({ job }: { job: Schemas["Job"] }) {
   const loading = query.isPending;
   return (
     <SpaceBetween size="l">
-      <Chart title="Duration" points={durations} zone={job.timezone} loading={loading} />
-      <Chart title="Lateness" points={lateness} zone={job.timezone} loading={loading} />
+      <Chart title="Duration" points={durations} zone={zone} loading={loading} />
+      <Chart title="Lateness" points={lateness} zone={zone} loading={loading} />
     </SpaceBetween>
   );
 }

@@ -11,8 +11,10 @@ import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
 import { inexact, type Json } from "../edit/document";
+import { useZone } from "../shared/clock";
 import { inZone } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
+import { instantOf } from "../shared/wallInput";
 import { BackfillDialog } from "./BackfillDialog";
 import { CatchUp, TextQuestion } from "./questions";
 
@@ -29,6 +31,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   const navigate = useNavigate();
   const confirm = useConfirm();
   const [backfilling, setBackfilling] = useState(false);
+  const zone = useZone(job.timezone);
   const path = { job_id: job.id };
   const changed = () => client.invalidateQueries();
 
@@ -92,7 +95,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
           />
           <TextQuestion
             label="Start time"
-            description={`A time in ${job.timezone}, such as 2026-12-24T18:00:00. If it is empty, the run starts now.`}
+            description={`A time in the time zone ${zone}, such as 2026-12-24T18:00:00. If it is empty, the run starts now.`}
             onChange={(text) => {
               at = text.trim();
             }}
@@ -108,7 +111,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
               ? undefined
               : {
                   payload: payload.trim() === "" ? undefined : parsed(payload),
-                  at: at || null,
+                  at: at === "" ? null : (instantOf(at, zone) ?? at),
                   delay_seconds: null,
                 },
         });
@@ -135,8 +138,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   const skipNext = () => {
     let count = "1";
     const key = freshKey();
-    const next =
-      job.next_occurrence === null ? "the next occurrence" : inZone(job.next_occurrence, job.timezone);
+    const next = job.next_occurrence === null ? "the next occurrence" : inZone(job.next_occurrence, zone);
     confirm.ask({
       header: `Skip the next occurrences of ${job.id}`,
       text: (
@@ -157,7 +159,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
           body: { count: Number(count) },
         });
         await changed();
-        const skipped = data?.items.map((each) => inZone(each.occurrence, job.timezone)) ?? [];
+        const skipped = data?.items.map((each) => inZone(each.occurrence, zone)) ?? [];
         notices.done(
           skipped.length === 0 ? "There was no occurrence to skip." : `Will not run: ${skipped.join(", ")}`,
         );
@@ -184,7 +186,12 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   const items = [
     { id: "skip", text: "Skip next occurrences", disabledReason: refusal ?? unscheduled },
     { id: "backfill", text: "Backfill", disabledReason: refusal ?? unscheduled },
-    { id: "edit", text: "Edit", href: to.editJob(job.id), disabledReason: refusal },
+    {
+      id: "edit",
+      text: "Edit",
+      href: isWorkflow ? to.editWorkflow(job.id) : to.editJob(job.id),
+      disabledReason: refusal,
+    },
     { id: "copy", text: "Create a copy", href: to.copyJob(job.id), disabledReason: refusal },
     {
       id: "delete",
@@ -192,7 +199,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       disabledReason:
         refusal ?? (job.workflow && !isWorkflow ? `It is a step of ${job.workflow}.` : undefined),
     },
-  ].filter((each) => !(isWorkflow && ["edit", "copy"].includes(each.id)));
+  ].filter((each) => !(isWorkflow && each.id === "copy"));
   const chosen: Record<string, () => void> = {
     skip: skipNext,
     backfill: () => setBackfilling(true),

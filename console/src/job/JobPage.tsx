@@ -8,6 +8,7 @@ import { lazy, Suspense } from "react";
 import { useParams } from "react-router";
 import { api, LIVE, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
+import { CopyId } from "../shared/CopyId";
 import { NotFound } from "../shared/NotFound";
 import { ProblemBox } from "../shared/ProblemBox";
 import { useFilters } from "../shared/useFilters";
@@ -15,6 +16,7 @@ import { ChangesTab } from "./ChangesTab";
 import { JobActions } from "./JobActions";
 import { JobFacts } from "./JobFacts";
 import { NextTab } from "./NextTab";
+import { RecentTab } from "./RecentTab";
 import { RunsTab } from "./RunsTab";
 import { TimelineTab } from "./TimelineTab";
 import { WhyTab } from "./WhyTab";
@@ -47,6 +49,7 @@ export default function JobPage() {
         variant="h1"
         description={<span className="text">{job.description}</span>}
         actions={<JobActions job={job} />}
+        info={<CopyId id={job.id} what="job id" />}
       >
         <span className="text">{job.name || job.id}</span>
       </Header>
@@ -63,26 +66,27 @@ export default function JobPage() {
 }
 
 function JobTabs({ job }: { job: Schemas["Job"] }) {
-  const [{ tab = "timeline" }, change] = useFilters(["tab"]);
+  const [{ tab = "recent" }, change] = useFilters(["tab"]);
   return (
     <Tabs
       ariaLabel="About this job"
       activeTabId={tab}
       onChange={({ detail }) => change({ tab: detail.activeTabId })}
       tabs={[
+        { id: "recent", label: "Last 60", content: <RecentTab job={job} /> },
         { id: "timeline", label: "Timeline", content: <TimelineTab job={job} /> },
-        { id: "next", label: "Next occurrences", content: <NextTab job={job} /> },
+        { id: "next", label: "Next", content: <NextTab job={job} /> },
         { id: "runs", label: "Runs", content: <RunsTab jobId={job.id} zone={job.timezone} /> },
         {
           id: "figures",
-          label: "Duration and lateness",
+          label: "Duration",
           content: (
             <Suspense fallback={<Spinner />}>
               <FiguresTab job={job} />
             </Suspense>
           ),
         },
-        { id: "why", label: "Why did it not run?", content: <WhyTab job={job} /> },
+        { id: "why", label: "Why not?", content: <WhyTab job={job} /> },
         { id: "changes", label: "Changes", content: <ChangesTab job={job} /> },
         { id: "definition", label: "Definition", content: <Definition job={job} /> },
       ]}

@@ -59,7 +59,7 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
             cell: (each) => each.wall,
             isRowHeader: true,
           },
-          { id: "utc", header: "UTC", cell: (each) => <Time at={each.at} zone="UTC" /> },
+          { id: "at", header: "Occurrence", cell: (each) => <Time at={each.at} zone={job.timezone} /> },
           {
             id: "note",
             header: "Note",

@@ -8,6 +8,7 @@ import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
+import { EVER } from "./reading";
 import { reasonText } from "./reasons";
 
 const STATES = [
@@ -20,9 +21,6 @@ const STATES = [
   "CANCELLED",
   "SKIPPED",
 ] as const;
-
-/** With a beginning the API leaves out what is queued: a job of every few seconds has pages of runs to come. */
-const EVER = "1970-01-01T00:00:00Z";
 
 /** The runs of a job, or of a workflow, which is one. */
 export function RunsTab({

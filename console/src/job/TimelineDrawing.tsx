@@ -1,22 +1,16 @@
 import "../shared/colors.css";
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { KINDS, type Kind } from "./occurrences";
 import type { Layout, Mark } from "./timeline";
+import { useRoving } from "./useRoving";
 
 const ROW = 24;
 const LABEL = 118;
 const SIZE = 5;
 /** The least between two marks. */
 const ROOM = 8;
-const STEPS: Record<string, number> = {
-  ArrowLeft: -1,
-  ArrowRight: 1,
-  Home: Number.NEGATIVE_INFINITY,
-  End: Number.POSITIVE_INFINITY,
-};
-
 /** A colour and a shape for each kind, drawn around 0, 0. */
-const LOOKS: Record<Kind, { color: string; path: string; hollow?: boolean }> = {
+export const LOOKS: Record<Kind, { color: string; path: string; hollow?: boolean }> = {
   ran: { color: "var(--dc-success)", path: circle(SIZE) },
   late: { color: "var(--dc-warning)", path: `M0 ${-SIZE} L${SIZE} ${SIZE} L${-SIZE} ${SIZE} Z` },
   failed: {
@@ -46,18 +40,8 @@ export function Timeline({
   const [width, place] = useWidth();
   const inner = Math.max(width - LABEL - 2 * SIZE, 1);
   const layout = layoutFor(inner / ROOM);
-  const [chosen, setChosen] = useState<number | null>(null);
   const latest = layout.marks.findLastIndex((mark) => mark.kind !== "upcoming");
-  const current = Math.min(chosen ?? Math.max(latest, 0), layout.marks.length - 1);
-  const move = (event: KeyboardEvent<SVGSVGElement>) => {
-    const by = STEPS[event.key];
-    const links = event.currentTarget.querySelectorAll("a");
-    if (by === undefined || links.length === 0) return;
-    event.preventDefault();
-    const next = Math.min(Math.max(current + by, 0), links.length - 1);
-    setChosen(next);
-    links[next]?.focus();
-  };
+  const { current, choose, onKeyDown } = useRoving(layout.marks.length, latest);
   const height = (layout.rows.length + 1) * ROW;
   const x = (place: number) => LABEL + SIZE + (place + layout.step / 2) * inner;
   const y = (row: number) => (row + 1) * ROW + ROW / 2;
@@ -69,7 +53,7 @@ export function Timeline({
         height={height}
         role="group"
         aria-label={label}
-        onKeyDown={move}
+        onKeyDown={onKeyDown}
         style={{ display: "block" }}
       >
         {layout.ticks.map((tick) => (
@@ -91,7 +75,7 @@ export function Timeline({
             href={addressOf(mark)}
             aria-label={mark.text}
             tabIndex={index === current ? 0 : -1}
-            onFocus={() => setChosen(index)}
+            onFocus={() => choose(index)}
           >
             <title>{mark.text}</title>
             <g transform={`translate(${x(mark.place)} ${y(mark.row)})`}>
@@ -105,16 +89,16 @@ export function Timeline({
   );
 }
 
-function Shape({ kind }: { kind: Kind }) {
+export function Shape({ kind }: { kind: Kind }) {
   const { color, path, hollow } = LOOKS[kind];
   return <path d={path} style={{ fill: hollow ? "transparent" : color, stroke: color, strokeWidth: 1.5 }} />;
 }
 
 /** What the shapes mean. */
-export function Legend() {
+export function Legend({ kinds = KINDS }: { kinds?: readonly Kind[] }) {
   return (
     <div style={{ display: "flex", flexWrap: "wrap", gap: "4px 16px" }}>
-      {KINDS.map((kind) => (
+      {kinds.map((kind) => (
         <span key={kind} className="nowrap">
           <svg
             width={16}

@@ -7,14 +7,14 @@ import SpaceBetween from "@cloudscape-design/components/space-between";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { LIVE, type Schemas } from "../api/client";
 import { to } from "../app/routes";
+import { useZone } from "../shared/clock";
 import { ProblemBox } from "../shared/ProblemBox";
-import { inZone } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
 import { OccurrenceTable } from "./OccurrenceTable";
 import { type Occurrence, occurrences } from "./occurrences";
 import { PER_PAGE, readExpected, readRuns } from "./reading";
 import { Legend, Timeline } from "./TimelineDrawing";
-import { around, count, layout, type Mark, moved, summary, windowOf, type Zoom } from "./timeline";
+import { count, dayOf, layout, type Mark, moved, summary, windowOf, type Zoom } from "./timeline";
 import { why } from "./WhyTab";
 
 const ZOOMS = [
@@ -27,7 +27,8 @@ const ZOOMS = [
 export function TimelineTab({ job }: { job: Schemas["Job"] }) {
   const [filters, change] = useFilters(["zoom", "until"]);
   const zoom = ZOOMS.some((each) => each.id === filters.zoom) ? (filters.zoom as Zoom) : "week";
-  const window = windowOf(zoom, filters.until, Date.now());
+  const zone = useZone(job.timezone);
+  const window = windowOf(zoom, filters.until, Date.now(), zone);
   const expected = useQuery({
     queryKey: ["expected", job.id, job.updated_at, window],
     queryFn: ({ signal }) => readExpected(job, window, signal),
@@ -36,7 +37,7 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
   });
   const runs = useQuery({
     queryKey: ["timeline", job.id, window],
-    queryFn: ({ signal }) => readRuns(job.id, window, signal),
+    queryFn: ({ signal }) => readRuns(job.id, { from: window.from, to: window.to }, signal),
     // A picture that requires ten requests is reloaded ten times as rarely.
     refetchInterval: ({ state }) => LIVE * (1 + Math.floor((state.data?.items.length ?? 0) / PER_PAGE)),
     placeholderData: keepPreviousData,
@@ -57,7 +58,7 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
   const address = (one: Occurrence) => (one.run === null ? why(job.id, one.at) : to.run(one.run));
   const addressOf = (mark: Mark) =>
     mark.count > 1 && zoom !== "day"
-      ? `${to.job(job.id)}?zoom=day&until=${encodeURIComponent(around(mark.first.at))}`
+      ? `${to.job(job.id)}?tab=timeline&zoom=day&until=${dayOf(mark.first.at, zone)}`
       : address(mark.first);
   const said = summary(count(all)) || (pending ? "Loading" : "no occurrence");
   return (
@@ -84,7 +85,8 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
         </Button>
       </SpaceBetween>
       <Box>
-        {inZone(window.from, job.timezone)} to {inZone(window.to, job.timezone)}: {said}
+        {window.firstDay === window.lastDay ? window.lastDay : `${window.firstDay} to ${window.lastDay}`},{" "}
+        {zone}: {said}
       </Box>
       {job.state === "PAUSED" && (
         <Alert>The job is paused. Upcoming occurrences run only if it is resumed before they are due.</Alert>
@@ -96,13 +98,16 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
         </Alert>
       )}
       <Timeline
-        layoutFor={(places) => layout(all, window, zoom, job.timezone, places)}
+        layoutFor={(places) => layout(all, window, zoom, zone, places)}
         label={`Timeline: ${said}`}
         addressOf={addressOf}
       />
       <Legend />
+      <Box color="text-body-secondary" fontSize="body-s">
+        At most 1,000 runs and 500 past occurrences of these days, by the present schedule.
+      </Box>
       <ExpandableSection headerText="View as table">
-        <OccurrenceTable all={all} zone={job.timezone} addressOf={address} />
+        <OccurrenceTable all={all} zone={zone} addressOf={address} />
       </ExpandableSection>
     </SpaceBetween>
   );

@@ -1,5 +1,5 @@
 import type { Schemas } from "../api/client";
-import { wall } from "../shared/time";
+import { duration, elapsed, inZone, wall } from "../shared/time";
 import { reasonText } from "./reasons";
 
 type Run = Schemas["Run"];
@@ -23,7 +23,12 @@ export interface Occurrence {
   /** Further details; may be empty. */
   text: string;
   run: string | null;
+  /** Seconds; null where none has been measured. */
+  lateness: number | null;
+  took: number | null;
 }
+
+const UNKNOWN = { text: "", run: null, lateness: null, took: null };
 
 /** What the records and the schedule say together. `expected` are instants that the schedule names; `grace` is the
  * lateness in seconds from which on the job calls a run late. Sorted by time.
@@ -49,8 +54,8 @@ export function occurrences(
     if (covering !== null && covering.left > 0) {
       covering.left -= 1;
       found.push({ ...ofRun(covering.run, now, grace), at });
-    } else if (instant > now) found.push({ at, kind: "upcoming", text: "", run: null });
-    else found.push({ at, kind: "no record", text: "", run: null });
+    } else if (instant > now) found.push({ at, kind: "upcoming", ...UNKNOWN });
+    else found.push({ at, kind: "no record", ...UNKNOWN });
   }
   return found.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
@@ -61,7 +66,14 @@ function bySchedule(run: Run): boolean {
 }
 
 function ofRun(run: Run, now: number, grace: number): Occurrence {
-  return { at: run.occurrence, kind: kindOf(run, now, grace), text: textOf(run), run: run.id };
+  return {
+    at: run.occurrence,
+    kind: kindOf(run, now, grace),
+    text: textOf(run),
+    run: run.id,
+    lateness: run.lateness_seconds === null ? null : Math.max(run.lateness_seconds, 0),
+    took: run.finished_at === null ? null : elapsed(run.started_at, run.finished_at),
+  };
 }
 
 function kindOf(run: Run, now: number, grace: number): Kind {
@@ -82,11 +94,27 @@ function kindOf(run: Run, now: number, grace: number): Kind {
 }
 
 function textOf(run: Run): string {
-  const late =
-    (run.lateness_seconds ?? 0) >= 1 ? `${Math.round(run.lateness_seconds ?? 0)} s after it was due` : "";
-  return [reasonText(run.reason), run.error, late, run.requested_by && `requested by ${run.requested_by}`]
+  const late = run.lateness_seconds ?? 0;
+  const took = run.finished_at === null ? null : elapsed(run.started_at, run.finished_at);
+  return [
+    reasonText(run.reason),
+    run.error,
+    late >= 1 && `${duration(late)} after it was due`,
+    took !== null && `took ${duration(took)}`,
+    run.requested_by && `requested by ${run.requested_by}`,
+  ]
     .filter(Boolean)
     .join("; ");
+}
+
+/** The last of them that are not to come, oldest first. */
+export function recent(all: readonly Occurrence[], most: number): Occurrence[] {
+  return all.filter((each) => each.kind !== "upcoming").slice(-most);
+}
+
+/** `2026-03-28 03:00:00 Europe/Berlin: failed, no space left; took 2 s`. */
+export function inWords({ at, kind, text }: Occurrence, zone: string): string {
+  return `${inZone(at, zone)}: ${kind}${text && `, ${text}`}`;
 }
 
 /** Whether one of a job's `exclude` entries (instants, days, ranges of days of its zone) names the instant. */

@@ -49,6 +49,18 @@ export async function readRuns(
   return { items, more: true };
 }
 
+/** With a beginning the API leaves out what is queued: a job of every few seconds has pages of runs to come. */
+export const EVER = "1970-01-01T00:00:00Z";
+
+/** The newest runs of a job, those that are still to come left out. */
+export async function readLast(jobId: string, limit: number, signal: AbortSignal): Promise<Schemas["Run"][]> {
+  const { data } = await fetcher.GET("/v1/jobs/{job_id}/runs", {
+    params: { path: { job_id: jobId }, query: { limit, from: EVER } },
+    signal,
+  });
+  return data?.items ?? [];
+}
+
 /** The instants of a window that the schedule names and the job does not exclude. Where the past has more of them than
  * are read it has none, and `complete` is false.
  */

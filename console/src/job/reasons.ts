@@ -35,7 +35,46 @@ const CODES: Record<string, string> = {
   "workflow.start": "Steps could not be started",
 };
 
+/** A title for the error of a run. */
+export function failureText({ reason, code }: { reason: string | null; code: string | null }): string {
+  if (code !== null && code in CODES) return workflowError(code);
+  const text = reasonText(reason) || "an attempt failed";
+  return text[0]?.toUpperCase() + text.slice(1);
+}
+
 /** A title for the error of a workflow's run. */
 export function workflowError(code: string | null): string {
   return code === null ? "The run failed" : (CODES[code] ?? code);
+}
+
+const VERDICTS: Record<string, string> = {
+  fired: "it ran",
+  running: "it is running",
+  queued: "it is in the queue",
+  skipped: "it was skipped",
+  paused: "the job was paused",
+  cancelled: "it was cancelled",
+  deleted: "the job was deleted",
+  not_an_occurrence: "the schedule has no occurrence at this time",
+  excluded: "the job excludes this time",
+  gap: "this time does not exist, because the clocks go forward",
+  fold: "this time occurs twice, because the clocks go back",
+  before_start: "the schedule had not started",
+  after_end: "the schedule had ended",
+  before_creation: "the job did not exist yet",
+  max_runs: "the job had reached its number of runs",
+  completed: "the job was completed",
+  future: "it is not due yet",
+  late: "it is due and not in the queue yet",
+  waits: "it waits for other steps of its workflow",
+  lost: "it was sent, and has neither a record nor a message",
+  expired: "its record has expired",
+  changed: "the job was changed later",
+  unclear: "the stored data are not sufficient for an answer",
+};
+
+/** What a verdict of the API's explanation means; one that a newer release has is shown as it is. */
+export function verdictText(verdict: string, state?: string): string {
+  if (verdict === "fired" && state === "DEAD") return "it failed";
+  return VERDICTS[verdict] ?? verdict.replaceAll("_", " ");
 }

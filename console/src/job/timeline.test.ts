@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Schemas } from "../api/client";
-import { isExcluded, occurrences } from "./occurrences";
-import { around, layout, moved, windowOf } from "./timeline";
+import { inWords, isExcluded, occurrences, recent } from "./occurrences";
+import { dayOf, layout, moved, windowOf } from "./timeline";
 
 const NOW = Date.parse("2026-03-28T12:00:00Z");
 const BERLIN = "Europe/Berlin";
@@ -19,6 +19,8 @@ function run(at: string, more: Partial<Schemas["Run"]> = {}): Schemas["Run"] {
     error: null,
     requested_by: null,
     lateness_seconds: 0,
+    started_at: null,
+    finished_at: null,
     ...more,
   } as Schemas["Run"];
 }
@@ -71,20 +73,54 @@ describe("records and schedule together", () => {
 });
 
 describe("the window", () => {
-  it("shows a quarter of what is to come unless another end is asked for", () => {
-    expect(windowOf("day", undefined, NOW)).toEqual({
-      from: "2026-03-27T18:00:00Z",
-      to: "2026-03-28T18:00:00Z",
+  it("has whole days of the zone, the last of them to come unless another one is asked for", () => {
+    expect(windowOf("day", undefined, NOW, BERLIN)).toEqual({
+      from: "2026-03-27T23:00:00Z",
+      to: "2026-03-28T23:00:00Z",
+      firstDay: "2026-03-28",
+      lastDay: "2026-03-28",
     });
-    const week = windowOf("week", "2026-03-20T10:30:00Z", NOW);
-    expect(week).toEqual({ from: "2026-03-13T11:00:00Z", to: "2026-03-20T11:00:00Z" });
-    expect(moved(week, "week", -1)).toBe("2026-03-16T23:00:00Z");
-    expect(windowOf("day", around("2026-03-20T10:00:00Z"), NOW).from).toBe("2026-03-19T22:00:00Z");
+    const week = windowOf("week", undefined, NOW, BERLIN);
+    expect([week.firstDay, week.lastDay, week.to]).toEqual([
+      "2026-03-23",
+      "2026-03-29",
+      "2026-03-29T22:00:00Z", // the clocks went forward
+    ]);
+    expect(windowOf("month", "2026-03-20", NOW, "UTC").from).toBe("2026-02-21T00:00:00Z");
+    expect(windowOf("day", "2026-02-31", NOW, "UTC").lastDay).toBe("2026-03-28");
+    expect(windowOf("day", "nonsense", NOW, "UTC").lastDay).toBe("2026-03-28");
+  });
+
+  it("moves by as many days as it shows", () => {
+    const week = windowOf("week", "2026-03-20", NOW, BERLIN);
+    expect([moved(week, "week", -1), moved(week, "week", 1)]).toEqual(["2026-03-13", "2026-03-27"]);
+    expect(dayOf("2026-03-27T23:30:00Z", BERLIN)).toBe("2026-03-28");
+  });
+});
+
+describe("the last occurrences", () => {
+  it("are those that are not to come, with their lateness and duration", () => {
+    const times = { started_at: "2026-03-28T09:00:02Z", finished_at: "2026-03-28T09:00:05Z" };
+    const all = occurrences(
+      [
+        run("2026-03-28T08:00:00Z", { state: "SKIPPED", lateness_seconds: null }),
+        run("2026-03-28T09:00:00Z", { ...times, lateness_seconds: 2 }),
+        run("2026-03-28T13:00:00Z", { state: "QUEUED" }),
+      ],
+      ["2026-03-28T14:00:00Z"],
+      { now: NOW, grace: 60 },
+    );
+    expect(recent(all, 60).map(({ kind, lateness, took }) => [kind, lateness, took])).toEqual([
+      ["skipped", null, null],
+      ["ran", 2, 3],
+    ]);
+    const [last] = recent(all, 1);
+    expect(last && inWords(last, "UTC")).toBe("2026-03-28 09:00:00 UTC: ran, 2 s after it was due; took 3 s");
   });
 });
 
 describe("the layout", () => {
-  const ran = (at: string) => ({ at, kind: "ran" as const, text: "", run: "r" });
+  const ran = (at: string) => ({ at, kind: "ran" as const, text: "", run: "r", lateness: null, took: null });
 
   it("has a row for each day of the zone and puts marks where its clock stands", () => {
     const window = { from: "2026-03-27T23:00:00Z", to: "2026-03-29T22:00:00Z" };
@@ -107,7 +143,14 @@ describe("the layout", () => {
 
   it("makes one mark of what falls into one place, with the worst first", () => {
     const window = { from: "2026-03-28T00:00:00Z", to: "2026-03-29T00:00:00Z" };
-    const failed = { at: "2026-03-28T10:05:00Z", kind: "failed" as const, text: "busy", run: "f" };
+    const failed = {
+      at: "2026-03-28T10:05:00Z",
+      kind: "failed" as const,
+      text: "busy",
+      run: "f",
+      lateness: null,
+      took: null,
+    };
     const [mark, ...more] = layout([ran("2026-03-28T10:00:00Z"), failed], window, "week", "UTC").marks;
     expect(more).toEqual([]);
     expect(mark).toMatchObject({ kind: "failed", count: 2, first: failed });

@@ -1,15 +1,22 @@
-import { wall } from "../shared/time";
-import { KINDS, type Kind, type Occurrence } from "./occurrences";
+import { inZone, wall } from "../shared/time";
+import { instantOf } from "../shared/wallInput";
+import { inWords, KINDS, type Kind, type Occurrence } from "./occurrences";
 
 export type Zoom = "day" | "week" | "month";
 
+/** Whole days of a zone. */
 export interface Window {
   from: string;
   to: string;
+  /** `2026-03-29` */
+  firstDay: string;
+  lastDay: string;
 }
 
 const HOUR = 3_600_000;
-const SPANS: Record<Zoom, number> = { day: 24 * HOUR, week: 7 * 24 * HOUR, month: 28 * 24 * HOUR };
+const DAYS: Record<Zoom, number> = { day: 1, week: 7, month: 28 };
+/** How many of them are still to come. */
+const AHEAD: Record<Zoom, number> = { day: 0, week: 1, month: 6 };
 /** How many places a row may have, the most first: down to five minutes of an hour, or an hour of a day. */
 const SLOTS = { hour: [60, 30, 12], day: [96, 48, 24] };
 const TICKS = {
@@ -17,23 +24,33 @@ const TICKS = {
   day: ["00:00", "06:00", "12:00", "18:00"].map((text, index) => ({ text, place: index / 4 })),
 };
 
-/** The times that are shown: up to `until`, or with the last quarter still to come. Whole hours, so that the
- * request does not change each second.
- */
-export function windowOf(zoom: Zoom, until: string | undefined, now: number): Window {
-  const asked = until === undefined ? Number.NaN : Date.parse(until);
-  const end = Math.ceil((Number.isNaN(asked) ? now + SPANS[zoom] / 4 : asked) / HOUR) * HOUR;
-  return { from: iso(end - SPANS[zoom]), to: iso(end) };
+/** The days up to `lastDay`, else those around the present. */
+export function windowOf(zoom: Zoom, lastDay: string | undefined, now: number, zone: string): Window {
+  const asked = lastDay !== undefined && isDay(lastDay) ? lastDay : null;
+  const last = asked ?? dayAfter(dayOf(now, zone), AHEAD[zoom]);
+  const first = dayAfter(last, 1 - DAYS[zoom]);
+  const midnight = (day: string) => instantOf(day, zone) as string;
+  return { from: midnight(first), to: midnight(dayAfter(last, 1)), firstDay: first, lastDay: last };
 }
 
-/** The end of the window that lies half a window earlier (-1) or later (1). */
+/** The last day of the window before (-1) or after (1). */
 export function moved(window: Window, zoom: Zoom, by: -1 | 1): string {
-  return iso(Date.parse(window.to) + (by * SPANS[zoom]) / 2);
+  return dayAfter(window.lastDay, by * DAYS[zoom]);
 }
 
-/** The end of a day's window around an instant. */
-export function around(at: string): string {
-  return iso(Date.parse(at) + SPANS.day / 2);
+/** The day of an instant on a zone's calendar. */
+export function dayOf(instant: string | number, zone: string): string {
+  return wall(new Date(instant), zone).slice(0, 10);
+}
+
+/** `2026-03-29` and one day: `2026-03-30`. */
+export function dayAfter(day: string, days: number): string {
+  return new Date(Date.parse(day) + days * 24 * HOUR).toISOString().slice(0, 10);
+}
+
+function isDay(text: string): boolean {
+  const parsed = Date.parse(text);
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(parsed) && dayAfter(text, 0) === text;
 }
 
 export interface Mark {
@@ -62,7 +79,7 @@ export interface Layout {
  */
 export function layout(
   all: readonly Occurrence[],
-  window: Window,
+  window: Pick<Window, "from" | "to">,
   zoom: Zoom,
   zone: string,
   room = Number.POSITIVE_INFINITY,
@@ -103,11 +120,10 @@ function described(members: readonly Occurrence[], zone: string): Omit<Mark, "ro
   const counted = count(members);
   const kind = KINDS.find((each) => counted.has(each)) ?? "ran";
   const first = members.find((each) => each.kind === kind) as Occurrence;
-  const when = `${wall(first.at, zone)} ${zone}`;
   const text =
     members.length === 1
-      ? `${when}: ${first.kind}${first.text && `, ${first.text}`}`
-      : `${members.length} occurrences around ${when}: ${summary(counted)}`;
+      ? inWords(first, zone)
+      : `${members.length} occurrences around ${inZone(first.at, zone)}: ${summary(counted)}`;
   return { kind, first, count: members.length, text };
 }
 
@@ -123,8 +139,4 @@ export function summary(counted: ReadonlyMap<Kind, number>): string {
   return KINDS.filter((kind) => counted.has(kind))
     .map((kind) => `${counted.get(kind)} ${kind}`)
     .join(", ");
-}
-
-function iso(instant: number): string {
-  return new Date(instant).toISOString().replace(".000Z", "Z");
 }

@@ -1,5 +1,6 @@
 import "../shared/colors.css";
 import type { Schemas } from "../api/client";
+import { useZone } from "../shared/clock";
 import { inZone } from "../shared/time";
 import { stripText } from "./texts";
 
@@ -15,6 +16,7 @@ const OTHER = { color: "var(--dc-inactive)", height: 5 };
 
 /** A job's last ten runs as marks, which the list of jobs has. */
 export function LastRuns({ job }: { job: Schemas["Job"] }) {
+  const zone = useZone(job.timezone);
   if (job.last_runs === undefined) return "…";
   if (job.last_runs.length === 0) return "-";
   const runs = job.last_runs.toReversed();
@@ -25,7 +27,7 @@ export function LastRuns({ job }: { job: Schemas["Job"] }) {
         return (
           <span
             key={run.id}
-            title={`${run.state} ${inZone(run.occurrence, job.timezone)}`}
+            title={`${run.state} ${inZone(run.occurrence, zone)}`}
             style={{
               display: "inline-block",
               inlineSize: run.state === "DEAD" ? 8 : 5,

@@ -1,6 +1,7 @@
 import "../shared/colors.css";
 import "./overview.css";
-import { HERE, wall } from "../shared/time";
+import { useZone } from "../shared/clock";
+import { wall } from "../shared/time";
 
 export interface Bar {
   at: Date;
@@ -24,6 +25,7 @@ export function Bars({
   label: string;
   written?: (most: number) => string;
 }) {
+  const zone = useZone();
   const most = Math.max(1, ...bars.map((bar) => sum(bar)));
   const every = Math.ceil(bars.length / TICKS);
   return (
@@ -31,7 +33,7 @@ export function Bars({
       <div className="bars-most">{written(most)}</div>
       <div className="bars-plot">
         {bars.map((bar) => (
-          <div key={bar.at.getTime()} className="bars-bar" title={`${clockTime(bar.at)}: ${bar.text}`}>
+          <div key={bar.at.getTime()} className="bars-bar" title={`${clockTime(bar.at, zone)}: ${bar.text}`}>
             {bar.parts.map(({ count, color }) => (
               <div key={color} style={{ background: color, blockSize: `${(100 * count) / most}%` }} />
             ))}
@@ -42,10 +44,10 @@ export function Bars({
         {bars
           .filter((_, place) => place % every === 0)
           .map((bar) => (
-            <div key={bar.at.getTime()}>{clockTime(bar.at)}</div>
+            <div key={bar.at.getTime()}>{clockTime(bar.at, zone)}</div>
           ))}
       </div>
-      <div className="bars-zone">{HERE}</div>
+      <div className="bars-zone">{zone}</div>
     </div>
   );
 }
@@ -55,7 +57,7 @@ function sum(bar: Bar): number {
 }
 
 /** `14:30`, and at midnight the date. */
-function clockTime(at: Date): string {
-  const shown = wall(at, HERE);
+function clockTime(at: Date, zone: string): string {
+  const shown = wall(at, zone);
   return shown.slice(11, 16) === "00:00" ? shown.slice(5, 10) : shown.slice(11, 16);
 }

@@ -10,10 +10,11 @@ import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Schemas } from "../api/client";
 import { to } from "../app/routes";
+import { useZone } from "../shared/clock";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { RunStatus } from "../shared/Status";
-import { HERE, wall } from "../shared/time";
+import { wall } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
 import { useSettled } from "../shared/useSettled";
 import { instantOf } from "../shared/wallInput";
@@ -34,7 +35,7 @@ export default function WhyForm() {
     { placeholderData: keepPreviousData }, // the zone of the job that is typed already stays known
   );
   const known = suggested.data?.items.find((each) => each.id === typed);
-  const zone = known?.timezone ?? HERE;
+  const zone = useZone(known?.timezone);
   const shown = when ?? (at === undefined ? "" : wall(at, zone));
   const submit = () => {
     const instant = instantOf(shown, zone);
@@ -84,7 +85,7 @@ export default function WhyForm() {
           <Explained
             job={job}
             at={at}
-            zone={suggested.data?.items.find((each) => each.id === job)?.timezone ?? HERE}
+            zone={suggested.data?.items.find((each) => each.id === job)?.timezone}
             ask={(instant) => {
               setTyped(job);
               setWhen(null);
@@ -105,7 +106,7 @@ function Explained({
 }: {
   job: string;
   at: string;
-  zone: string;
+  zone: string | undefined;
   ask(instant: string): void;
 }) {
   const explained = api.useQuery("get", "/v1/jobs/{job_id}/explain", {

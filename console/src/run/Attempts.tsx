@@ -72,7 +72,11 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
               id: "error",
               header: "Error",
               minWidth: 220,
-              cell: (attempt) => <span className="text">{attempt.error ?? "-"}</span>,
+              cell: ({ error }) => (
+                <div className="text lines" title={error ?? undefined} style={{ WebkitLineClamp: 3 }}>
+                  {error ?? "-"}
+                </div>
+              ),
             },
           ]}
         />

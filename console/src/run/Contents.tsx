@@ -1,3 +1,4 @@
+import Alert from "@cloudscape-design/components/alert";
 import Box from "@cloudscape-design/components/box";
 import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
@@ -5,6 +6,7 @@ import Link from "@cloudscape-design/components/link";
 import ProgressBar, { type ProgressBarProps } from "@cloudscape-design/components/progress-bar";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { asProblem } from "../api/problem";
+import { failureText } from "../job/reasons";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { webAddress } from "./links";
@@ -42,12 +44,16 @@ function statusOf(run: SingleRun): ProgressBarProps.Status {
 /** Why it failed, whole. */
 export function Failure({ run }: { run: SingleRun }) {
   if (run.error === null) return null;
+  const failed = run.state === "DEAD" || run.state === "CANCELLED";
   return (
-    <Container
-      header={<Header description={run.code === null ? undefined : `Code ${run.code}`}>Error</Header>}
-    >
+    <Alert type={failed ? "error" : "warning"} header={failureText(run)}>
       <pre className="pre text">{run.error}</pre>
-    </Container>
+      {run.code !== null && (
+        <Box color="text-body-secondary">
+          Code: <code>{run.code}</code>
+        </Box>
+      )}
+    </Alert>
   );
 }
 

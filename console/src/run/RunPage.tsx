@@ -4,14 +4,17 @@ import SpaceBetween from "@cloudscape-design/components/space-between";
 import Spinner from "@cloudscape-design/components/spinner";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useParams } from "react-router";
-import { api, fetcher, LIVE } from "../api/client";
+import { useNavigate, useParams } from "react-router";
+import { api, fetcher, freshKey, LIVE } from "../api/client";
 import { asProblem } from "../api/problem";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
+import { to } from "../app/routes";
+import { workflowRun } from "../runs/columns";
+import { CopyId } from "../shared/CopyId";
+import { useZone } from "../shared/clock";
 import { NotFound } from "../shared/NotFound";
 import { ProblemBox } from "../shared/ProblemBox";
-import { HERE } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
 import { Attempts } from "./Attempts";
 import { Failure, Message, Payload, Progress, Result } from "./Contents";
@@ -44,7 +47,9 @@ function Run({ runId }: { runId: string }) {
     queryFn: ({ signal }) => readPayload(runId, signal),
     enabled: found.data !== undefined,
   });
+  const zone = useZone(job.data?.timezone);
   const notices = useNotices();
+  const navigate = useNavigate();
   const client = useQueryClient();
   const { ask, modal } = useConfirm();
   const refusal = useRefusal("jobs:write");
@@ -61,7 +66,6 @@ function Run({ runId }: { runId: string }) {
       </SpaceBetween>
     );
   }
-  const zone = job.data?.timezone ?? HERE;
 
   const cancel = () =>
     ask({
@@ -91,12 +95,40 @@ function Run({ runId }: { runId: string }) {
         await client.invalidateQueries();
       },
     });
+  const isWorkflow = job.data?.target.type === "workflow";
+  const noJob = refusal ?? (job.data === undefined ? "The job was deleted or cannot be read." : undefined);
+  const again = () => {
+    const key = freshKey();
+    const own = sent.data?.own && sent.data.problem === null ? sent.data.payloadText : null;
+    ask({
+      header: `Run ${run.job_id} again?`,
+      text: `A new run of the job starts now with ${own === null ? "the job's payload" : "the payload of this run"}. This run stays as it is.`,
+      action: "Run again",
+      async run() {
+        const { data } = await fetcher.POST("/v1/jobs/{job_id}/run", {
+          params: { path: { job_id: run.job_id }, header: { "Idempotency-Key": key } },
+          body: own === null ? undefined : { payload: undefined, at: null, delay_seconds: null },
+          // As the API sent it: the browser would round large numbers.
+          ...(own !== null && { bodySerializer: () => `{"payload": ${own}}` }),
+        });
+        await client.invalidateQueries();
+        if (data !== undefined)
+          navigate((isWorkflow ? (workflowRun(data) ?? to.run(data.id)) : to.run(data.id)).slice(1));
+      },
+    });
+  };
   return (
     <SpaceBetween size="l">
       <Header
         variant="h1"
+        info={<CopyId id={run.id} what="run id" />}
         actions={
           <SpaceBetween direction="horizontal" size="xs">
+            {isOver(run) && (
+              <Button onClick={again} disabled={noJob !== undefined} disabledReason={noJob}>
+                Run again
+              </Button>
+            )}
             {!isOver(run) && (
               <Button onClick={cancel} disabled={refusal !== undefined} disabledReason={refusal}>
                 Cancel
@@ -115,12 +147,12 @@ function Run({ runId }: { runId: string }) {
           </SpaceBetween>
         }
       >
-        Run {run.id}
+        Run <span className="text">{run.id}</span>
       </Header>
       <ProblemBox error={found.error} retry={() => void found.refetch()} />
+      <Failure run={run} />
       <Facts run={run} zone={zone} />
       <Progress run={run} zone={zone} />
-      <Failure run={run} />
       <Attempts run={run} zone={zone} />
       <Result run={run} />
       {!sent.isPending && <Message sent={sent.data} error={sent.error} />}

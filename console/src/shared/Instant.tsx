@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { useZone } from "./clock";
 import { HERE, inZone, relative, wall } from "./time";
 
 /** An instant: the wall clock with its zone, and how far away it is. `-` where there is none. `brief`: only the
@@ -6,15 +7,17 @@ import { HERE, inZone, relative, wall } from "./time";
  */
 export function Time({
   at,
-  zone = HERE,
+  zone: ofJob,
   brief = false,
   bare = false,
 }: {
   at: string | null | undefined;
+  /** Of its job; shown if the viewer has chosen no other (clock.ts). */
   zone?: string;
   brief?: boolean;
   bare?: boolean;
 }) {
+  const zone = useZone(ofJob);
   const now = useNow(at === null || at === undefined ? null : 10_000);
   if (at === null || at === undefined) return <>-</>;
   return (

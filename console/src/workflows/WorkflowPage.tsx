@@ -13,6 +13,7 @@ import { to } from "../app/routes";
 import { JobActions } from "../job/JobActions";
 import { RunsTab } from "../job/RunsTab";
 import { State } from "../job/State";
+import { CopyId } from "../shared/CopyId";
 import { Time } from "../shared/Instant";
 import { NotFound } from "../shared/NotFound";
 import { ProblemBox } from "../shared/ProblemBox";
@@ -49,6 +50,7 @@ export default function WorkflowPage() {
       <Header
         variant="h1"
         description={<span className="text">{workflow.description}</span>}
+        info={<CopyId id={workflow.id} what="workflow id" />}
         actions={<JobActions job={{ ...workflow, workflow: workflow.id }} isWorkflow />}
       >
         <span className="text">{workflow.name || workflow.id}</span>

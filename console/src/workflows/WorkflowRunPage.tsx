@@ -12,6 +12,7 @@ import { useNavigate, useParams } from "react-router";
 import { api, fetcher, freshKey, LIVE, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
 import { useRefusal } from "../app/context";
+import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
 import { reasonText, workflowError } from "../job/reasons";
 import { Time, useNow } from "../shared/Instant";
@@ -67,6 +68,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
   const refusal = useRefusal("jobs:write");
   const client = useQueryClient();
   const navigate = useNavigate();
+  const notices = useNotices();
   const confirm = useConfirm();
   const { data: workflow } = api.useQuery("get", "/v1/workflows/{workflow_id}", {
     params: { path: { workflow_id: id } },
@@ -78,23 +80,41 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
   const took = elapsed(run.started_at, run.finished_at, now);
   const instantOf = (runId: string) => runId.slice(id.length + 1);
 
-  const rerun = (from: string) => {
+  const rerun = (from: readonly string[]) => {
     const again = rerunOf(run.jobs, from);
     const key = freshKey();
     confirm.ask({
-      header: `Rerun from ${from}`,
+      header: `Rerun from ${from.join(", ")}`,
       text: `A new run of the same occurrence runs ${steps(again.length)}: ${again.join(", ")}. The other steps keep the results of this run.`,
       action: `Run ${steps(again.length)}`,
       async run() {
         const { data } = await fetcher.POST("/v1/runs/{run_id}/rerun", {
           params: { path: { run_id: run.run }, header: { "Idempotency-Key": key } },
-          body: { from: [from] },
+          body: { from: [...from] },
         });
         await client.invalidateQueries();
         if (data !== undefined) navigate(to.workflowRun(id, instantOf(data.id)).slice(1));
       },
     });
   };
+  const idsOf = (...states: string[]) =>
+    run.jobs.filter(({ state }) => states.includes(state)).map(({ id }) => id);
+  const failed = idsOf("DEAD", "CANCELLED");
+  const dead = idsOf("DEAD");
+  const redrive = () =>
+    confirm.ask({
+      header: "Redrive this run",
+      text:
+        dead.length === 0
+          ? "This run goes on with the steps that have not run."
+          : `This run goes on: ${dead.join(", ")} ${dead.length === 1 ? "starts" : "start"} again with new attempts, and the steps after follow. A rerun would be a new run.`,
+      action: "Redrive",
+      async run() {
+        await fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path: { run_id: run.run } } });
+        notices.done("The run was redriven.");
+        await client.invalidateQueries();
+      },
+    });
   const ends = run.counts.due + run.counts.waiting;
   const cancel = () =>
     confirm.ask({
@@ -117,13 +137,28 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
           </>
         }
         actions={
-          <Button
-            onClick={cancel}
-            disabled={over || refusal !== undefined}
-            disabledReason={refusal ?? "The run has ended."}
-          >
-            Cancel
-          </Button>
+          <SpaceBetween direction="horizontal" size="xs">
+            {!over && (
+              <Button onClick={cancel} disabled={refusal !== undefined} disabledReason={refusal}>
+                Cancel
+              </Button>
+            )}
+            {over && failed.length > 0 && (
+              <Button onClick={() => rerun(failed)} disabled={refusal !== undefined} disabledReason={refusal}>
+                Rerun from failed steps
+              </Button>
+            )}
+            {run.state === "DEAD" && (
+              <Button
+                variant="primary"
+                onClick={redrive}
+                disabled={refusal !== undefined}
+                disabledReason={refusal}
+              >
+                Redrive
+              </Button>
+            )}
+          </SpaceBetween>
         }
       >
         Workflow run
@@ -189,7 +224,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
         steps={run.jobs}
         occurrence={run.occurrence}
         now={now}
-        rerun={rerun}
+        rerun={(from) => rerun([from])}
         refusal={refusal ?? (over ? undefined : "The workflow's run has not ended yet.")}
       />
       {confirm.modal}

@@ -50,7 +50,7 @@ it("draws jobs whatever they are called", () => {
   expect(columns).toEqual(columns.toSorted((one, other) => one - other));
   expect(new Set(columns).size).toBe(names.length);
   expect(criticalPath(steps, AT)).toEqual({ ids: [], seconds: 0 });
-  expect(rerunOf(steps, "valueOf")).toEqual(["valueOf", "1"]);
+  expect(rerunOf(steps, ["valueOf"])).toEqual(["valueOf", "1"]);
 });
 
 it("passes over a job that is no step any more", () => {
@@ -58,8 +58,9 @@ it("passes over a job that is no step any more", () => {
 });
 
 it("runs again what comes after", () => {
-  expect(rerunOf(DIAMOND, "refunds")).toEqual(["refunds", "book"]);
-  expect(rerunOf(DIAMOND, "extract")).toEqual(["extract", "orders", "refunds", "book"]);
+  expect(rerunOf(DIAMOND, ["refunds"])).toEqual(["refunds", "book"]);
+  expect(rerunOf(DIAMOND, ["refunds", "orders"])).toEqual(["orders", "refunds", "book"]);
+  expect(rerunOf(DIAMOND, ["extract"])).toEqual(["extract", "orders", "refunds", "book"]);
 });
 
 it("finds the chain that took longest", () => {

@@ -15,12 +15,12 @@ export function edges(steps: readonly Step[]): { from: string; to: string }[] {
   );
 }
 
-/** The jobs that a rerun from one runs: itself and all after it, in the order of `steps`. */
-export function rerunOf(steps: readonly Step[], from: string): string[] {
-  const found = new Set([from]);
+/** The jobs that a rerun from some runs: these and all after them, in the order of `steps`. */
+export function rerunOf(steps: readonly Step[], from: readonly string[]): string[] {
+  const found = new Set(from);
   const next = new Map<string, string[]>();
   for (const edge of edges(steps)) next.set(edge.from, [...(next.get(edge.from) ?? []), edge.to]);
-  const open = [from];
+  const open = [...from];
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
     for (const each of next.get(id) ?? []) {
       if (!found.has(each)) {

@@ -1,0 +1,14 @@
+import CopyToClipboard from "@cloudscape-design/components/copy-to-clipboard";
+
+/** Copies an id that stands beside it. */
+export function CopyId({ id, what }: { id: string; what: string }) {
+  return (
+    <CopyToClipboard
+      variant="icon"
+      textToCopy={id}
+      copyButtonAriaLabel={`Copy the ${what}`}
+      copySuccessText="Copied"
+      copyErrorText="The browser did not allow copying"
+    />
+  );
+}

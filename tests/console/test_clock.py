@@ -1,0 +1,58 @@
+"""The switch for the time zone of all pages."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from duecourse.testing import Scheduler
+from tests.console.conftest import Open
+from tests.support.console import ServedConsole
+
+TARGET = {"type": "http", "url": "https://shop.example/hooks"}
+SWITCH = re.compile("^Times: ")
+
+
+def choose(page: Page, zone: str) -> None:
+    page.get_by_role("button", name=SWITCH).click()
+    page.get_by_role("menuitemcheckbox", name=zone).click()
+
+
+def test_one_switch_changes_the_times_of_all_pages_and_is_remembered(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    job = {"id": "report", "schedule": "0 2 * * *", "timezone": "America/New_York", "target": TARGET}
+    scheduler.client.create_job(job)
+    page = open_page(console, "/jobs/report")
+    main = page.get_by_role("main")
+    expect(main.get_by_text("2026-03-29 02:00:00 America/New_York").first).to_be_visible()
+
+    choose(page, "My time zone")
+    expect(main.get_by_text("2026-03-29 08:00:00 Europe/Berlin").first).to_be_visible()
+
+    choose(page, "UTC")
+    expect(main.get_by_text("2026-03-29 06:00:00 UTC").first).to_be_visible()
+    page.reload()
+    expect(main.get_by_text("2026-03-29 06:00:00 UTC").first).to_be_visible()
+
+    other = open_page(console, "/jobs")
+    expect(other.get_by_text("2026-03-29 06:00:00 UTC").first).to_be_visible()
+    choose(other, "The job's time zone")
+    expect(main.get_by_text("2026-03-29 02:00:00 America/New_York").first).to_be_visible()  # in the first tab
+
+
+def test_times_are_entered_in_the_zone_that_is_shown(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job({"id": "report", "schedule": None, "timezone": "America/New_York", "target": TARGET})
+    page = open_page(console, "/jobs/report")
+    choose(page, "UTC")
+    page.get_by_role("button", name="Run now").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Start time").fill("2026-03-28 13:00")
+    dialog.get_by_role("button", name="Run now").click()
+    expect(dialog).to_be_hidden()
+
+    (call,) = scheduler.advance(hours=2)
+    assert f"{call.at:%H:%M}" == "13:00"
