@@ -181,7 +181,8 @@ def test_an_answer_that_comes_after_its_question_was_closed_leaves_the_next_ques
     payload = page.get_by_role("dialog").get_by_label("Payload")
     payload.fill('{"day": 7}')
     page.mouse.click(5, 600)  # beside the dialog
-    asked[0].fulfill(status=409, json={"title": "Conflict", "detail": "It is being changed."})
+    problem = {"type": "/problems/job-changed", "title": "Conflict", "detail": "It is being changed."}
+    asked[0].fulfill(status=409, json=problem)
 
     expect(page.get_by_text("Conflict: It is being changed.")).to_be_visible()
     expect(payload).to_have_value('{"day": 7}')

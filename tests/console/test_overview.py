@@ -119,7 +119,8 @@ def test_a_paused_job_is_explained_by_a_time_of_its_own_zone(
     page.get_by_role("button", name="Explain", exact=True).click()
     page.get_by_label("Job", exact=True).fill("rep")
     page.get_by_role("option", name="report").click()
-    page.get_by_label("When it was due (America/New_York)").fill("2026-03-29 02:00")
+    page.get_by_label("Date", exact=True).fill("2026-03-29")
+    page.get_by_label("Time (America/New_York)").fill("02:00")
     page.get_by_role("button", name="Explain").click()
 
     answer = page.get_by_role("region", name="Explanation")
@@ -145,7 +146,8 @@ def test_a_time_is_read_by_the_zone_of_its_label_while_suggestions_are_looked_fo
     page.route(re.compile("prefix=report"), hold)
     with page.expect_request(re.compile("prefix=report")):
         page.get_by_label("Job", exact=True).fill("report")
-        page.get_by_label("When it was due (America/New_York)").fill("2026-03-29 02:00")
+        page.get_by_label("Date", exact=True).fill("2026-03-29")
+        page.get_by_label("Time (America/New_York)").fill("02:00")
     page.get_by_role("button", name="Explain").click()
     expect(page).to_have_url(re.compile(r"job=report&at=2026-03-29T06%3A00%3A00Z"))
     for route in held:
@@ -157,11 +159,14 @@ def test_what_was_asked_wrongly_is_said_at_its_field(sampled: ServedConsole, ope
     page.get_by_role("button", name="Explain", exact=True).click()
     page.get_by_role("button", name="Explain").click()
     expect(page.get_by_text("Enter a job.")).to_be_visible()
-    expect(page.get_by_text("Use the format 2026-03-29 02:00, with optional seconds.")).to_be_visible()
+    expect(page.get_by_text("Choose a date and a time.")).to_be_visible()
     page.get_by_label("Job", exact=True).fill("no-such-job")
-    page.get_by_label(re.compile("^When it was due")).fill("2026-03-29 02:00")
+    page.get_by_label("Date", exact=True).fill("2026-03-29")
+    page.get_by_label(re.compile("^Time [(]")).fill("02:00")
     page.get_by_role("button", name="Explain").click()
     expect(page.get_by_text("no-such-job").last).to_be_visible()
+    night = page.get_by_role("link", name="Last night")
+    expect(night).to_have_attribute("href", "#/jobs/no-such-job?tab=why&at=last-night")
 
 
 def test_a_clock_that_stands_is_told_with_its_runbook(sampled: ServedConsole, open_page: Open) -> None:

@@ -12,27 +12,28 @@ import { useZone } from "../shared/clock";
 import { ProblemBox } from "../shared/ProblemBox";
 import { inZone, wall } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
-import { WhenInput, whenOf } from "../shared/WhenInput";
+import { WhenInput, whenAt, whenOf } from "../shared/WhenInput";
 import { lastNight, worst } from "./night";
 import { occurrences } from "./occurrences";
 import { readExpected, readLast, readRuns } from "./reading";
 import { verdictText } from "./reasons";
 import { count, dayOf, summary } from "./timeline";
 
-const LAST = "last-occurrence";
-const NIGHT = "last-night";
+/** What is asked instead of an instant. */
+export const LAST = "last-occurrence";
+export const NIGHT = "last-night";
 
 /** Why a job ran at an instant, or did not. The question is in the address. */
 export function WhyTab({ job }: { job: Schemas["Job"] }) {
   const zone = useZone(job.timezone);
   const [{ at }, change] = useFilters(["at"]);
-  const shown = at === undefined || at === LAST || at === NIGHT ? "" : wall(at, zone);
-  const [when, setWhen] = useState({ day: "", time: "" });
+  const asked = at === LAST || at === NIGHT ? undefined : at;
+  const [when, setWhen] = useState(whenAt(asked, zone));
   const [refused, setRefused] = useState(false);
   useEffect(() => {
-    setWhen({ day: shown.slice(0, 10), time: shown.slice(11, 19) });
+    setWhen(whenAt(asked, zone));
     setRefused(false);
-  }, [shown]);
+  }, [asked, zone]);
   const instant = whenOf(when, zone);
   return (
     <SpaceBetween size="m">

@@ -2,22 +2,21 @@ import Autosuggest from "@cloudscape-design/components/autosuggest";
 import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import FormField from "@cloudscape-design/components/form-field";
-import Input from "@cloudscape-design/components/input";
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, type Schemas } from "../api/client";
+import { api } from "../api/client";
 import { to } from "../app/routes";
+import { LAST, NIGHT, why } from "../job/WhyTab";
 import { useZone } from "../shared/clock";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { RunStatus } from "../shared/Status";
-import { wall } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
 import { useSettled } from "../shared/useSettled";
-import { instantOf } from "../shared/wallInput";
+import { type When, WhenInput, whenAt, whenOf } from "../shared/WhenInput";
 
 const SUGGESTED = 20;
 
@@ -25,7 +24,7 @@ const SUGGESTED = 20;
 export default function WhyForm() {
   const [{ job, at }, ask] = useFilters(["job", "at"]);
   const [typed, setTyped] = useState(job ?? "");
-  const [when, setWhen] = useState<string | null>(null);
+  const [when, setWhen] = useState<When | null>(null);
   const [refused, setRefused] = useState<{ job?: string; when?: string }>({});
   const prefix = useSettled(typed);
   const suggested = api.useQuery(
@@ -36,12 +35,12 @@ export default function WhyForm() {
   );
   const known = suggested.data?.items.find((each) => each.id === typed);
   const zone = useZone(known?.timezone);
-  const shown = when ?? (at === undefined ? "" : wall(at, zone));
+  const shown = when ?? whenAt(at, zone);
   const submit = () => {
-    const instant = instantOf(shown, zone);
+    const instant = whenOf(shown, zone);
     const wrong = {
       ...(typed === "" && { job: "Enter a job." }),
-      ...(instant === null && { when: "Use the format 2026-03-29 02:00, with optional seconds." }),
+      ...(instant === null && { when: "Choose a date and a time." }),
     };
     setRefused(wrong);
     if (instant !== null && typed !== "") ask({ job: typed, at: instant });
@@ -70,16 +69,23 @@ export default function WhyForm() {
               placeholder="nightly-report"
             />
           </FormField>
-          <FormField label={`When it was due (${zone})`} errorText={refused.when}>
-            <Input
-              value={shown}
-              onChange={({ detail }) => setWhen(detail.value)}
-              placeholder="2026-03-29 02:00"
-            />
-          </FormField>
+          <WhenInput when={shown} zone={zone} error={refused.when} onChange={setWhen} />
           <Button variant="primary" formAction="submit">
             Explain
           </Button>
+          {[
+            ["Last occurrence", LAST],
+            ["Last night", NIGHT],
+          ].map(([text = "", question = ""]) => (
+            <Button
+              key={question}
+              href={why(typed, question)}
+              disabled={typed === ""}
+              disabledReason="Choose a job first."
+            >
+              {text}
+            </Button>
+          ))}
         </SpaceBetween>
         {job !== undefined && at !== undefined && (
           <Explained
@@ -129,7 +135,6 @@ function Explained({
           <RunStatus state={found.run.state} /> <Link href={to.run(found.run.id)}>{found.run.id}</Link>
         </Box>
       )}
-      <Facts facts={found.facts} />
       {near.map(
         ([label, instant]) =>
           instant !== null && (
@@ -142,19 +147,5 @@ function Explained({
           ),
       )}
     </section>
-  );
-}
-
-function Facts({ facts }: { facts: Schemas["Explained"]["facts"] }) {
-  const shown = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined);
-  if (shown.length === 0) return null;
-  return (
-    <ul>
-      {shown.map(([name, value]) => (
-        <li key={name} className="text">
-          {name.replace(/_/g, " ")}: {typeof value === "object" ? JSON.stringify(value) : String(value)}
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -2,12 +2,19 @@ import DatePicker from "@cloudscape-design/components/date-picker";
 import FormField from "@cloudscape-design/components/form-field";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import TimeInput from "@cloudscape-design/components/time-input";
+import { wall } from "./time";
 import { instantOf } from "./wallInput";
 
 /** A day and a time on the clock of a zone: `2026-03-29` and `02:30:00`. */
 export interface When {
   day: string;
   time: string;
+}
+
+/** An instant by the clock of a zone; undefined: none yet. */
+export function whenAt(at: string | undefined, zone: string): When {
+  const shown = at === undefined ? "" : wall(at, zone);
+  return { day: shown.slice(0, 10), time: shown.slice(11, 19) };
 }
 
 /** The instant, as the API writes it; null if the day or the time is not complete. */

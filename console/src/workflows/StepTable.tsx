@@ -53,9 +53,12 @@ export function StepTable({
         {
           id: "why",
           header: "Reason",
+          minWidth: 240,
           cell: (each) => (
             <>
-              <span className="text">{whyOf(each)}</span>{" "}
+              <div className="text lines" title={whyOf(each)} style={{ WebkitLineClamp: 2 }}>
+                {whyOf(each)}
+              </div>
               <Link href={why(each.id, occurrence)} ariaLabel={`Explain ${each.id}`}>
                 Explain
               </Link>
