@@ -28,8 +28,8 @@ setup: ## create or update .venv and node_modules from the lock files
 demo: setup ## run the whole system on this machine for two minutes and show each run of four jobs
 	@$(BIN)/duecourse demo
 
-local: setup ## run the whole system on this machine until Ctrl-C; its data are kept
-	@$(BIN)/duecourse local
+local: setup ## run the whole system on this machine until Ctrl-C; its data are kept (AUTH=1: with tokens)
+	@$(BIN)/duecourse local $(if $(AUTH),--auth)
 
 check: setup ## check format, lint, types and imports, and run the unit tests (2 minutes on two cores)
 	@$(MAKE) --no-print-directory -j 2 lint unit-tests

@@ -33,11 +33,11 @@ HOUR = 3_600.0
 class Command:
     """`duecourse local` in a process group of its own, and the lines that it has printed so far."""
 
-    def __init__(self, checkout: Path) -> None:
+    def __init__(self, checkout: Path, *options: str) -> None:
         self.said: list[str] = []
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._process = subprocess.Popen(
-            [str(checkout / ".venv" / "bin" / "duecourse"), "local"],
+            [str(checkout / ".venv" / "bin" / "duecourse"), "local", *options],
             cwd=checkout,
             env=os.environ | {"PYTHONUNBUFFERED": "1"},
             stdin=subprocess.DEVNULL,
@@ -181,3 +181,38 @@ def test_it_stops_by_ctrl_c_and_says_what_it_does_and_starts_again_after_an_hour
         assert again.interrupt() == 0
     finally:
         again.close()
+
+
+def test_with_authentication_two_teams_have_tokens_of_their_own(checkout: Path) -> None:
+    command = Command(checkout, "--auth")
+    try:
+        command.until("export DUECOURSE_TOKEN=", START_SECONDS)
+        tokens = {
+            name: token
+            for line in command.said
+            if "_TOKEN=ey" in line
+            for name, token in [line.strip().removeprefix("export ").split("=", 1)]
+        }
+        with httpx.Client(trust_env=False, timeout=PATIENCE_SECONDS) as http:
+
+            def status(method: str, path: str, token: str | None, **more: object) -> int:
+                headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+                return http.request(method, f"{command.api}/v1{path}", headers=headers, **more).status_code  # type: ignore[arg-type]
+
+            job = {"schedule": None, "target": {"type": "http", "url": "https://example.com/"}}
+            assert status("PUT", "/jobs/report", tokens["ACME_TOKEN"], json=job) == 201
+            assert status("GET", "/jobs/report", tokens["ACME_TOKEN"]) == 200
+            assert status("GET", "/jobs/report", tokens["GLOBEX_TOKEN"]) == 404
+            assert status("GET", "/jobs/report", None) == 401
+            program = str(checkout / ".venv" / "bin" / "duecourse")
+            issued = subprocess.run(
+                [program, "local", "token", "acme", "--scope", "jobs:read:tag=billing"],
+                cwd=checkout,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert status("GET", "/jobs/report", issued.stdout.strip()) == 403
+        assert command.interrupt() == 0
+    finally:
+        command.close()

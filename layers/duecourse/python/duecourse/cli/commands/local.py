@@ -12,8 +12,9 @@ from duecourse.cli.terminal import CliError, Command, Group
 @click.group(cls=Group, invoke_without_command=True, example="duecourse local --port 4599")
 @click.option("--port", type=click.IntRange(1024, 65535), help="Port of the emulator.  [default: a free port]")
 @click.option("--fresh", is_flag=True, help="Delete the stored data first.")
+@click.option("--auth", is_flag=True, help="Require tokens, which this stack issues. It has its own data.")
 @click.pass_context
-def local(context: click.Context, port: int | None, fresh: bool) -> None:
+def local(context: click.Context, port: int | None, fresh: bool, auth: bool) -> None:
     """Deploy the stack to an emulator on this machine and run it until Ctrl-C.
 
     The data is kept in .duecourse/local and is available at the next start.
@@ -26,7 +27,7 @@ def local(context: click.Context, port: int | None, fresh: bool) -> None:
     from duecourse.cli.local.project import find_project
 
     with guarded(stopping_is_normal=True):
-        run_local(find_project(Path.cwd()), Screen(), port=port, fresh=fresh)
+        run_local(find_project(Path.cwd()), Screen(), port=port, fresh=fresh, auth=auth)
 
 
 @local.command(cls=Command, example="duecourse local logs execute --lines 50")
@@ -42,6 +43,21 @@ def logs(function: str, lines: int) -> None:
         raise CliError("no local stack is running here; start it with `duecourse local`")
     for line in logged(endpoint, function, lines):
         say(line)
+
+
+@local.command(cls=Command, example='duecourse local token acme --scope "jobs:read:tag=billing"')
+@click.argument("tenant", metavar="TEAM")
+@click.option("--scope", default="jobs:read jobs:write ops", show_default=True, help="Scopes, separated by spaces.")
+def token(tenant: str, scope: str) -> None:
+    """Print a token of a team for the local stack with authentication (`duecourse local --auth`)."""
+    from duecourse.cli.local.local import AUTH_FOLDER, issuer_of
+    from duecourse.cli.local.project import find_root
+    from duecourse.cli.local.settings import Settings
+
+    folder = find_root(Path.cwd()) / AUTH_FOLDER
+    if (settings := Settings.read(folder)) is None:
+        raise CliError("there is no local stack with authentication here; start it with `duecourse local --auth`")
+    click.echo(issuer_of(folder, settings).token(tenant, scope))
 
 
 @click.command(cls=Command, example="duecourse demo --seconds 120")

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from duecourse.cli.local.emulator import aws, environment, process
@@ -115,9 +116,12 @@ class Deployment:
         endpoint: str,
         work: Path,
         temporary: Path,
+        context: Mapping[str, str] = MappingProxyType({}),
         inherited: Mapping[str, str] = os.environ,
     ) -> None:
+        """`context` is the context of the CDK app in addition to the stage."""
         self._project = project
+        self._context = context
         self._endpoint = endpoint
         self._work = work
         self._synthesised = work / "cdk.out"
@@ -127,7 +131,7 @@ class Deployment:
 
     def deploy(self, step: Step) -> Outputs:
         """Deploy the stack unless the same template is deployed already. Return its outputs."""
-        sources = digest(self._project.root)
+        sources = digest(self._project.root) + "".join(f" {name}={value}" for name, value in self._context.items())
         known = self._made_from.exists() and self._template.exists()
         unchanged = known and self._made_from.read_text() == sources
         if unchanged and self._stands():
@@ -163,6 +167,7 @@ class Deployment:
         say(f"{'deploying' if unchanged else 'synthesising'} the app with stage {STAGE}")
         app = ["--app"] if unchanged else ["-c", f"stage={STAGE}", "--output"]
         command = ["deploy", STACK_NAME, *app, str(self._synthesised)]
+        command += [word for each in self._context.items() if not unchanged for word in ("-c", "=".join(each))]
         command += ["--require-approval", "never", "--progress", "events"]
         self._run(command, self._project.root, say, "cdk deploy failed")
 

@@ -10,19 +10,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from duecourse.cli.local.demo import inbox
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.dead_letters import Topics
 from duecourse.cli.local.demo.observer import Observer, observe
 from duecourse.cli.local.demo.receiver import INBOX_PATH, NOTICE_PATH, OK_PATH, CallLog, Receiver
 from duecourse.cli.local.emulator import aws
 from duecourse.cli.local.emulator.environment import LOOPBACK, REGION, is_taken
+from duecourse.cli.local.issuer import LocalIssuer
 from duecourse.cli.local.project import Project, find_root
 from duecourse.cli.local.settings import Settings, choose, locked
 from duecourse.cli.local.stack import DataFolder, Stack, local_stack
 from duecourse.client import Client
+from duecourse.client.signing import Bearer
 
 FOLDER = Path(".duecourse") / "local"
+AUTH_FOLDER = Path(".duecourse") / "local-auth"
+"""The data of a stack with authentication."""
+TEAMS = ("acme", "globex")
 LOCK = "lock"
 POLL_SECONDS = 1.0
 NEW_JOBS = timedelta(seconds=10)
@@ -36,7 +40,7 @@ def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterat
         "target": {"type": "http", "url": receiver + OK_PATH},
         "payload": {"greeting": "good morning"},
     }
-    yield "The stack is running and stores its data in .duecourse/local; Ctrl-C stops it."
+    yield "The stack is running and stores its data in .duecourse; Ctrl-C stops it."
     yield ""
     if console is not None:
         yield "  # the console, for a browser"
@@ -55,20 +59,36 @@ def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterat
 
 
 def running_endpoint() -> str | None:
-    """Return the endpoint of the kept stack of this checkout, or None if it does not run."""
-    settings = Settings.read(find_root(Path.cwd()) / FOLDER)
-    return None if settings is None or not is_taken(settings.port) else f"http://{LOOPBACK}:{settings.port}"
+    """Return the endpoint of a kept stack of this checkout, or None if none runs."""
+    for folder in (FOLDER, AUTH_FOLDER):
+        settings = Settings.read(find_root(Path.cwd()) / folder)
+        if settings is not None and is_taken(settings.port):
+            return f"http://{LOOPBACK}:{settings.port}"
+    return None
 
 
-def place_of(project: Project) -> DataFolder:
+def place_of(project: Project, *, auth: bool = False) -> DataFolder:
     """Return the data folder of the kept stack of this checkout."""
-    folder = project.root / FOLDER
+    folder = project.root / (AUTH_FOLDER if auth else FOLDER)
     return DataFolder(folder=folder, log=folder / "ministack.log", kept=True)
 
 
-def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool) -> None:
-    """Start everything and wait for an interruption."""
-    place = place_of(project)
+def issuer_of(folder: Path, settings: Settings) -> LocalIssuer:
+    """Return the issuer of a stack with authentication. Its address is that of the receiver."""
+    return LocalIssuer.of(folder, f"http://{LOOPBACK}:{settings.receiver_port}")
+
+
+def token_hints(issuer: LocalIssuer) -> Iterator[str]:
+    """Yield the tokens of two teams, for a second terminal."""
+    yield "  # each request requires a token; `duecourse local token TEAM --scope ...` issues more than these"
+    for team in TEAMS:
+        yield f"  export {team.upper()}_TOKEN={issuer.token(team)}"
+    yield f"  export DUECOURSE_TOKEN=${TEAMS[0].upper()}_TOKEN"
+
+
+def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool, auth: bool = False) -> None:
+    """Start everything and wait for an interruption. With `auth` the API requires tokens, which this stack issues."""
+    place = place_of(project, auth=auth)
     with locked(place.folder) as announce:
         kept = None if fresh else Settings.read(place.folder)
         settings = choose(kept, port)
@@ -77,7 +97,8 @@ def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool
         place.make()
         settings.write(place.folder)
         try:
-            _run(project, screen, place, settings, kept, announce)
+            issuer = issuer_of(place.folder, settings) if auth else None
+            _run(project, screen, place, settings, kept, announce, issuer)
         finally:
             shutil.rmtree(place.temporary, ignore_errors=True)
 
@@ -98,12 +119,15 @@ def _run(
     settings: Settings,
     kept: Settings | None,
     announce: Callable[[str], None],
+    issuer: LocalIssuer | None,
 ) -> None:
     log = CallLog()
+    documents, context = ({}, {}) if issuer is None else (issuer.documents, issuer.context)
+    own = None if issuer is None else Bearer(issuer.token(TEAMS[0]))
     with (
-        Receiver(log, settings.receiver_port) as receiver,
-        local_stack(project, place, settings.port, screen.step) as stack,
-        Client(stack.api, trust_env=False, timeout=aws.READ_SECONDS) as client,
+        Receiver(log, settings.receiver_port, documents=documents) as receiver,
+        local_stack(project, place, settings.port, screen.step, context) as stack,
+        Client(stack.api, auth=own, trust_env=False, timeout=aws.READ_SECONDS) as client,
     ):
         announce(stack.api)
         moved = kept is not None and kept.receiver_port != settings.receiver_port
@@ -120,27 +144,26 @@ def _run(
         screen.line()
         for line in hints(stack.api, stack.console, stack.endpoint, receiver.url):
             screen.line(line)
+        for line in () if issuer is None else token_hints(issuer):
+            screen.line(line)
         screen.line()
         _stay(stack, client, observer, Arrivals(log, screen))
 
 
 @dataclass(slots=True)
 class Arrivals:
-    """Prints each call and each notification that the receiver got once."""
+    """Prints each call that the receiver got once."""
 
     log: CallLog
     screen: Screen
     shown: int = 0
-    notified: int = 0
 
     def show(self) -> None:
-        """Print the calls and notifications since the last time."""
-        calls, notices = self.log.calls, self.log.notices
+        """Print the calls since the last time."""
+        calls = self.log.calls
         for call in calls[self.shown :]:
             self.screen.event(f"received {call.run_id or 'a call'}: {call.body or 'no body'}")
-        for notice in notices[self.notified :]:
-            self.screen.event(f"notified: {inbox.subject(notice)}")
-        self.shown, self.notified = len(calls), len(notices)
+        self.shown = len(calls)
 
 
 def _stay(stack: Stack, client: Client, observer: Observer, arrivals: Arrivals) -> None:

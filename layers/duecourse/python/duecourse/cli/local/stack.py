@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from duecourse.cli.local.deployment import Deployment, Outputs, Step
 from duecourse.cli.local.emulator.ministack import SAVE_SECONDS, MiniStack
@@ -68,8 +69,12 @@ class Stack:
 
 
 @contextmanager
-def local_stack(project: Project, place: DataFolder, port: int, step: Step) -> Iterator[Stack]:
-    """Start MiniStack and deploy the stack into it. MiniStack always stops at the end of the context."""
+def local_stack(
+    project: Project, place: DataFolder, port: int, step: Step, context: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Stack]:
+    """Start MiniStack and deploy the stack into it, with this context of the CDK app. MiniStack always stops at the end
+    of the context manager.
+    """
     place.make()
     step("MiniStack", f"starting on 127.0.0.1:{port}")
     with MiniStack(
@@ -77,7 +82,9 @@ def local_stack(project: Project, place: DataFolder, port: int, step: Step) -> I
     ) as ministack:
         step("MiniStack", f"ready; its log is {place.log}")
         try:
-            deployment = Deployment(project, endpoint=ministack.endpoint, work=place.work, temporary=place.temporary)
+            deployment = Deployment(
+                project, endpoint=ministack.endpoint, work=place.work, temporary=place.temporary, context=context
+            )
             stack = Stack(ministack=ministack, outputs=deployment.deploy(step))
             step("API", stack.api)
             if stack.console is not None:

@@ -19,7 +19,7 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="{seconds}">
 <meta name="viewport" content="width=device-width"><title>Inbox</title>
 <style>:root {{ color-scheme: light dark }} body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 45rem;
-margin: 0 auto; padding: 1rem }} pre {{ white-space: pre-wrap; overflow-wrap: anywhere }}</style></head>
+margin: 0 auto; padding: 1rem; overflow-wrap: anywhere }} pre {{ white-space: pre-wrap }}</style></head>
 <body><h1>Inbox</h1><p>Notifications of the stage's topics, newest first. On AWS they go to the subscribers.</p>
 {items}</body></html>
 """
@@ -31,13 +31,9 @@ def page(notices: Sequence[Mapping[str, Any]]) -> str:
     return _PAGE.format(seconds=REFRESH_SECONDS, items="\n".join(items) or "<p>There are no notifications yet.</p>")
 
 
-def subject(notice: Mapping[str, Any]) -> str:
-    """Return the subject of a notification, or else the name of its topic."""
-    return str(notice.get("Subject") or str(notice.get("TopicArn", "")).rpartition(":")[2])
-
-
 def _item(notice: Mapping[str, Any]) -> str:
-    parts = (subject(notice), str(notice.get("Timestamp", "")), _readable(str(notice.get("Message", ""))))
+    subject = str(notice.get("Subject") or str(notice.get("TopicArn", "")).rpartition(":")[2])
+    parts = (subject, str(notice.get("Timestamp", "")), _readable(str(notice.get("Message", ""))))
     heading, at, message = map(escape, parts)
     return f"<article><h2>{heading}</h2><p>{at}</p><pre>{message}</pre></article>"
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -129,8 +129,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, log: CallLog, visit: Visit, pause: Pause) -> None:
+    def __init__(
+        self, port: int, log: CallLog, visit: Visit, pause: Pause, documents: Mapping[str, Mapping[str, object]]
+    ) -> None:
         self.log = log
+        self.documents = documents
         self.visit = visit
         self.pause = pause
         super().__init__((LOOPBACK, port), _Handler)
@@ -167,6 +170,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if (why := refusal(self.headers.items(), self.server.server_port, opens_console=True)) is not None:
             self._answer(403, {"title": "Forbidden", "status": 403, "detail": why})
+        elif (document := self.server.documents.get(urlsplit(self.path).path)) is not None:
+            self._answer(200, document)
         elif urlsplit(self.path).path != INBOX_PATH:
             self._answer(404, {"title": "Not Found", "status": 404, "detail": f"The page is {INBOX_PATH}."})
         else:
@@ -197,8 +202,16 @@ class _Handler(BaseHTTPRequestHandler):
 class Receiver:
     """The server in separate threads. Use it as a context manager."""
 
-    def __init__(self, log: CallLog, port: int = 0, visit: Visit = visit_directly, pause: Pause = time.sleep) -> None:
-        self._server = _Server(port, log, visit, pause)
+    def __init__(
+        self,
+        log: CallLog,
+        port: int = 0,
+        visit: Visit = visit_directly,
+        pause: Pause = time.sleep,
+        documents: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
+    ) -> None:
+        """`documents` are served to GET by their paths."""
+        self._server = _Server(port, log, visit, pause, documents)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="receiver", daemon=True)
         self.port: int = self._server.server_address[1]
         self.url = f"http://{LOOPBACK}:{self.port}"
