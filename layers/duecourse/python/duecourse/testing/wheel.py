@@ -28,7 +28,7 @@ class Held:
 
     @property
     def message(self) -> RunMessage:
-        """The run message of the body."""
+        """The run message that the body contains."""
         return read_run_message(self.body)
 
 

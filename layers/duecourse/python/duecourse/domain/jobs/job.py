@@ -243,8 +243,8 @@ REMEMBERED_SECONDS = 15 * DAY_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A schedule that a job had: its generation, and the start of its validity (UTC seconds). It ended with the next
-    definition.
+    """One version of a job's schedule: its generation, and the start of its validity (UTC seconds). It is valid until
+    the next definition.
     """
 
     generation: int
@@ -414,7 +414,7 @@ class Job(JobDefinition):
 
     @property
     def attempts_allowed(self) -> int:
-        """The number of attempts that a run has."""
+        """The maximum number of attempts of a run."""
         return 1 if self.delivery is Delivery.AT_MOST_ONCE else self.retry.max_attempts
 
     @property

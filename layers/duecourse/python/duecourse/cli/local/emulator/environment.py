@@ -102,7 +102,7 @@ def ministack(inherited: Mapping[str, str], *, port: int, state: Path, temporary
 
 
 def cdk(inherited: Mapping[str, str], *, endpoint: str, temporary: Path) -> dict[str, str]:
-    """Return the environment of the CDK CLI, which calls the local stack."""
+    """Return the environment variables of the CDK CLI, with which it calls the local stack."""
     return {
         **base(inherited, temporary),
         "AWS_ENDPOINT_URL": endpoint,
