@@ -127,7 +127,7 @@ export default function DeadLettersPage() {
           },
           { ...occurrence(), card: 60 },
           attempts,
-          { ...error, width: 420 },
+          { ...error, width: 230 },
         ]}
         empty={
           list.error === null && (

@@ -35,13 +35,13 @@ export function Groups({
           id: "pattern",
           header: "Error",
           isRowHeader: true,
-          width: 420,
+          width: 380,
           cell: ({ pattern }) => <Long text={pattern} header="Error" />,
         },
         {
           id: "jobs",
           header: "Jobs",
-          width: 220,
+          width: 200,
           card: 100,
           cell: ({ jobs: [first = "", ...others] }) => (
             <span title={[first, ...others].join(", ")}>
@@ -60,7 +60,7 @@ export function Groups({
         {
           id: "do",
           header: "Actions",
-          width: 220,
+          width: 200,
           card: 60,
           cell: (group) => (
             <SpaceBetween direction="horizontal" size="m">
