@@ -231,7 +231,7 @@ def _state(error: RunStateError) -> Problem:
             detail = f"Attempt {run.attempt} of {run.name} has ended; the run is {run.state}. Stop working on it."
             return StateProblem("attempt-over", detail, run.state)
         case NotDeadError():
-            return StateProblem("not-dead", f"{run.name} is {run.state}; only dead runs are redriven.", run.state)
+            return StateProblem("not-dead", f"{run.name} is {run.state}; only dead runs can be redriven.", run.state)
         case RunNotEndedError() if run.state.final:
             detail = (
                 f"{run.name} continues, because a step of it was redriven. Wait until it ends, or cancel the "

@@ -303,7 +303,9 @@ class WaitQueue:
     def _send(self, message: RunMessage, not_before: float, nonce: str | None = None) -> None:
         fresh = message.again(nonce=nonce or self.randomness.nonce(), not_before=not_before)
         if not self.forwarder.send(fresh, not_before, message.lane):
-            raise WaitQueueUnavailableError(f"a call of {message.name} was not accepted by its lane")
+            raise WaitQueueUnavailableError(
+                f"the queue of the lane did not accept the message that starts {message.name}"
+            )
 
     def _expires_at(self) -> int:
         return int(self.clock.now()) + KEPT_SECONDS

@@ -231,7 +231,7 @@ def addresses_of(host: str, port: int, resolve: Resolver, deadline: Deadline, *,
     ask = partial(_ask, host, port, resolve)
     addresses = [host] if _is_address(host) else with_timeout(deadline, ask, "resolve")  # getaddrinfo has no timeout
     if not addresses:
-        raise OSError("the host has no address")
+        raise OSError("the host name has no IP address")
     if not private:
         for address in addresses:
             if reason := not_public(address):

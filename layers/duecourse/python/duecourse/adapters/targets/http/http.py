@@ -399,7 +399,7 @@ def _is_expected(status: int, expect: Iterable[str]) -> bool:
 
 def _connect(addresses: list[str], endpoint: Endpoint, deadline: Deadline) -> socket.socket:
     """Return a connection to the first address that accepts one."""
-    problem: OSError = OSError("the host has no address")
+    problem: OSError = OSError("the host name has no IP address")
     for address in addresses[:_ADDRESSES_TRIED]:
         left = deadline.left()
         try:
