@@ -27,7 +27,8 @@ logged() {    # logged "OUTPUT ..." HOURS QUERY: a query of CloudWatch Logs Insi
 }
 actions() {    # actions "OUTPUT ..." HOURS ACTION...: the newest lines with these actions
     logged "$1" "$2" "filter action like /^($(IFS='|'; echo "${*:3}"))\$/ | fields @timestamp, action, level, shard, tenant, job_id, \
-        run_id, workflow_run, item, slot, due, moved_to, first, last, count, message_id, reason, error | sort @timestamp desc | limit 50"
+        run_id, workflow_run, item, slot, due, moved_to, first, last, count, message_id, function, queue, \
+        queues, targets, overdue, messages, reason, error | sort @timestamp desc | limit 50"
 }
 counted() {    # counted "OUTPUT ..." HOURS ACTION...: their number by job and error
     logged "$1" "$2" "filter action like /^($(IFS='|'; echo "${*:3}"))\$/ | stats count() as lines by action, state, tenant, job_id, \

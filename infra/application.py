@@ -33,11 +33,6 @@ def missing_in_china(config: StageConfig) -> Iterator[str]:
         yield "tracing must be False, because X-Ray does not trace functions"
     if config.loop_detection:
         yield "loop_detection must be False, because Lambda has none"
-    if config.alarms.metric_math:
-        yield (
-            "alarms.metric_math must be False, because event sources have no metrics and archive-silent would "
-            "always be active"
-        )
     for name, lane in config.lanes.items():
         for field in ("pollers", "bulk_pollers"):
             if getattr(lane, field) is not None:

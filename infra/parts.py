@@ -67,12 +67,10 @@ class SharedResources:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitored:
     """The resources that alarms and dashboards monitor. `functions` are by the first part of their outputs' names.
-    `archive_source` is the id of the event source through which the archive reads the stream. `letters` are the queues
-    of failures other than the lanes' dead-letter queue, by the failed component.
+    `letters` are the queues of failures other than the lanes' dead-letter queue, by the failed component.
     """
 
     parts: SharedResources
     functions: Mapping[str, PythonFunction]
-    archive_source: str
     api_id: str
     letters: Mapping[str, sqs.IQueue]

@@ -70,7 +70,7 @@ class DuecourseStack(Stack):
         console = Console(self, "Console", parts, auth, logs=logs_of).function if config.auth.console else None
         api.open(auth, console)
         functions = {
-            "Tick": tick(self, parts),
+            "Tick": tick(self, parts, archive),
             "Dispatch": DispatchFunction(self, "Dispatch", parts, release).function,
             **{f"Execute{name.capitalize()}": worker for name, worker in execute.functions.items()},
             "Reconcile": reconcile(self, parts),
@@ -86,7 +86,6 @@ class DuecourseStack(Stack):
         watched = Monitored(
             parts=parts,
             functions=functions,
-            archive_source=archive.source,
             api_id=api.http.api_id,
             letters={"Archive": archive.failures} | ({} if bus.failures is None else {"Events": bus.failures}),
         )

@@ -54,6 +54,7 @@ STAGES: Mapping[str, StageConfig] = {
         runs_on_this_machine=True,
         bucket_access_logs=False,  # the emulator writes none
         alarms=AlarmsConfig(metric_math=False),
+        max_receive_count=5,  # nothing is throttled on this machine, and dead letters arrive sooner
     ),
     "dev": _on_aws(
         stage="dev",

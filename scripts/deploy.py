@@ -24,6 +24,9 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duecourse.cli.doctor import topics
+from duecourse.cli.doctor.stage import find_stage
+from duecourse.cli.terminal import CliError
 from infra.settings.config import UNRESERVED_CONCURRENCY, ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.deployment_settings import with_deployment_settings
 from infra.stages import STAGES, from_context
@@ -31,10 +34,13 @@ from infra.stages import STAGES, from_context
 ROOT = Path(__file__).resolve().parent.parent
 UNPROTECTED = ("-c", "deletion_protection=off")
 
-NEVER_MADE = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
-"""The states of a stack after its first deployment failed. Such a stack can only be deleted. `cdk deploy` deletes it
-and creates it again (AWS CloudFormation User Guide, "Stack status codes").
+NEVER_MADE = frozenset({"CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
+"""The states of a stack after its first deployment failed, or was kept as it failed (`--no-rollback`). Such a stack can
+only be deleted. `cdk deploy` deletes it and creates it again (AWS CloudFormation User Guide, "Stack status codes").
 """
+NOT_DELETED = "DELETE_FAILED"
+"""The state of a stack of which some resources could not be deleted. It can neither be updated nor created."""
+
 IN_REVIEW = "REVIEW_IN_PROGRESS"
 """The state of a stack that has only a change set."""
 
@@ -84,6 +90,12 @@ def deploy(
         if problem is not None:
             say(problem)
             return 1
+        if found.status == NOT_DELETED:
+            say(
+                f"{config.stack_name} was not deleted completely; delete it again (docs/deleting.md), then deploy: "
+                f"aws cloudformation delete-stack --stack-name {config.stack_name}"
+            )
+            return 1
         if found.never_made and found.protected:
             say(f"{config.stack_name} was never made: its protection is taken off, so that it can be made anew")
             clients("cloudformation").update_termination_protection(
@@ -99,7 +111,41 @@ def deploy(
         status = run(step)
         if status:
             return status
+    _say_what_is_wrong(config, clients, say)
     return 0
+
+
+def _say_what_is_wrong(config: StageConfig, clients: Clients, say: Callable[[str], None]) -> None:
+    """Say if no confirmed subscription gets the pages of the deployed stage, or if its lanes exceed the account."""
+    try:
+        quota = int(clients("lambda").get_account_settings()["AccountLimit"]["ConcurrentExecutions"])
+        check = topics.judge(topics.subscribers(find_stage(config.stage, clients)))
+    except (BotoCoreError, ClientError, CliError) as error:
+        say(f"subscribers and quota were not looked at: {error}")
+        return
+    for each in (problem_of_lanes(config, quota=quota), None if check.do is None else f"{check.says}; {check.do}"):
+        if each is not None:
+            say(each)
+
+
+def problem_of_lanes(config: StageConfig, *, quota: int) -> str | None:
+    """Return a warning if the lanes can use more executions than the account's `quota`, or if the alarm on it watches
+    another number. Otherwise None.
+    """
+    lanes = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in config.lanes.values())
+    taken = lanes + config.reserved_concurrency.whole
+    if taken > quota:
+        return (
+            f"stage {config.stage} can use {taken} concurrent executions, and the account has {quota}: a burst "
+            "throttles its runs; raise the quota (Service Quotas, AWS Lambda, Concurrent executions), or lower "
+            "max_concurrency of the lanes"
+        )
+    if config.account_concurrency > quota:
+        return (
+            f"the account has {quota} concurrent executions, not {config.account_concurrency}: set "
+            f"account_concurrency of stage {config.stage}, which the alarm concurrency-exhausted watches"
+        )
+    return None
 
 
 def _steps(arguments: Sequence[str], *, in_two: bool) -> list[list[str]]:

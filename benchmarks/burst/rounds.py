@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from random import Random
@@ -97,6 +97,13 @@ class Mark:
     def last(self) -> float | None:
         """See ports.TickMark."""
         return self._last
+
+    def beat(self, function: str, at: float) -> None:
+        """See ports.TickMark. There is no maintenance."""
+
+    def marks(self) -> Mapping[str, float]:
+        """See ports.TickMark."""
+        return {} if self._last is None else {"tick": self._last}
 
     def progress(self) -> Progress:
         """See ports.TickMark. Nobody asks."""

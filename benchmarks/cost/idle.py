@@ -26,10 +26,15 @@ from duecourse.usecases.dispatch.tick import FULL_TURN_MINUTES
 BUDGET = 6.0
 """USD a month of stage prod, all in."""
 
-IDLE_METRICS = 1
-"""Metrics that an idle stage writes all the time (`TicksSent`). What the archive's event source counts while it reads
-nothing is left out: AWS does not say whether it counts zeros.
-"""
+IDLE_METRICS = 0
+"""Metrics that an idle stage writes all the time: none. A tick that finds nothing writes no metric."""
+
+WATCHED_QUEUES = 1 + 8 / 2 + 2 / 15
+"""Queues whose attributes a tick requests: the shard queue, half of the lanes' queues, and every 15 minutes those of
+failures (usecases/dispatch/watch.py)."""
+
+HEARTBEATS = 1
+"""Writes of a maintenance function at its end."""
 
 TABLES = 2
 KEY_MINUTES = 5
@@ -99,7 +104,7 @@ class Idle:
     `bulk_queues`: of the lanes, polled like them.
     `trace_clock` as in the stage: then the traces are an item of the month. `open_requests_per_second`: what the
     gateway lets through on all routes together that anybody may read. `alarm_metrics`: those that the stage's alarms
-    watch, with those of its canary; CloudWatch bills each of them.
+    watch; CloudWatch bills each of them. An idle stage writes no metric.
     """
 
     shards: int
@@ -149,6 +154,7 @@ class Idle:
                 "storage": usd("table_storage", self.stored_gb) + usd("table_backup", self.stored_gb),
                 "alarms": usd("alarm", self.alarm_metrics),
                 "metrics": usd("metric", IDLE_METRICS),
+                "watched_queues": usd("sqs_standard", MINUTES_OF_MONTH * WATCHED_QUEUES),
                 "customer_key": self.customer_key_usd if self.customer_key else 0.0,
             }
         )
@@ -207,6 +213,8 @@ class Idle:
             lambda_usd(CARETAKER_STARTS, assume.caretaker_seconds, memory)
             for memory in (assume.audit_mb, assume.repair_mb)
         )
+        ends = MINUTES_OF_MONTH / self.reconcile_minutes + 2 * CARETAKER_STARTS
+        work += usd("wru", ends * HEARTBEATS)
         scans = HOURS_OF_MONTH / self.repair_hours + HOURS_OF_MONTH / self.audit_segments
         return work + usd("rru", CARETAKER_STARTS * CARETAKER_READS + scans * self.jobs_gb * GB / 8192)
 

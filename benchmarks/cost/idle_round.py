@@ -37,6 +37,8 @@ ENVIRONMENT = {
     "DUECOURSE_RUNS_TABLE": "runs",
     "DUECOURSE_SHARDS": str(TICK_SHARDS),
     "DUECOURSE_SHARD_QUEUE_URL": "http://127.0.0.1/000000000000/shards.fifo",
+    "DUECOURSE_LETTERS_URLS": "http://127.0.0.1/000000000000/archive",
+    "DUECOURSE_ARCHIVE_SOURCE": "00000000-0000-0000-0000-000000000000",
     "DUECOURSE_LOOKAHEAD_SECONDS": str(LOOKAHEAD),
     "DUECOURSE_HORIZON_SECONDS": "840",
     "DUECOURSE_RUN_RETENTION_DAYS": "90",
@@ -73,7 +75,9 @@ def measure() -> dict[str, IdleRound]:
             {
                 f"SHARD#{SHARD}/WATERMARK": {"bucket": {"S": watermark}},
                 "SHARDS/HIGHEST": {"shards": {"N": str(TICK_SHARDS)}},
-                "TICK/LAST": {"at": {"N": str(now)}},
+                "TICK/LAST": {
+                    name: {"N": str(now)} for name in ("at", "ended_reconcile", "ended_repair", "ended_audit")
+                },
             }
         )
         from functions.dispatch.handler import handler as dispatch  # now that the environment is complete

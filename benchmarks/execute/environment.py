@@ -17,6 +17,7 @@ ENVIRONMENT = {
     **{f"DUECOURSE_{of}_URL_{lane}": QUEUE for of in ("QUEUE", "BULK") for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_MAX_RECEIVE_COUNT": "10",
+    "DUECOURSE_LATE_SECONDS": "5",
     "DUECOURSE_PRIVATE_TARGETS": "allow",
     "DUECOURSE_BUS_NAME": "bus",
     "DUECOURSE_RESULTS_BUCKET": "results",

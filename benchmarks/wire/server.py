@@ -18,6 +18,7 @@ import orjson
 from benchmarks.wire.billing import Billed, key_of
 from benchmarks.wire.capacity import item_bytes
 
+SOURCE = b'{"State":"Enabled","LastProcessingResult":"OK"}'
 EMPTY = b"{}"
 TARGET = "target"
 """The path of an HTTP target: `POST /target` is answered like a Lambda function's invocation."""
@@ -38,15 +39,8 @@ class Wire:
         """The body of the answer to one request."""
         if target == "load":
             return self._load(body)
-        if target == "counts":
-            counts, self.counts = self.counts, Counter()
-            return orjson.dumps(counts)
-        if target == "units":
-            units, self.billed.units = self.billed.units, Counter()
-            return orjson.dumps(units)
-        if target == TARGET or target.endswith("/invocations"):
-            self.counts[TARGET] += 1
-            return ANSWER
+        if (told := self._told(target)) is not None:
+            return told
         operation = target.partition(".")[2]
         self.counts[operation] += 1
         match operation:
@@ -77,11 +71,24 @@ class Wire:
             case "SendMessage":
                 self.counts["messages"] += 1
                 return b'{"MessageId":"m","MD5OfMessageBody":"x"}'
-            case "DeleteMessage":
-                pass
+            case "DeleteMessage" | "GetQueueAttributes":
+                pass  # a queue without attributes is empty
             case _:  # an answer made up would make a request look cheaper than it is
                 raise ValueError(f"the wire has no answer to {target}: add it here")
         return EMPTY
+
+    def _told(self, target: str) -> bytes | None:
+        """The answer to what needs no body."""
+        if target == "counts":
+            counts, self.counts = self.counts, Counter()
+            return orjson.dumps(counts)
+        if target == "units":
+            units, self.billed.units = self.billed.units, Counter()
+            return orjson.dumps(units)
+        if target == TARGET or target.endswith("/invocations"):
+            self.counts[TARGET] += 1
+            return ANSWER
+        return SOURCE if "/event-source-mappings/" in target else None
 
     def _load(self, body: bytes) -> bytes:
         loaded: dict[str, Any] = orjson.loads(body)

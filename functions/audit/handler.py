@@ -21,6 +21,7 @@ MARGIN_SECONDS = 60  # the longest time for one page, if every response is slow
 logger = function_logger()
 metrics = Metrics()
 _audit = made_at_start(lambda: Wiring(AuditSettings.from_env(os.environ)).audit)
+_ended = made_at_start(lambda: Wiring(AuditSettings.from_env(os.environ)).heartbeat)
 
 
 @logger.inject_lambda_context
@@ -29,4 +30,5 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
     published = partial(publish, logger=logger, metrics=metrics, function="audit")
     published(_audit()(deadline, published))
+    _ended()("audit")
     return {}

@@ -20,6 +20,7 @@ MARGIN_SECONDS = 20  # the time reserved to return received messages to the queu
 logger = function_logger()
 metrics = Metrics()
 _reconciler = made_at_start(lambda: Wiring(ReconcilerSettings.from_env(os.environ)).reconcile)
+_ended = made_at_start(lambda: Wiring(ReconcilerSettings.from_env(os.environ)).heartbeat)
 
 
 @logger.inject_lambda_context
@@ -27,4 +28,5 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Reconcile dead letters for the time of the invocation. The next invocation receives the remaining messages."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
     publish(_reconciler()(deadline), logger, metrics, function="reconcile")
+    _ended()("reconcile")
     return {}

@@ -20,6 +20,7 @@ MARGIN_SECONDS = 60  # the longest time for one page, if every response is slow
 logger = function_logger()
 metrics = Metrics()
 _index_repair = made_at_start(lambda: Wiring(RepairSettings.from_env(os.environ)).index_repair)
+_ended = made_at_start(lambda: Wiring(RepairSettings.from_env(os.environ)).heartbeat)
 
 
 @logger.inject_lambda_context
@@ -27,4 +28,5 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Run index repair for the time of the invocation. The next invocation continues unfinished work."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
     publish(_index_repair()(deadline), logger, metrics, function="repair")
+    _ended()("repair")
     return {}

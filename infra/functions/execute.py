@@ -98,6 +98,7 @@ class Execute(Construct):
             allow_recursion=True,  # a run can send messages for its waits and attempts
             environment={
                 "DUECOURSE_LANE": name,
+                "DUECOURSE_LATE_SECONDS": str(parts.config.alarms.lateness_seconds[name]),
                 "DUECOURSE_QUEUE_URL": queue.queue_url,
                 "DUECOURSE_BULK_URL": bulk.queue_url,
                 "DUECOURSE_ACCOUNT": Aws.ACCOUNT_ID,

@@ -73,8 +73,8 @@ class LiveAlias(Construct):
             self,
             release.config,
             AlarmSpec(
-                name=f"{name}-errors",
-                section="function-errors",
+                name=f"release-failing-{name}",
+                section="release-failing",
                 severity=Severity.TICKET,
                 means=f"the newest version of the function {name} ends with errors, timeouts or lack of "
                 "memory. A deployment in progress is rolled back.",

@@ -1,12 +1,13 @@
 """The functions that a rule starts: the tick, the dead-letter reconciler, index repair and the audit."""
 
-from aws_cdk import Duration
+from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
 from infra.functions.python_function import PythonFunction
 from infra.parts import SharedResources
+from infra.stores.archive import ArchiveStore
 from infra.stores.tables import DUE_INDEX
 
 QUARTER = Duration.minutes(15)
@@ -57,10 +58,12 @@ class Scheduled(Construct):
         )
 
 
-def tick(scope: Construct, parts: SharedResources) -> PythonFunction:
+def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> PythonFunction:
     """Return the tick: once a minute, it sends a message for each shard with due work. A missed or late tick delays no
-    run within the lookahead.
+    run within the lookahead. It also looks for what other functions cannot report: queues that are not read,
+    maintenance that does not run, and an archive that does not read.
     """
+    letters = [archive.failures, *([] if parts.bus.failures is None else [parts.bus.failures])]
     function = Scheduled(
         scope,
         "Tick",
@@ -72,11 +75,24 @@ def tick(scope: Construct, parts: SharedResources) -> PythonFunction:
         timeout_seconds=30,
         memory_mb=256,
         reserved_concurrency=parts.config.reserved_concurrency.tick,
-        settings=parts.settings("JOBS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "SHARD_QUEUE_URL"),
+        settings={
+            "DUECOURSE_LETTERS_URLS": " ".join(queue.queue_url for queue in letters),
+            "DUECOURSE_ARCHIVE_SOURCE": archive.source,
+            **parts.settings("JOBS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "SHARD_QUEUE_URL"),
+            **parts.lanes.environment,
+        },
     ).function
     function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [parts.jobs.arn])
     function.allow(["dynamodb:Query"], [parts.jobs.index_arn(DUE_INDEX)])
-    function.allow(["sqs:SendMessage"], [parts.shard_queue.queue.queue_arn])
+    function.allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], [parts.shard_queue.queue.queue_arn])
+    function.allow(["sqs:GetQueueAttributes"], [*parts.lanes.arns, *(queue.queue_arn for queue in letters)])
+    source = Stack.of(scope).format_arn(
+        service="lambda",
+        resource="event-source-mapping",
+        resource_name=archive.source,
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )
+    function.allow(["lambda:GetEventSourceMapping"], [source])
     return function
 
 
@@ -153,7 +169,7 @@ def audit(scope: Construct, parts: SharedResources) -> PythonFunction:
         )
         | parts.lanes.environment,
     ).function
-    job = ("Scan", "GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem")
+    job = ("Scan", "GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")
     function.allow([f"dynamodb:{action}" for action in job], [parts.jobs.arn])
     record = ("GetItem", "BatchGetItem", "Query")  # BatchGetItem: the jobs of a workflow's run
     function.allow([f"dynamodb:{action}" for action in record], [parts.runs.arn])

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
@@ -41,11 +40,11 @@ class AlarmSpec:
     find: str
     """A query (CloudWatch Logs Insights) or a command that lists the affected jobs or other resources."""
     watches: Mapping[str, WatchedMetric] = field(default_factory=dict)
-    """The alarm goes off if any of these metrics is above its value. If a stage has metric math, one alarm watches all
-    of them (at most ten, all with the same period). Otherwise each has a separate alarm with its label in the name.
+    """The alarm goes off if this metric is above its value. If there are several, each has a separate alarm with its
+    label in the name.
     """
     expression: cloudwatch.IMetric | None = None
-    """An expression that is watched instead; it is in alarm above 0."""
+    """An expression that is watched instead, if a stage has metric math; it is in alarm above 0."""
     periods: int = 1
     of: int | None = None
     """The alarm goes off if `periods` of the last `of` periods are in alarm. The default of `of` is `periods`."""
@@ -65,28 +64,12 @@ def make_alarms(
     scope: Construct, config: StageConfig, spec: AlarmSpec, notices: NoticeTopics
 ) -> Iterator[cloudwatch.Alarm]:
     """Yield the alarm, or several alarms if one would need metric math that the stage does not have."""
-    if spec.expression is not None:
+    if spec.expression is not None and config.alarms.metric_math:
         yield _alarm(scope, config, spec, spec.name, spec.expression, 0, notices)
-    elif len(spec.watches) > 1 and config.alarms.metric_math:
-        yield _alarm(scope, config, spec, spec.name, _any_of(spec.watches), 0, notices)
-    else:
-        for label, watch in spec.watches.items():
-            name = spec.name if len(spec.watches) == 1 else f"{spec.name}-{label}"
-            yield _alarm(scope, config, spec, name, watch.metric, watch.above, notices)
-
-
-def _any_of(watches: Mapping[str, WatchedMetric]) -> cloudwatch.MathExpression:
-    """Return the distance of the worst metric above its threshold. MAX ignores metrics without data (Amazon CloudWatch
-    User Guide, "Using math expressions with CloudWatch metrics").
-    """
-    terms = [label if watch.above == 0 else f"{label} - {watch.above:.10g}" for label, watch in watches.items()]
-    (seconds,) = {watch.metric.period.to_seconds() for watch in watches.values()}
-    return cloudwatch.MathExpression(
-        expression=f"MAX([{', '.join(terms)}])",
-        using_metrics={label: watch.metric for label, watch in watches.items()},
-        period=Duration.seconds(seconds),
-        label="above its threshold by",
-    )
+        return
+    for label, watch in spec.watches.items():
+        name = spec.name if len(spec.watches) == 1 else f"{spec.name}-{label}"
+        yield _alarm(scope, config, spec, name, watch.metric, watch.above, notices)
 
 
 def _alarm(
@@ -114,6 +97,7 @@ def _alarm(
     )
     for action in notices.actions(spec.severity) if spec.notifies else ():
         alarm.add_alarm_action(action)
+        alarm.add_ok_action(action)
     return alarm
 
 

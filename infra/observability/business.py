@@ -47,7 +47,6 @@ def _failing(config: StageConfig) -> Iterator[Row]:
             counted(config, "execute", {"RunsDead": "runs dead", "JobsPaused": "jobs paused"}),
             unit="",
             width=8,
-            line=config.alarms.deaths,
         ),
     ]
     yield [

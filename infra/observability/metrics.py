@@ -53,17 +53,16 @@ def of_function(
     return _metric("AWS/Lambda", name, {"FunctionName": function.function_name}, statistic, seconds)
 
 
+def of_account(name: str, *, seconds: int = 60) -> cloudwatch.Metric:
+    """Return Lambda's metric of all functions of the account in the region (AWS Lambda Developer Guide, "Monitoring
+    concurrency").
+    """
+    return _metric("AWS/Lambda", name, {}, "Maximum", seconds)
+
+
 def of_api(api_id: str, name: str, *, seconds: int) -> cloudwatch.Metric:
     """Return API Gateway's metric of an HTTP API, for all its routes."""
     return _metric("AWS/ApiGateway", name, {"ApiId": api_id}, "Sum", seconds)
-
-
-def of_event_source(source: str, name: str, *, seconds: int) -> cloudwatch.Metric:
-    """Return Lambda's metric of an event source by its id. The event source must have these metrics enabled (AWS Lambda
-    Developer Guide, "Types of metrics for Lambda functions"). It has no data while the source is disabled or cannot
-    read.
-    """
-    return _metric("AWS/Lambda", name, {"EventSourceMappingUUID": source}, "Sum", seconds)
 
 
 def of_table(

@@ -49,8 +49,12 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
     )
     yield [
         chart(
-            "Ticks: messages sent to shards",
-            counted(config, "tick", {"TicksSent": "sent", "TicksRefused": "refused"}),
+            "Ticks: shards with overdue work, rounds that wait",
+            counted(
+                config,
+                "tick",
+                {"ShardsOverdue": "overdue", "RoundsWaiting": "rounds waiting", "TicksRefused": "refused"},
+            ),
             unit="",
             width=6,
         ),

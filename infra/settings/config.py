@@ -26,6 +26,11 @@ STAGE_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 of stages.
 """
 
+COGNITO_WORDS = ("aws", "amazon", "cognito")
+"""Words that the domain of a user pool cannot contain. It contains the stage's name (Amazon Cognito API Reference,
+"CreateUserPoolDomain").
+"""
+
 DOCS_URL = re.compile(r"https?://[!-~]{1,200}")
 
 UNRESERVED_CONCURRENCY = 100
@@ -95,15 +100,16 @@ class StageConfig:
     """The archive of runs after `run_retention_days`."""
     completed_job_retention_days: int = 90
     """The days for which a completed job is kept. It is kept longer while it has runs."""
-    max_receive_count: int = 5
+    max_receive_count: int = 30
+    """How often a message is received before it becomes a dead letter. A throttled delivery counts, and comes back
+    after the visibility timeout of 150 s: an hour of throttling is 24 receives.
+    """
     reconcile_minutes: int = 5
     """The interval at which the reconciler searches the dead-letter queue for messages of runs that are not dead."""
     repair_hours: int = 24
     """The interval at which index repair checks all items of the jobs table."""
     audit_segments: int = 1
     """The number of hours in which the audit checks all jobs for lost and duplicate occurrences."""
-    catch_up_alarm_size: int = 1_000
-    """The number of missed occurrences within five minutes above which an alarm goes off."""
     reserved_concurrency: ReservedConcurrency = field(default_factory=ReservedConcurrency)
     account_concurrency: int = 1_000
     """The account's quota of concurrent executions in this region, by default 1,000 (AWS Lambda Developer Guide,
@@ -170,6 +176,11 @@ class StageConfig:
         checks = [
             ("stage", STAGE_NAME.fullmatch(self.stage) is not None, f"must match {STAGE_NAME.pattern}"),
             (
+                "stage",
+                self.auth.kind != "cognito" or not any(word in self.stage for word in COGNITO_WORDS),
+                f"must not contain {', '.join(COGNITO_WORDS)}, because Cognito rejects such a domain",
+            ),
+            (
                 "log_retention_days",
                 self.log_retention_days in LOG_RETENTION_DAYS,
                 f"must be one of {', '.join(map(str, LOG_RETENTION_DAYS))}",
@@ -205,7 +216,6 @@ class StageConfig:
             ("reconcile_minutes", 1 <= self.reconcile_minutes <= 60, "must be between 1 and 60"),
             ("repair_hours", 1 <= self.repair_hours <= 168, "must be between 1 and 168"),
             ("audit_segments", 1 <= self.audit_segments <= 168, "must be between 1 and 168"),
-            ("catch_up_alarm_size", self.catch_up_alarm_size >= 1, "must be at least 1"),
             (
                 "api.requests_per_second",
                 self.runs_on_this_machine or self.api.requests_per_second >= 10 * self.limits.requests_per_second,
@@ -252,12 +262,11 @@ class StageConfig:
             yield "deployment", "must be all_at_once on the local stage, because the emulator has no CodeDeploy"
         if problem := key_problem(self.encryption_key):
             yield "encryption_key", problem
-        visibility = {name: lane.visibility_seconds for name, lane in self.lanes.items()}
         on_this_machine = self.runs_on_this_machine
         for part, problems in {
             "throughput": self.throughput.problems(on_this_machine=on_this_machine),
             "archive": self.archive.problems(),
-            "alarms": self.alarms.problems(visibility, on_this_machine=on_this_machine),
+            "alarms": self.alarms.problems(on_this_machine=on_this_machine),
             "auth": self.auth.problems(on_this_machine=on_this_machine),
             "limits": self.limits.problems(),
             "api": self.api.problems(),

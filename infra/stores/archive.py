@@ -11,7 +11,6 @@ from constructs import Construct
 from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge, acknowledge_wildcards
 from infra.parts import SharedResources
-from infra.settings.config import StageConfig
 from infra.settings.stores_config import ArchiveConfig
 from infra.stores.archive_table import PREFIX, ArchiveTable
 from infra.stores.buckets import AccessLogs, private_bucket
@@ -107,18 +106,14 @@ class ArchiveStore(Construct):
             "rule does not recognize. It has no consumer that could fail.",
             "SQS3",
         )
-        self.source = self._attach(config, stream)
+        self.source = self._attach(config.archive, stream)
         self.table = ArchiveTable(self, "Catalogue", config=config, bucket=self.bucket)
 
-    def _attach(self, config: StageConfig, stream: str) -> str:
+    def _attach(self, archive: ArchiveConfig, stream: str) -> str:
         """Let the stream invoke the function. Return the event source's id. A batch that was not archived is retried
         unchanged until it is too old. A batch that made the function fail is split, so that one record cannot block the
         others.
-
-        If an alarm watches the event source (ArchiveSilent), it counts the records that it reads before the filter (AWS
-        Lambda Developer Guide, "Types of metrics for Lambda functions": event source mapping metrics).
         """
-        archive, counted = config.archive, lambda_.CfnEventSourceMapping.MetricsConfigProperty(metrics=["EventCount"])
         return lambda_.CfnEventSourceMapping(
             self,
             "Stream",
@@ -137,7 +132,6 @@ class ArchiveStore(Construct):
             destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
                 on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(destination=self.failures.queue_arn)
             ),
-            metrics_config=counted if config.alarms.metric_math else None,
         ).ref
 
 

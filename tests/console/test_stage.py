@@ -46,19 +46,19 @@ def test_an_alarm_that_rings_says_since_when_and_where_its_runbook_is(sampled: S
             "without_data": 2,
             "ringing": [
                 {
-                    "name": "runs-dying",
+                    "name": "targets-failing",
                     "since": "2026-03-28T11:00:00Z",
                     "description": "[page] runs <b>died</b>",
-                    "runbook": "https://docs.example/runbooks.md#runs-dying",
+                    "runbook": "https://docs.example/runbooks.md#targets-failing",
                 }
             ],
         },
     )
-    alarm = page.get_by_role("region", name="runs-dying")
+    alarm = page.get_by_role("region", name="targets-failing")
     expect(alarm).to_contain_text("2026-03-28 12:00:00 Europe/Berlin (1 h ago)")
     expect(alarm).to_contain_text("runs <b>died</b>")
-    expect(alarm.get_by_role("link", name="runs-dying")).to_have_attribute(
-        "href", "https://docs.example/runbooks.md#runs-dying"
+    expect(alarm.get_by_role("link", name="targets-failing")).to_have_attribute(
+        "href", "https://docs.example/runbooks.md#targets-failing"
     )
     expect(page.get_by_text("(1 of 41)")).to_be_visible()
     expect(page.get_by_text("2 have no data yet.")).to_be_visible()

@@ -45,6 +45,8 @@ STORES = {
     "SqsDeadLetterQueue": "dead letters",
     "SqsDepths": "lanes",
     "SqsLanes": "lanes",
+    "LambdaEventSource": "archive source",
+    "SqsQueueDepths": "lanes and shards and archive failures",
     "SqsReceived": "own queue",
     "SqsShardQueue": "shards",
     "SsmSecrets": "secrets",
@@ -111,6 +113,8 @@ def stores(stack: Stack) -> dict[str, str]:
         "ArchiveBucket": "archive",
         "ArchiveFailuresQueueUrl": "archive failures",
     }
+    if "EventFailuresQueueUrl" in stack.template["Outputs"]:
+        words["EventFailuresQueueUrl"] = "event failures"
     return {**dict.fromkeys(lanes, "lanes"), **{stack.output(name): word for name, word in words.items()}}
 
 
@@ -132,6 +136,8 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
     assert region == ("" if service == "iam" else "{Region}")
     if f"{service}:{name}" == "cloudwatch:alarm:*":
         return "alarms"
+    if service == "lambda" and name.startswith("event-source-mapping:"):
+        return "archive source"
     for kind in ("tasks", "secrets"):
         if f"{service}:{name}" == f"ssm:parameter/duecourse/{stack.stage}/{kind}/*":
             return kind

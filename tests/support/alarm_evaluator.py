@@ -81,6 +81,15 @@ class MetricAlarm:
             states.append(self.state(data, at, states[-1]))
         return states[1:]
 
+    def first_breach(self, data: MetricData, begin: float, end: float) -> float:
+        """When the first period in alarm ended: from then on CloudWatch could know."""
+        for at in range(int(begin) // self.period * self.period, int(end), self.period):
+            value = self.value(data, at)
+            missing = self.treats_missing == "breaching"
+            if missing if value is None else self._breaches(value):
+                return at + self.period
+        raise AssertionError("no period is in alarm")
+
     def _breaches(self, value: float) -> bool:
         return COMPARISONS[self.properties["ComparisonOperator"]](value, float(self.properties["Threshold"]))
 

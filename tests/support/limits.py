@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from duecourse.checks.facts import Alarms, StageFigures
@@ -49,6 +50,7 @@ class MemoryMark:
     at: float | None = None
     watermarks: dict[int, str | None] = field(default_factory=dict)
     asked: int = 0
+    ended: dict[str, float] = field(default_factory=dict)
 
     def mark(self, at: float) -> None:
         self.at = at
@@ -56,6 +58,13 @@ class MemoryMark:
     def last(self) -> float | None:
         self.asked += 1
         return self.at
+
+    def beat(self, function: str, at: float) -> None:
+        self.ended[function] = at
+
+    def marks(self) -> Mapping[str, float]:
+        at = self.last()
+        return self.ended | ({} if at is None else {"tick": at})
 
     def progress(self) -> Progress:
         return Progress(dict(self.watermarks))

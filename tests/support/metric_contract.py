@@ -17,12 +17,17 @@ BY_LANE = frozenset({"Lateness"})
 """What a worker tells by lane, too."""
 
 OURS: Mapping[str, frozenset[str]] = {
-    "tick": frozenset({"TicksSent", "TicksRefused"}),
+    "tick": frozenset(
+        {
+            *("TicksRefused", "ShardsOverdue", "RoundsWaiting", "QueuesUnread"),
+            *("MaintenanceSilent", "ArchiveStopped", "LettersWaiting", "WatchesFailed"),
+        }
+    ),
     "dispatch": frozenset(
         {
             *("Enqueued", "ClaimsLost", "ClaimsFailed", "ClaimsRefused"),
             *("StatementsThrottled", "SendsRefused", "WakesSent", "CursorsQuarantined", "Missed", "Skipped"),
-            *("RoundsFailed", "RoundsUnfinished", "ClaimsDeferred", "WatermarkAge", "EventsRefused"),
+            *("RoundsFailed", "RoundsUnfinished", "ClaimsDeferred", "WatermarkAge", "ShardsBehind", "EventsRefused"),
         }
     ),
     "execute": ENDS
@@ -30,6 +35,7 @@ OURS: Mapping[str, frozenset[str]] = {
         *("AttemptsStarted", "AttemptsFailed"),
         *("MessagesReceived", "DuplicatesDropped", "Lateness", "CaughtUp", "DeathsAnnounced", "MessagesFailed"),
         *("FinishesRefused", "ResultsLost", "EventsRefused", "PausesFailed", "JobsPaused", "RescueReadsFailed"),
+        *("StartsLate", "TargetsFailing"),
     },
     "reconcile": frozenset(
         {
@@ -46,7 +52,7 @@ OURS: Mapping[str, frozenset[str]] = {
     "audit": frozenset(
         {
             *("JobsAudited", "OccurrencesAudited", "OccurrencesLost", "OccurrencesDoubled"),
-            *("StepsLost", "AuditsFailed", "AuditsWaiting"),
+            *("StepsLost", "RunsStuck", "AuditsFailed", "AuditsWaiting"),
         }
     ),
     "archive": frozenset({"RecordsArchived", "ObjectsWritten", "ArchivesFailed"}),
@@ -63,10 +69,10 @@ AWS: Mapping[str, Mapping[str, frozenset[str]]] = {
     },
     "AWS/Lambda": {
         name: frozenset({"FunctionName"})
-        for name in ("Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions", "IteratorAge")
+        for name in ("Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions")
     }
-    | {"PolledEventCount": frozenset({"EventSourceMappingUUID"})},
-    "AWS/ApiGateway": {"5xx": frozenset({"ApiId"})},
+    | {"ClaimedAccountConcurrency": frozenset()},
+    "AWS/ApiGateway": {name: frozenset({"ApiId"}) for name in ("5xx", "Count")},
     "AWS/DynamoDB": {
         name: frozenset({"TableName"})
         for name in (

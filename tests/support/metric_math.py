@@ -1,5 +1,5 @@
 """CloudWatch's metric math, as far as our alarms use it: numbers, names, + - * /, comparisons, IF, FILL,
-and MAX and MIN over a list, which leave out what has no data.
+and MAX, MIN and SUM over a list, which leave out what has no data.
 
 FILL with REPEAT takes the number of the period before; it may only stand around a whole expression.
 """
@@ -55,9 +55,13 @@ def _value(node: ast.expr, values: Mapping[str, float | None]) -> float | None:
         case ast.Call(func=ast.Name(id="IF"), args=[condition, then, otherwise]):
             holds = _value(condition, values)
             return None if holds is None else _value(then if holds else otherwise, values)
-        case ast.Call(func=ast.Name(id="MAX" | "MIN" as which), args=[ast.List(elts=elements)]):
+        case ast.Call(func=ast.Name(id="MAX" | "MIN" | "SUM" as which), args=[ast.List(elts=elements)]):
             found_values = [each for each in (_value(one, values) for one in elements) if each is not None]
-            return (max if which == "MAX" else min)(found_values, default=None)
+            if not found_values:
+                return None
+            return sum(found_values) if which == "SUM" else (max if which == "MAX" else min)(found_values)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -float(number)
         case ast.Compare(left=left, ops=[comparison], comparators=[right]):
             return _of_two(lambda a, b: float(COMPARISONS[type(comparison)](a, b)), left, right, values)
         case ast.BinOp(left=left, op=ast.Div(), right=right):

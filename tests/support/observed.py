@@ -12,9 +12,10 @@ from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
 
-from duecourse.ports import InlineExecutor, Outgoing
+from duecourse.ports import Depth, InlineExecutor, Outgoing
 from duecourse.telemetry import publish
 from duecourse.usecases.dispatch.tick import Tick
+from duecourse.usecases.dispatch.watch import SHARDS, Watch
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON
 from tests.support.limits import MemoryMark
@@ -25,7 +26,6 @@ from tests.support.wheel import Held, Wheel
 from tests.support.world import World
 
 SHARD_QUEUE_RETENTION_SECONDS = 300
-TICKS = dimensions({"service": "duecourse", "function": "tick"})
 MAINTENANCE = ("Reconcile", "Repair", "Audit")
 
 
@@ -50,15 +50,20 @@ class DatedWheel(Wheel):
 @dataclass
 class Shards:
     """ports.ShardQueue: when each shard's ticks that nobody has taken were sent. Also what a tick needs to know of the
-    shards.
+    shards: one, with the entries of `cursors`.
     """
 
     waiting: list[float] = field(default_factory=list)
     refuses: bool = False
     now: Callable[[], float] = lambda: NOON
+    world: World | None = None
 
     def highest_shards(self, shards: int) -> int:
         return shards
+
+    def has_due(self, slot: str, until: float) -> bool:
+        assert self.world is not None
+        return self.world.cursors.has_due(slot, until)
 
     def send(self, shards: Iterable[int], minute: int) -> list[int]:
         if self.refuses:
@@ -71,6 +76,39 @@ class Shards:
         """Seconds since the oldest tick was sent; SQS drops those of more than five minutes."""
         self.waiting = [at for at in self.waiting if self.now() - at <= SHARD_QUEUE_RETENTION_SECONDS]
         return self.now() - self.waiting[0] if self.waiting else None
+
+
+@dataclass
+class Queues:
+    """ports.QueueDepths of a world: its lane and the shard queue; `set` says what others hold, `answers` what they say
+    next."""
+
+    observed: Observed
+    set: dict[str, Depth] = field(default_factory=dict)
+    answers: dict[str, list[Depth]] = field(default_factory=dict)
+
+    def depth_of(self, queue: str) -> Depth:
+        if self.answers.get(queue):
+            return self.answers[queue].pop(0)
+        if queue in self.set:
+            return self.set[queue]
+        if queue == SHARDS:
+            return Depth(0 if self.observed.ticks.oldest is None else len(self.observed.ticks.waiting), 0, 0)
+        if queue == self.observed.watched:
+            now = self.observed.world.clock.now()
+            visible = sum(held.visible <= now for held in self.observed.held)
+            return Depth(visible, self.observed.in_flight, len(self.observed.held) - visible)
+        return Depth(0, 0, 0)
+
+
+@dataclass
+class Source:
+    """ports.EventSource that says what it is set to."""
+
+    broken: str | None = None
+
+    def problem(self) -> str | None:
+        return self.broken
 
 
 class Told(list[Report]):
@@ -98,12 +136,18 @@ class Observed:
         self.world.reports = Told(self._report)
         self.data = MetricData()
         self.taken = 0
-        self.ticks = Shards(now=self.world.clock.now)
+        self.ticks = Shards(now=self.world.clock.now, world=self.world)
+        self.watched = f"{lane} bulk" if bulk else lane
+        self.in_flight = 0
+        self.queues: Any = Queues(self)
+        self.source = Source()
+        self.mark = MemoryMark(NOON - 60)
+        self.silent: set[str] = set()
         self.stage = stage
         self.namespace = f"Duecourse/{stage}"
         self.outputs = template(stage)["Outputs"]
         for minute in range(10):  # a system that has been running
-            self.data.put(self.namespace, "TicksSent", TICKS, NOON - 60 * minute, 1)
+            self._invoked("Tick", NOON - 60 * minute, failed=False)
         self.maintain(NOON - 60)
 
     def publish(self, report: Report, **told: str) -> None:
@@ -131,13 +175,13 @@ class Observed:
                 self.world.until(at, ticking=False)
             self.world.clock.set(at)
             if ticking:
-                self._tick()
+                self.tick()
             if dispatching and ticking:
                 self.ticks.waiting.clear()
                 self.world.dispatch()
             if working:
                 self.world.work()
-            self.maintain(at)
+            self.maintain(self.world.clock.now())
             if each is not None:
                 each()
             self.look()
@@ -156,7 +200,7 @@ class Observed:
     def of_function(self, function: str, metric: str, value: float) -> None:
         """What Lambda says of a function, at this moment."""
         name = self.outputs[f"{function}Function"]["Value"]
-        self._put("AWS/Lambda", metric, {"FunctionName": name}, value)
+        self.put("AWS/Lambda", metric, {"FunctionName": name}, value)
 
     def _of_version(self, function: str, failed: int) -> None:
         """Errors of the version that a function's alias has, if it has one."""
@@ -165,28 +209,26 @@ class Observed:
             if alias["Properties"]["FunctionName"] == name:
                 of = {"Resource": {"Fn::Join": ["", [name, ":live"]]}}
                 version = {"ExecutedVersion": alias["Properties"]["FunctionVersion"]}
-                self._put("AWS/Lambda", "Errors", {"FunctionName": name} | of | version, failed)
+                self.put("AWS/Lambda", "Errors", {"FunctionName": name} | of | version, failed)
 
     def answered(self, status: int) -> None:
         """What API Gateway counts of an answer."""
-        self._put("AWS/ApiGateway", "5xx", {"ApiId": self.outputs["ApiId"]["Value"]}, float(status >= 500))
+        self.put("AWS/ApiGateway", "Count", {"ApiId": self.outputs["ApiId"]["Value"]}, 1)
+        self.put("AWS/ApiGateway", "5xx", {"ApiId": self.outputs["ApiId"]["Value"]}, float(status >= 500))
+
+    def of_account(self, metric: str, value: float) -> None:
+        """What Lambda says of all functions of the account."""
+        self.put("AWS/Lambda", metric, {}, value)
 
     def of_table(self, output: str, metric: str, value: float, index: str | None = None) -> None:
         """What DynamoDB says of a table or index."""
         of = {"TableName": self.outputs[output]["Value"]}
-        self._put("AWS/DynamoDB", metric, of if index is None else of | {"GlobalSecondaryIndexName": index}, value)
-
-    def of_event_source(self, output: str, metric: str, value: float) -> None:
-        """What Lambda counts of the event source of the function that an output names."""
-        named = self.outputs[f"{output}Function"]["Value"]
-        mappings = resources(self.stage, "AWS::Lambda::EventSourceMapping").items()
-        (source,) = [name for name, each in mappings if each["Properties"]["FunctionName"] == named]
-        self._put("AWS/Lambda", metric, {"EventSourceMappingUUID": {"Ref": source}}, value)
+        self.put("AWS/DynamoDB", metric, of if index is None else of | {"GlobalSecondaryIndexName": index}, value)
 
     def of_queue(self, output: str, metric: str, value: float) -> None:
         """What SQS says of a queue."""
         reference = self.outputs[output]["Value"]["Ref"]
-        self._put("AWS/SQS", metric, {"QueueName": {"Fn::GetAtt": [reference, "QueueName"]}}, value)
+        self.put("AWS/SQS", metric, {"QueueName": {"Fn::GetAtt": [reference, "QueueName"]}}, value)
 
     def look(self) -> None:
         """What SQS says of the queues now; nothing of one that is empty, as far as ages go."""
@@ -208,15 +250,30 @@ class Observed:
     def maintain(self, at: float, *, without: str = "", failing: str = "") -> None:
         """The rules start the functions that look for what went wrong, but for one that is not started, or fails."""
         for name in MAINTENANCE:
-            of = dimensions({"FunctionName": self.outputs[f"{name}Function"]["Value"]})
             if name != without:
-                self.data.put("AWS/Lambda", "Invocations", of, at, 1)
-                self.data.put("AWS/Lambda", "Errors", of, at, float(name == failing))
+                self._invoked(name, at, failed=name == failing)
+            if name not in (without, failing) and name not in self.silent:
+                self.mark.beat(name.lower(), at)
 
-    def _tick(self) -> None:
-        tick = Tick(self.ticks, self.ticks, MemoryMark(), self.world.clock, InlineExecutor(), 1, 300)  # type: ignore[arg-type]
+    def _invoked(self, function: str, at: float, *, failed: bool) -> None:
+        of = dimensions({"FunctionName": self.outputs[f"{function}Function"]["Value"]})
+        self.data.put("AWS/Lambda", "Invocations", of, at, 1)
+        self.data.put("AWS/Lambda", "Errors", of, at, float(failed))
+
+    @property
+    def watch(self) -> Watch:
+        """What the tick looks at."""
+        clock, lanes = self.world.clock, ("high", "normal", "low", "long")
+        bulk, letters = tuple(f"{lane} bulk" for lane in lanes), ("archive", "events")
+        return Watch(self.queues, self.source, self.mark, clock, InlineExecutor(), lanes, bulk, letters)
+
+    def tick(self) -> None:
+        """A tick, as Lambda counts it."""
+        at = self.world.clock.now()
+        tick = Tick(self.ticks, self.ticks, self.mark, self.world.clock, InlineExecutor(), 1, 300, self.watch)  # type: ignore[arg-type]
         report = tick()
         self.publish(report, function="tick")
+        self._invoked("Tick", at, failed=bool(report.counts["TicksRefused"]))
 
     def _report(self, report: Report) -> None:
         """Whose it is can be told by what it says last."""
@@ -227,5 +284,6 @@ class Observed:
             self.taken += report.counts["MessagesReceived"]
             self.publish(report, function="execute", lane=self.lane)
 
-    def _put(self, namespace: str, metric: str, of: dict[str, Any], value: float) -> None:
-        self.data.put(namespace, metric, dimensions(of), self.world.clock.now(), value)
+    def put(self, namespace: str, metric: str, of: dict[str, Any], *values: float) -> None:
+        """Values of a metric at this moment."""
+        self.data.put(namespace, metric, dimensions(of), self.world.clock.now(), *values)

@@ -30,7 +30,9 @@ TICK = {
     "DUECOURSE_SHARDS": "16",
     "DUECOURSE_LOOKAHEAD_SECONDS": "300",
     "DUECOURSE_SHARD_QUEUE_URL": "https://sqs.example/shards.fifo",
-}
+    "DUECOURSE_LETTERS_URLS": "https://sqs.example/archive https://sqs.example/events",
+    "DUECOURSE_ARCHIVE_SOURCE": "91eaeb7e-c976-1234-9451-8709db01f137",
+} | QUEUES
 DISPATCH = {
     "DUECOURSE_STAGE": "dev",
     "DUECOURSE_JOBS_TABLE": "jobs",
@@ -51,6 +53,7 @@ EXECUTE = {
     "DUECOURSE_BULK_URL": "https://sqs.example/high-bulk",
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_MAX_RECEIVE_COUNT": "5",
+    "DUECOURSE_LATE_SECONDS": "5",
     "DUECOURSE_PRIVATE_TARGETS": "refuse",
     "DUECOURSE_SHARDS": "16",
     "DUECOURSE_BUS_NAME": "duecourse",

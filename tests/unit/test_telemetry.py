@@ -96,6 +96,7 @@ def test_a_workers_durations_are_there_by_lane_too_and_the_ends_of_its_runs_by_t
         (("function", "execute"), ("lane", "low"), SERVICE): late,
         OF_EXECUTE: counts | late,
         (*OF_EXECUTE, ("target", "http")): {"RunsDead": ("Count", [1.0])},
+        (SERVICE, ("symptom", "jobs")): {"Failures": ("Count", [1.0])},
     }
 
 
@@ -112,21 +113,28 @@ def test_a_rounds_metrics_are_over_all_shards(capsys: pytest.CaptureFixture[str]
 
 def test_what_is_zero_is_not_emitted_but_for_what_somebody_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report()
-    report.counts.update({"TicksSent": 0, "TicksRefused": 0, "ClaimsLost": 0})
-    assert emitted(report, capsys, function="tick") == {
-        (("function", "tick"), SERVICE): {"TicksSent": ("Count", [0.0])}
+    report.counts.update({"RunsDead": 0, "RunsSkipped": 0})
+    assert emitted(report, capsys, function="execute") == {
+        (("function", "execute"), SERVICE): {"RunsDead": ("Count", [0.0])}
     }
-    report.counts.pop("TicksSent")
+    report.counts.pop("RunsDead")
+    assert emitted(report, capsys, function="execute") == {}
+
+
+def test_a_tick_that_finds_nothing_emits_no_metric(capsys: pytest.CaptureFixture[str]) -> None:
+    report = Report()
+    report.counts.update({"TicksSent": 16, "TicksRefused": 0})
     assert emitted(report, capsys, function="tick") == {}
 
 
 def test_failures_are_emitted_once_more_by_symptom_over_all_functions(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report()
-    report.counts.update({"ClaimsFailed": 2, "RoundsFailed": 1, "ClaimsWon": 7, "SendsRefused": 0})
-    found = emitted(report, capsys, function="dispatch")
-    assert found.pop((("function", "dispatch"), SERVICE)).keys() == {"ClaimsFailed", "RoundsFailed"}
+    report.counts.update({"EventsRefused": 2, "ResultsLost": 1, "MessagesFailed": 1, "SendsRefused": 0})
+    found = emitted(report, capsys, function="execute")
+    assert found.pop((("function", "execute"), SERVICE)).keys() == {"EventsRefused", "ResultsLost", "MessagesFailed"}
     assert found == {
-        (SERVICE, ("symptom", "dispatch")): {"Failures": ("Count", [3.0])},
+        (SERVICE, ("symptom", "maintenance")): {"Failures": ("Count", [3.0])},
+        (SERVICE, ("symptom", "workers")): {"Failures": ("Count", [1.0])},
         (SERVICE, ("symptom", "release")): {"Failures": ("Count", [1.0])},
     }
 
@@ -136,7 +144,7 @@ def test_a_publication_leaves_nothing_behind_for_the_next(capsys: pytest.Capture
     report.count("RunsDead", "http")
     emitted(report, capsys, function="execute", lane="low")
     other = Report()
-    other.counts["TicksSent"] += 1
+    other.counts["TicksRefused"] += 1
     assert list(emitted(other, capsys, function="tick")) == [(("function", "tick"), SERVICE)]
 
 

@@ -71,10 +71,10 @@ def test_values_that_the_functions_wrote_are_figures_of_the_stage(clients):
 def test_an_alarm_of_the_stage_is_found_while_it_rings(clients):
     cloudwatch, clock, stage = clients.get("cloudwatch"), SettableClock(1_795_243_620.0), uuid4().hex
     alarms = CloudWatchAlarms(cloudwatch, stage, clock)
-    for name in (f"Duecourse/{stage}/runs-dying", f"Duecourse/{stage}-other/runs-dying"):
+    for name in (f"Duecourse/{stage}/targets-failing", f"Duecourse/{stage}-other/targets-failing"):
         cloudwatch.put_metric_alarm(
             AlarmName=name,
-            AlarmDescription="Runs die. Runbook: docs/runbooks.md#runs-dying",
+            AlarmDescription="Runs die. Runbook: docs/runbooks.md#targets-failing",
             MetricName="RunsDead",
             Namespace=stage,
             Period=60,
@@ -85,10 +85,10 @@ def test_an_alarm_of_the_stage_is_found_while_it_rings(clients):
         )
     quiet = alarms.alarms()
     assert (quiet.all, list(quiet.ringing)) == (1, [])
-    cloudwatch.set_alarm_state(AlarmName=f"Duecourse/{stage}/runs-dying", StateValue="ALARM", StateReason="a test")
+    cloudwatch.set_alarm_state(AlarmName=f"Duecourse/{stage}/targets-failing", StateValue="ALARM", StateReason="a test")
     clock.advance(ALARMS_FRESH_SECONDS)
     (ringing,) = alarms.alarms().ringing
-    assert (ringing.name, ringing.runbook) == ("runs-dying", "docs/runbooks.md#runs-dying")
+    assert (ringing.name, ringing.runbook) == ("targets-failing", "docs/runbooks.md#targets-failing")
     assert ringing.since is not None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ class Account:
     reserved: Mapping[str, int] = field(default_factory=lambda: OF_PROD)
     refuses: Exception | None = None
     asked: list[str] = field(default_factory=list)
+    subscribed: tuple[str, ...] = ("arn:aws:sns:eu-central-1:000000000000:pages:1",)
+
+    def get_paginator(self, operation: str) -> Account:
+        assert operation == "list_subscriptions_by_topic"
+        return self
+
+    def paginate(self, TopicArn: str) -> list[dict[str, Any]]:  # noqa: N803
+        here = self.subscribed if TopicArn == "PagesTopicArn" else ()
+        return [{"Subscriptions": [{"SubscriptionArn": arn} for arn in here]}]
 
     def describe_stacks(self, StackName: str) -> dict[str, Any]:  # noqa: N803
         self.asked.append("describe_stacks")
@@ -45,9 +55,11 @@ class Account:
             raise self.refuses
         if self.status is None:
             raise error("ValidationError", f"Stack with id {StackName} does not exist")
-        outputs = [{"OutputKey": name, "OutputValue": name} for name in self.reserved]
+        names = (*self.reserved, "PagesTopicArn", "AlarmsTopicArn")
+        outputs = [{"OutputKey": name, "OutputValue": name} for name in names]
         stack = {"StackStatus": self.status, "EnableTerminationProtection": self.protected, "Outputs": outputs}
-        return {"Stacks": [stack]}
+        stack["CreationTime"] = datetime(2026, 11, 26, tzinfo=UTC)
+        return {"Stacks": [stack], "ResponseMetadata": {"HTTPHeaders": {}}}
 
     def update_termination_protection(self, StackName: str, EnableTerminationProtection: bool) -> None:  # noqa: N803
         assert StackName == "Duecourse-prod"
@@ -101,7 +113,7 @@ def test_what_could_not_be_made_is_not_protected_so_that_the_same_command_makes_
     assert (again.status, again.deployments) == (0, [FIRST, PROD])
 
 
-@pytest.mark.parametrize("status", ["ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
+@pytest.mark.parametrize("status", ["CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
 def test_protection_of_a_stack_that_was_never_made_is_taken_off_so_that_it_can_be_made_anew(status: str) -> None:
     """`cdk deploy` by itself sets it before it makes anything, and cannot delete what is left of the failure."""
     account = Account(status=status, reserved={})
@@ -157,10 +169,9 @@ def test_what_one_function_gives_back_does_not_yet_serve_another() -> None:
     assert "10 are missing" in done.said[0]
 
 
-def test_a_stage_that_reserves_nothing_asks_lambda_nothing() -> None:
+def test_a_stage_that_reserves_nothing_is_deployed_whatever_the_quota_is() -> None:
     account = Account(status=None, reserved={}, quota=10)
     assert deployed(account, *PROD, "-c", "reserved_concurrency=none").status == 0
-    assert "get_account_settings" not in account.asked
 
 
 def test_what_a_deployment_keeps_by_itself_is_looked_at_too(tmp_path: Path) -> None:
@@ -174,9 +185,10 @@ def test_what_a_deployment_keeps_by_itself_is_looked_at_too(tmp_path: Path) -> N
 def test_a_deployment_without_the_right_to_look_says_what_was_not_checked_and_goes_on(refusal: Exception) -> None:
     done = deployed(Account(refuses=refusal), *PROD)
     assert (done.status, done.deployments) == (0, [PROD])
-    (line,) = done.said
+    line, afterwards = done.said
     assert line.startswith("not looked at beforehand: ")
     assert "deletion_protection=off" in line
+    assert afterwards.startswith("subscribers and quota were not looked at: ")
 
 
 def test_a_stage_that_is_none_is_refused_before_anything_is_asked() -> None:
@@ -351,3 +363,32 @@ def test_an_unknown_deployment_is_refused_by_its_name() -> None:
 def test_the_local_stack_cannot_have_a_canary() -> None:
     with pytest.raises(ConfigError, match="deployment must be all_at_once on the local stage"):
         replace(STAGES["local"], deployment="canary")
+
+
+def test_a_stack_that_was_not_deleted_completely_is_not_deployed() -> None:
+    done = deployed(Account(status="DELETE_FAILED"), *PROD)
+    assert (done.status, done.deployments) == (1, [])
+    assert "delete it again (docs/deleting.md)" in done.said[0]
+
+
+def test_lanes_beyond_the_accounts_concurrency_are_said_and_deployed() -> None:
+    done = deployed(Account(quota=10, reserved={}), "-c", "stage=dev")
+    assert (done.status, len(done.deployments)) == (0, 1)
+    assert any("can use 60 concurrent executions, and the account has 10" in line for line in done.said)
+
+
+def test_an_alarm_on_another_quota_is_said() -> None:
+    done = deployed(Account(quota=800, reserved={}), "-c", "stage=dev")
+    assert any("set account_concurrency of stage dev" in line for line in done.said)
+
+
+@pytest.mark.parametrize(
+    ("subscribed", "said"),
+    [
+        ((), "no confirmed subscription to the topics of pages"),
+        (("PendingConfirmation",), "1 wait for their confirmation"),
+    ],
+)
+def test_a_deployment_says_if_a_page_reaches_no_person(subscribed: tuple[str, ...], said: str) -> None:
+    assert said in deployed(Account(subscribed=subscribed), *PROD).said[-1]
+    assert deployed(Account(), *PROD).said == []

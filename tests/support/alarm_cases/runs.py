@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duecourse.domain.jobs.job import EventKind, MissedPolicy
-from duecourse.domain.targets.targets import Returned
+from duecourse.domain.targets.targets import HttpTarget, Returned
 from tests.support.alarm_cases.parts import ONCE, SOON, Broken, failing, fill
 from tests.support.jobs import job
 from tests.support.observed import Observed
@@ -16,9 +16,17 @@ def a_dead_run(observed: Observed) -> None:
 
 
 def many_dead_runs(observed: Observed) -> None:
-    observed.world.caller.answer = failing
-    fill(observed, 12, retry=ONCE)
-    observed.minutes(3)
+    """Of four targets of six."""
+    observed.world.caller.answer = lambda call: failing(call) if call.job.id < "job-4" else Returned()
+    several_targets(observed, 6)
+    observed.minutes(6)
+
+
+def several_targets(observed: Observed, count: int) -> None:
+    """A job a minute for each."""
+    for number in range(count):
+        target = HttpTarget(f"https://target-{number}.example.com/")
+        observed.world.add(job("rate(60 seconds)", id=f"job-{number}", retry=ONCE, target=target))
 
 
 def an_ill_target(observed: Observed) -> None:
@@ -37,14 +45,7 @@ def late_starts(observed: Observed) -> None:
 
 def nobody_at_work(observed: Observed) -> None:
     observed.world.add(job(SOON))
-    observed.minutes(3, working=False)
-    observed.world.clock.advance(80 * 60)
-    observed.minutes(4, working=False)
-
-
-def workers_that_take_nothing(observed: Observed) -> None:
-    observed.world.add(job(SOON))
-    observed.minutes(17, working=False)
+    observed.minutes(8, working=False)
 
 
 def workers_that_fail(observed: Observed) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from tests.support.alarm_cases.maintenance import an_archive_that_does_not_keep_up, lost_to_the_dead_letters
-from tests.support.alarm_cases.parts import Case
+from duecourse.ports import Depth
+from tests.support.alarm_cases.maintenance import a_stream_that_nobody_reads
+from tests.support.alarm_cases.parts import Case, fill
 from tests.support.lambda_events import Context, lane_event, scheduled_event
 from tests.support.observed import MAINTENANCE, Observed
 from tests.support.template import source_of
@@ -26,14 +27,15 @@ def errors_of(function: str) -> Case:
     def fail(observed: Observed) -> None:
         def invoke() -> None:
             observed.invoke(function, call)
-            if function in ("Api", "Callbacks"):
-                observed.answered(500)
+            for status in (500, 500) if function in ("Api", "Callbacks") else ():
+                observed.answered(status)
 
         if function in MAINTENANCE:
             hours_without(observed, failing=function)
         elif function == "Archive":
-            an_archive_that_does_not_keep_up(observed)
+            a_stream_that_nobody_reads(observed, "PROBLEM: Function call failed")
         else:
+            fill(observed, 1, "rate(60 seconds)")
             observed.minutes(6, ticking=function != "Tick", dispatching=function != "Dispatch", each=invoke)
 
     return fail
@@ -45,28 +47,42 @@ def throttles_of(function: str) -> Case:
     def refuse(observed: Observed) -> None:
         def invoke() -> None:
             observed.of_function(function, "Throttles", 1)
-            if function in ("Api", "Callbacks"):
-                observed.answered(503)
+            for status in (503, 503) if function in ("Api", "Callbacks") else ():
+                observed.answered(status)
 
         if function in MAINTENANCE:
             hours_without(observed, without=function)
         elif function == "Archive":
-            an_archive_that_does_not_keep_up(observed)
-        elif function.startswith("Execute"):  # each refusal counts as a receive of the messages
-            lost_to_the_dead_letters(observed)
+            a_stream_that_nobody_reads(observed, "PROBLEM: Function call failed")
+        elif function.startswith("Execute"):
+            concurrency_is_used_up(observed)
         else:
+            fill(observed, 1, "rate(60 seconds)")
             observed.minutes(6, ticking=function != "Tick", dispatching=function != "Dispatch", each=invoke)
 
     return refuse
+
+
+def concurrency_is_used_up(observed: Observed) -> None:
+    """By this account's functions, whichever they are."""
+    observed.minutes(4, working=False, each=lambda: observed.of_account("ClaimedAccountConcurrency", 1_000))
 
 
 def hours_without(observed: Observed, *, without: str = "", failing: str = "") -> None:
     """One of the functions that a rule starts does not come to its end for hours."""
     for _ in range(16):
         observed.maintain(observed.world.clock.now(), without=without, failing=failing)
-        observed.world.clock.advance(QUARTER)
+        for _ in range(QUARTER // 60):
+            observed.tick()
+            observed.ticks.waiting.clear()
+            observed.world.clock.advance(60)
 
 
-def letters_in(output: str) -> Case:
+def letters_in(queue: str) -> Case:
     """Of what somebody has given up."""
-    return lambda observed: observed.of_queue(output, "ApproximateNumberOfMessagesVisible", 1)
+
+    def leave(observed: Observed) -> None:
+        observed.queues.set[queue] = Depth(1, 0, 0)
+        observed.minutes(20)
+
+    return leave

@@ -41,14 +41,14 @@ def test_a_stage_that_works_says_what_it_is_and_that_nothing_is_wrong() -> None:
 
 
 def test_an_alarm_that_rings_is_told_with_its_time_and_its_runbook() -> None:
-    alarm = Alarm("runs-dying", "runs died", "docs/runbooks.md#runs-dying", "2026-11-21T09:55:00Z")
+    alarm = Alarm("targets-failing", "runs died", "docs/runbooks.md#targets-failing", "2026-11-21T09:55:00Z")
     answer = looked(alarms=FixedAlarms(Alarms([alarm], 40, 2)))
     (ringing,) = answer.json["alarms"]["ringing"]
     assert ringing == {
-        "name": "runs-dying",
+        "name": "targets-failing",
         "since": "2026-11-21T09:55:00Z",
         "description": "runs died",
-        "runbook": "docs/runbooks.md#runs-dying",
+        "runbook": "docs/runbooks.md#targets-failing",
     }
     assert verdicts(answer)["alarms"] == "bad"
 

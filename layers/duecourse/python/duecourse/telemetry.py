@@ -14,35 +14,37 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from duecourse.usecases.report import Report
 
-EVEN_WHEN_ZERO = frozenset({"TicksSent", "AttemptsFailed", "RunsDead"})
-"""Counts that are also emitted as 0: a rate needs its numerator, and an alarm needs every tick.
+EVEN_WHEN_ZERO = frozenset({"AttemptsFailed", "RunsDead"})
+"""Counts that are also emitted as 0, because a rate needs its numerator.
 
 CloudWatch bills a metric for each hour in which a value was emitted (Amazon CloudWatch pricing), so no other zeros are
 emitted. An alarm on a sum treats a missing count as 0.
 """
 
-LOGGED_ONLY = frozenset({"SlotsRead", "CursorsRead", "ClaimsWon"})
-"""Counts of a round that are in its log line, but are no metrics: `Enqueued` grows with them."""
+LOGGED_ONLY = frozenset({"SlotsRead", "CursorsRead", "ClaimsWon", "TicksSent"})
+"""Counts of a round or tick that are in its log line, but are no metrics. `Enqueued` grows with those of a round."""
 
 ENDS = frozenset({"RunsSucceeded", "RunsDead", "RunsSkipped", "RunsCancelled"})
 """The counts of final states. Only these are also emitted by target."""
 
 SYMPTOMS: Mapping[str, frozenset[str]] = {
-    "dispatch": frozenset({"RoundsFailed", "SendsRefused", "ClaimsFailed", "ClaimsRefused", "ClaimsDeferred"}),
-    "capacity": frozenset({"RoundsUnfinished", "StatementsThrottled"}),
+    "dispatch": frozenset({"ShardsOverdue", "RoundsWaiting", "ShardsBehind"}),
+    "lanes": frozenset({"QueuesUnread"}),
     "workers": frozenset({"MessagesFailed", "RescueReadsFailed"}),
+    "late": frozenset({"StartsLate"}),
+    "targets": frozenset({"TargetsFailing"}),
     "completeness": frozenset(
         {
             *("OccurrencesLost", "OccurrencesDoubled", "EntriesBelowWatermark", "CursorsOutsideIndex"),
-            *("StepsLost", "DeadLettersRecorded"),
+            *("StepsLost", "DeadLettersRecorded", "RunsStuck"),
         }
     ),
-    "stopped_jobs": frozenset({"CursorsQuarantined", "CursorsFoundQuarantined", "JobsPaused", "PausesFailed"}),
-    "outcomes": frozenset({"EventsRefused", "ResultsLost"}),
+    "jobs": frozenset({"RunsDead", "CursorsQuarantined", "CursorsFoundQuarantined", "JobsPaused", "PausesFailed"}),
     "maintenance": frozenset(
         {
             *("ReconciliationsFailed", "DeadLettersUnreadable", "RepairsFailed", "CleanUpsFailed", "AuditsFailed"),
-            *("AuditsWaiting", "ArchivesFailed"),
+            *("AuditsWaiting", "ArchivesFailed", "EventsRefused", "ResultsLost", "MaintenanceSilent"),
+            *("ArchiveStopped", "LettersWaiting", "WatchesFailed"),
         }
     ),
     "release": frozenset({"RoundsFailed", "CursorsQuarantined", "MessagesFailed", "MessagesUnreadable"}),

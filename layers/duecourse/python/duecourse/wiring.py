@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.dispatch.claim import Skipping
     from duecourse.usecases.dispatch.round import Dispatch
     from duecourse.usecases.dispatch.tick import Tick
+    from duecourse.usecases.dispatch.watch import Heartbeat, Watch
     from duecourse.usecases.forwarder import Forwarder
     from duecourse.usecases.maintenance.archive import ArchiveRuns
     from duecourse.usecases.maintenance.audit import Audit
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.runs.commands import Callbacks, CommandSender
     from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
     from duecourse.usecases.worker.effects import SideEffects
+    from duecourse.usecases.worker.trends import Trends
     from duecourse.usecases.worker.work_item import WorkerRules
     from duecourse.usecases.workflows.workflows import Payloads
 
@@ -390,6 +392,37 @@ class Wiring(Generic[S_co]):
             executor=self.executor,
             shards=settings.shards,
             lookahead=settings.lookahead_seconds,
+            watch=self.watch,
+        )
+
+    @cached_property
+    def heartbeat(self: Wiring[TableSettings]) -> Heartbeat:
+        """The record of a maintenance function's end."""
+        from duecourse.usecases.dispatch.watch import Heartbeat
+
+        return Heartbeat(self.tick_mark, self.clock)
+
+    @cached_property
+    def watch(self: Wiring[TickSettings]) -> Watch:
+        """The part of the tick that looks at queues, maintenance and the archive."""
+        from duecourse.adapters.aws.event_source import LambdaEventSource
+        from duecourse.adapters.sqs.depths import SqsQueueDepths
+        from duecourse.usecases.dispatch.watch import SHARDS, Watch
+
+        settings = self.settings
+        lanes = {lane.value: url for lane, url in settings.queue_urls.items()}
+        bulk = {f"{lane.value} bulk": url for lane, url in settings.bulk_urls.items()}
+        letters = {url.rpartition("/")[2]: url for url in settings.letters_urls.split()}
+        urls = lanes | bulk | letters | {SHARDS: settings.shard_queue_url}
+        return Watch(
+            depths=SqsQueueDepths(self._client("sqs"), urls),
+            source=LambdaEventSource(self._client("lambda"), settings.archive_source),
+            mark=self.tick_mark,
+            clock=self.clock,
+            executor=self.executor,
+            lanes=tuple(lanes),
+            bulk=tuple(bulk),
+            letters=tuple(letters),
         )
 
     @cached_property
@@ -415,7 +448,9 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.worker.work_item import WorkerRules
 
         settings = self.settings
-        rules = WorkerRules(settings.lane, settings.max_receive_count, settings.run_retention_days)
+        rules = WorkerRules(
+            settings.lane, settings.max_receive_count, settings.run_retention_days, settings.late_seconds
+        )
         queues = {False: settings.queue_url, True: settings.bulk_url}
         return {bulk: self.worker(rules, self.received(url), self.caller) for bulk, url in queues.items()}
 
@@ -460,7 +495,15 @@ class Wiring(Generic[S_co]):
             clock=clock,
             randomness=randomness,
             rules=rules,
+            trends=self.trends,
         )
+
+    @cached_property
+    def trends(self) -> Trends:
+        """The counts of this process's runs in the last minutes."""
+        from duecourse.usecases.worker.trends import Trends
+
+        return Trends()
 
     def forwarder(self: Wiring[LaneSettings], received: Received, lane: Lane | None) -> Forwarder:
         """Return a sender of copies of the messages of `received`. Without a lane each copy is sent to the lane that it

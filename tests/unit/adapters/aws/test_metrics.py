@@ -135,7 +135,7 @@ RINGING = {
     "StateUpdatedTimestamp": datetime(2026, 11, 21, 10, 0, tzinfo=UTC),
     "StateTransitionedTimestamp": datetime(2026, 11, 21, 9, 55, tzinfo=UTC),
 }
-SILENT = {"AlarmName": "Duecourse/prod/runs-dying", "StateValue": "INSUFFICIENT_DATA"}
+SILENT = {"AlarmName": "Duecourse/prod/targets-failing", "StateValue": "INSUFFICIENT_DATA"}
 
 
 class AlarmsCloudWatch:

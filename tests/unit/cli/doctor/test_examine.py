@@ -77,7 +77,7 @@ def test_a_service_that_does_not_answer_is_unknown() -> None:
 def test_the_emulator_is_not_asked_for_what_it_does_not_keep() -> None:
     of_local = {each.check.name for each in examine(stage({}, {}))}
     of_prod = {each.check.name for each in examine(stage({}, {}, "prod"))}
-    assert of_prod - of_local == {"functions", "tables", "quotas"}
+    assert of_prod - of_local == {"functions", "tables", "quotas", "subscribers"}
 
 
 def test_audit_and_index_repair_are_looked_at_where_the_stage_has_them() -> None:
@@ -100,7 +100,7 @@ def test_the_rules_of_those_who_look_for_what_went_wrong_are_looked_at_one_by_on
     outputs = {"ReconcileFunction": "reconcile", "RepairFunction": "repair", "AuditFunction": "audit"}
     clients = {"lambda": Functions(), "events": Events()}
     found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
-    assert found["rules"].verdict is CheckStatus.BAD
+    assert found["rules"].verdict is CheckStatus.WARNING
     assert "Repair DISABLED, Audit has none;" in found["rules"].says
     del outputs["RepairFunction"], outputs["AuditFunction"]
     found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
@@ -146,13 +146,13 @@ def test_every_event_source_of_the_stack_is_looked_at() -> None:
     assert event_sources().verdict is CheckStatus.OK
     assert event_sources().says == "those of shards, lane high, lane normal, lane low, lane long, archive are enabled"
     off = event_sources(LaneLowUrl="Disabled")
-    assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#workersidle")
+    assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#queuesunread")
     assert "lane low is Disabled" in off.says
 
 
 def test_a_stream_that_nobody_reads_is_told_as_that_of_a_restored_table() -> None:
     off = event_sources(RunsTable=None)
-    assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#archive-silent")
+    assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#archivestopped")
     assert "archive has none" in off.says
 
 
@@ -199,7 +199,7 @@ ALARMS = [
         "AlarmDescription": "No tick. First: look. Runbook: docs/runbooks.md#ticks-missing",
         "StateValue": "ALARM",
     },
-    {"AlarmName": "Duecourse/prod/runs-dying", "StateValue": "OK"},
+    {"AlarmName": "Duecourse/prod/targets-failing", "StateValue": "OK"},
     {"AlarmName": "Duecourse/prod-acme/ticks-missing", "StateValue": "ALARM"},
     {
         "AlarmName": "Duecourse/prod/jobs-not-firing",
@@ -288,7 +288,7 @@ def test_quotas_are_told_with_what_was_used_at_most() -> None:
 
 
 ROOT = Path(__file__).resolve().parents[4]
-SERVICES = ("cloudformation", "cloudwatch", "dynamodb", "events", "lambda", "sqs")
+SERVICES = ("cloudformation", "cloudwatch", "dynamodb", "events", "lambda", "sns", "sqs")
 
 
 def named() -> set[str]:

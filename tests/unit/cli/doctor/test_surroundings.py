@@ -7,8 +7,8 @@ import pytest
 from duecourse.checks import verdicts as shared
 from duecourse.checks.check import CheckStatus
 from duecourse.checks.facts import Alarm, Alarms, Queue
-from duecourse.cli.doctor import surroundings
-from duecourse.cli.doctor.facts import AuditState, Found, Function, Quotas, RepairState, Table
+from duecourse.cli.doctor import surroundings, topics
+from duecourse.cli.doctor.facts import AuditState, Found, Function, Quotas, RepairState, Subscribers, Table
 
 DAY, OLD = 86_400.0, 1e7
 OK, WARNING, BAD = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD
@@ -38,10 +38,10 @@ def test_rounds_that_wait_are_told(queue: Queue, verdict: CheckStatus) -> None:
     assert surroundings.shard_queue(queue, 16).verdict is verdict
 
 
-def test_a_dead_letter_is_bad_also_while_the_reconciler_has_it_in_hand() -> None:
+def test_a_dead_letter_can_wait_for_the_morning_and_is_counted_while_the_reconciler_has_it() -> None:
     assert surroundings.dead_letters(Queue("dlq", 0, 0, 0)).verdict is OK
-    assert surroundings.dead_letters(Queue("dlq", 1, 0, 0)).verdict is BAD
-    assert surroundings.dead_letters(Queue("dlq", 0, 0, 1)).verdict is BAD
+    assert surroundings.dead_letters(Queue("dlq", 1, 0, 0)).verdict is WARNING
+    assert surroundings.dead_letters(Queue("dlq", 0, 0, 1)).verdict is WARNING
 
 
 def test_an_alarm_that_rings_is_told_with_its_own_words_and_its_section() -> None:
@@ -50,6 +50,22 @@ def test_an_alarm_that_rings_is_told_with_its_own_words_and_its_section() -> Non
     assert (check.verdict, check.runbook) == (BAD, "docs/runbooks.md#ticks-missing")
     assert "1 of 40 alarms are active: ticks-missing: No tick for three minutes" in check.says
     assert shared.alarms(Alarms([], 40)).verdict is OK
+
+
+def test_a_ticket_can_wait_and_a_page_beside_it_cannot() -> None:
+    ticket = Alarm("jobs-need-attention", "[ticket] Stage prod: a run has died", "docs/runbooks.md#jobs-need-attention")
+    paging = Alarm("runs-late", "[page] Stage prod: runs start late", "docs/runbooks.md#runs-late")
+    assert shared.alarms(Alarms([ticket], 40)).verdict is WARNING
+    assert shared.alarms(Alarms([ticket, paging], 40)).verdict is BAD
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"), [(Subscribers(1, 0), OK), (Subscribers(0, 2), BAD), (Subscribers(0, 0), BAD)]
+)
+def test_a_stage_needs_a_confirmed_subscriber(found: Subscribers, verdict: CheckStatus) -> None:
+    check = topics.judge(found)
+    assert check.verdict is verdict
+    assert ("2 wait for their confirmation" in check.says) is (found.pending == 2)
 
 
 def test_a_stage_without_alarms_is_not_well() -> None:
@@ -72,7 +88,7 @@ def test_functions_are_judged_by_the_share_that_failed(function: Function, verdi
 
 
 def test_the_section_of_a_function_is_that_of_what_it_has_most_of() -> None:
-    assert surroundings.functions([Function("Api", 10, 3, 1)]).runbook == "docs/runbooks.md#function-errors"
+    assert surroundings.functions([Function("Api", 10, 3, 1)]).runbook == "docs/runbooks.md#functionerrors"
     assert surroundings.functions([Function("Api", 10, 1, 3)]).runbook == "docs/runbooks.md#functionthrottles"
 
 

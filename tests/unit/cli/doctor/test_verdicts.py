@@ -117,7 +117,7 @@ def test_overdue_entries_are_counted_as_at_least_where_there_are_more() -> None:
 
 def test_a_cursor_that_was_quarantined_is_named_with_its_error() -> None:
     check = verdicts.cursors(Cursors([QuarantinedCursor("acme/nightly", "the cursor cannot be read")], 40, True))
-    assert check.verdict is BAD
+    assert check.verdict is WARNING
     assert "acme/nightly: the cursor cannot be read" in check.says
 
 

@@ -19,8 +19,7 @@ WATERMARK_OK, WATERMARK_BAD = 3_600, 4 * 3_600
 """The limits for the delay of a watermark, in seconds. It moves once an hour, in the first round after the hour."""
 
 PATIENCE: Mapping[str, float] = {"high": 300.0, "normal": 300.0, "low": 3_600.0, "long": 3_600.0}
-"""How long (s) the oldest message of a lane may stay in it beyond the longest delay of a message. The alarms of a stage
-have the same numbers unless its configuration sets others (`patience_seconds`).
+"""How long (s) the oldest message of a lane may stay in it beyond the longest delay of a message.
 """
 
 HELD_SECONDS = 900.0
@@ -28,6 +27,9 @@ HELD_SECONDS = 900.0
 
 IN_FLIGHT_QUOTA = 120_000
 """The quota of a standard queue (Amazon SQS Developer Guide, "Amazon SQS standard queue quotas")."""
+
+TICKET = "[ticket]"
+"""The beginning of the description of an alarm that can wait for the morning."""
 
 IN_FLIGHT_SHARE = 0.8
 CROWD = 1_000
@@ -86,7 +88,7 @@ def shards(found: Shards) -> Check:
 
 def watermarks(found: Watermarks) -> Check:
     """Check whether rounds complete in every shard."""
-    where = runbook("watermark-behind")
+    where = runbook("shardsbehind")
     silent = sorted(shard for shard, behind in found.behind.items() if behind is None)
     known = ((behind, shard) for shard, behind in found.behind.items() if behind is not None)
     late = sorted((each for each in known if each[0] > WATERMARK_OK), reverse=True)
@@ -115,7 +117,7 @@ def lane(found: Queue) -> Check:
     """Check whether the workers of a lane process its messages in time."""
     name = f"lane {found.name}"
     said = f"{found.visible} visible, {found.delayed} delayed until they are due, {found.in_flight} in flight"
-    where = runbook("oldestmessage")
+    where = runbook("queuesunread")
     if found.in_flight > IN_FLIGHT_SHARE * IN_FLIGHT_QUOTA:
         why = f"{said}: SQS allows at most {IN_FLIGHT_QUOTA} in flight"
         return bad(name, why, "move some jobs to other lanes", where)
@@ -147,8 +149,10 @@ def alarms(found: Alarms) -> Check:
     if not found.ringing:
         return fine("alarms", f"none of {found.all} alarms is active")
     named = " | ".join(f"{each.name}: {each.description}" for each in found.ringing)
-    return bad(
+    tickets = all(each.description.startswith(TICKET) for each in found.ringing)
+    return Check(
         "alarms",
+        CheckStatus.WARNING if tickets else CheckStatus.BAD,
         f"{len(found.ringing)} of {found.all} alarms are active: {named}",
         "see the section of each alarm in the runbooks",
         ", ".join(sorted({each.runbook for each in found.ringing})),

@@ -11,6 +11,7 @@ from duecourse.cli.terminal import Group
 
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "accounts": ("duecourse.cli.commands.accounts", "accounts", "Create, list and delete service accounts."),
+    "alarms": ("duecourse.cli.commands.alarms", "alarms", "Test whether an alarm reaches a person."),
     "apply": ("duecourse.cli.commands.apply", "apply", "Create, change and remove jobs from files."),
     "completion": ("duecourse.cli.commands.completion", "completion", "Print the completion script for a shell."),
     "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),

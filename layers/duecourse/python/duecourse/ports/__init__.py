@@ -36,7 +36,16 @@ from duecourse.ports.jobs import (
     UsedKey,
 )
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
-from duecourse.ports.limits import BucketConflict, Depth, Depths, Progress, TenantLimits, TickMark
+from duecourse.ports.limits import (
+    BucketConflict,
+    Depth,
+    Depths,
+    EventSource,
+    Progress,
+    QueueDepths,
+    TenantLimits,
+    TickMark,
+)
 from duecourse.ports.maintenance import AuditStore, Finding, IndexPage, JobsPage, RepairStore, Undecided
 from duecourse.ports.notifications import Bus, FailureNotification, Notifier, OutboundEvent
 from duecourse.ports.runs import Conflict, Input, Inputs, LastRun, RunStore, StateMark, WaitQueues, Watch

@@ -56,6 +56,14 @@ class TickMark(Protocol):
     def last(self) -> float | None:
         """Return the time of the last tick; None before the first one."""
 
+    def beat(self, function: str, at: float) -> None:
+        """Store the time `at` at which a maintenance function ended without an error."""
+
+    def marks(self) -> Mapping[str, float]:
+        """Return the time of the last tick (`tick`) and of the last end of each maintenance function, as far as there
+        was one.
+        """
+
     def progress(self) -> Progress:
         """Return the watermarks of all shards that were ever used."""
 
@@ -72,6 +80,20 @@ class Depth:
     def empty(self) -> bool:
         """Whether the lane has no messages."""
         return self.waiting + self.in_flight + self.delayed == 0
+
+
+class QueueDepths(Protocol):
+    """The depths of a stage's queues by name (`shards`, `high`, `high bulk`)."""
+
+    def depth_of(self, queue: str) -> Depth:
+        """Return the present depth of a queue. Raises AwsError."""
+
+
+class EventSource(Protocol):
+    """The event source through which the archive reads the stream of the runs table."""
+
+    def problem(self) -> str | None:
+        """Return why it does not deliver the stream's records; None if it does. Raises AwsError."""
 
 
 class Depths(Protocol):

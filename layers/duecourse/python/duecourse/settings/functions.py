@@ -41,13 +41,20 @@ class _Rounds(LaneSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickSettings(FromEnvironment):
-    """The settings of the tick, which starts dispatch rounds once a minute. `lookahead_seconds` is that of rounds."""
+    """The settings of the tick, which starts dispatch rounds once a minute. `lookahead_seconds` is that of rounds. The
+    queues and the archive's event source are those that it watches. `letters_urls` has the URLs of the queues of
+    failures, separated by spaces.
+    """
 
     stage: str
     jobs_table: str
     shards: int
     lookahead_seconds: int
     shard_queue_url: str
+    queue_urls: Mapping[Lane, str]
+    bulk_urls: Mapping[Lane, str]
+    letters_urls: str
+    archive_source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +66,16 @@ class DispatchSettings(_Rounds):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecuteSettings(LaneSettings):
-    """The settings of the workers of one lane. `max_receive_count` is that of the lane's redrive policy."""
+    """The settings of the workers of one lane. `max_receive_count` is that of the lane's redrive policy. A run
+    that starts later than `late_seconds` is late.
+    """
 
     lane: Lane
     queue_url: str
     bulk_url: str
     deaths_topic_arn: str
     max_receive_count: int
+    late_seconds: int
     private_targets: str
     bus_name: str
     results_bucket: str

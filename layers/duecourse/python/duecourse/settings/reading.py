@@ -73,6 +73,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "horizon_seconds": _integer(60, 840),
     "run_retention_days": _integer(1, 3650),
     "max_receive_count": _integer(2, 1000),
+    "late_seconds": _integer(1, 86_400),
     "seats": _integer(1, 1000),
     "lane": _step(Lane),
     "default_precision": _step(Precision),

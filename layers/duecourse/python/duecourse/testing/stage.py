@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,6 +39,7 @@ from duecourse.testing.wheel import Held, Wheel
 from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS, Dispatch
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
+from duecourse.usecases.worker.trends import Trends
 from duecourse.usecases.worker.work_item import Disposition, WorkerRules
 from duecourse.wiring import Wiring
 
@@ -110,6 +112,14 @@ class Ticked:
     def last(self) -> float:
         """See TickMark."""
         return self.clock.now() // MINUTE * MINUTE
+
+    def beat(self, function: str, at: float) -> None:
+        """See TickMark."""
+        self.stored.beat(function, at)
+
+    def marks(self) -> Mapping[str, float]:
+        """See TickMark."""
+        return {**self.stored.marks(), "tick": self.last()}
 
     def progress(self) -> Progress:
         """See TickMark."""
@@ -189,6 +199,7 @@ class Stage:
         self.workflows = stores.workflows(clock)
         self.counters = stores.limits()
         self.mark: TickMark = Ticked(clock, stores.tick_mark())
+        self.trends = Trends()
         self._items = stores.items if isinstance(stores, MemoryTables) else None
         self._metrics = MemoryMetrics(clock)
         for shard in range(settings.shards):  # otherwise the first round would read more slots of the past
@@ -216,6 +227,7 @@ class Stage:
         wiring.lanes = wiring.depths = self.wheel
         wiring.alarms, wiring.tasks, wiring.metrics = NoAlarms(), NoTasks(), self._metrics
         wiring.notices, wiring.bus, wiring.results = self.notices, self.bus, self.results
+        wiring.trends = self.trends
         return wiring
 
     def round_of_dispatch(self, cursors: CursorStore | None = None) -> Dispatch:

@@ -29,13 +29,16 @@ class Report:
     name.
 
     `about` has the facts of every event, for example the job and run of a message. `by_target` has the counts by the
-    type of the called target. docs/observability.md has a row for each action and each metric.
+    type of the called target. `called` and `failing` have the targets of attempts that started and that failed
+    (usecases.worker.trends). docs/observability.md has a row for each action and each metric.
     """
 
     about: Mapping[str, object] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     by_target: dict[str, Counter[str]] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
+    failing: set[str] = field(default_factory=set)
     seconds: dict[str, list[float]] = field(default_factory=dict)
     ages: dict[str, float] = field(default_factory=dict)
 
@@ -67,6 +70,8 @@ class Report:
         self.counts += other.counts
         for target, counts in other.by_target.items():
             self.by_target.setdefault(target, Counter()).update(counts)
+        self.called |= other.called
+        self.failing |= other.failing
         for metric, measured in other.seconds.items():
             self.seconds.setdefault(metric, []).extend(measured)
         for metric, seconds in other.ages.items():

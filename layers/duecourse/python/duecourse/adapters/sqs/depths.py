@@ -68,3 +68,17 @@ class SqsDepths:
             return None
         counts = [answer.get("Attributes", {}) for answer in answers]
         return Depth(*(sum(int(each.get(name, 0)) for each in counts) for name in _NAMES))
+
+
+class SqsQueueDepths:
+    """Implementation of ports.QueueDepths."""
+
+    def __init__(self, client: Any, queue_urls: Mapping[str, str]) -> None:
+        """`queue_urls` has the URL of each queue by its name."""
+        self._client = client
+        self._queue_urls = queue_urls
+
+    def depth_of(self, queue: str) -> Depth:
+        answer = self._client.get_queue_attributes(QueueUrl=self._queue_urls[queue], AttributeNames=list(_NAMES))
+        counts = answer.get("Attributes", {})
+        return Depth(*(int(counts.get(name, 0)) for name in _NAMES))

@@ -139,10 +139,10 @@ STAGE: Document = {
         "without_data": 0,
         "ringing": [
             {
-                "name": "runs-dying",
+                "name": "targets-failing",
                 "since": "2026-11-21T09:55:00Z",
                 "description": "[page] Stage prod: more than 100 runs died within five minutes.",
-                "runbook": "docs/runbooks.md#runs-dying",
+                "runbook": "docs/runbooks.md#targets-failing",
             }
         ],
     },

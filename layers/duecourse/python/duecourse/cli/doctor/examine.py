@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duecourse.checks import verdicts as shared
 from duecourse.checks.check import Check, unknown
 from duecourse.checks.facts import Queue
-from duecourse.cli.doctor import metrics, queues, surroundings, tables, verdicts
+from duecourse.cli.doctor import metrics, queues, surroundings, tables, topics, verdicts
 from duecourse.cli.doctor.stage import Stage
 from duecourse.cli.doctor.tables import audit, repair
 
@@ -63,6 +63,7 @@ def examinations(stage: Stage) -> Iterator[Examination]:
         yield Examination("repair", repair, surroundings.repair)
     if stage.is_local:  # the emulator has no metrics of functions, tables and queues, and no quotas
         return
+    yield Examination("subscribers", topics.subscribers, topics.judge)
     yield Examination("functions", metrics.functions, surroundings.functions)
     yield Examination("tables", metrics.tables, surroundings.tables)
     yield Examination("quotas", queues.quotas, surroundings.quotas)

@@ -141,3 +141,11 @@ class RepairState:
     ended: bool
     counts: Mapping[str, int]
     stack_age: float
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribers:
+    """The numbers of confirmed and of unconfirmed subscriptions to the topics that have the pages."""
+
+    confirmed: int
+    pending: int

@@ -47,7 +47,7 @@ def shard_queue(found: Queue, shards: int | None) -> Check:
         f"{said}{age}: dispatch is slower than the ticks",
         "check whether the dispatch function is throttled or fails, and whether its reserved concurrency is too "
         "small for the number of shards",
-        runbook("rounds-not-starting"),
+        runbook("roundswaiting"),
     )
 
 
@@ -55,11 +55,11 @@ def dead_letters(found: Queue) -> Check:
     """Check whether there are dead runs that were not handled."""
     if not (count := found.visible + found.in_flight):
         return fine("dead letters", "no dead letters")
-    return bad(
+    return warning(
         "dead letters",
         f"messages of dead runs, kept for at most 14 days: {count}",
         "run duecourse dead-letters list, correct the target, then run duecourse dead-letters redrive",
-        runbook("dead-letters-waiting"),
+        runbook("runsdead"),
     )
 
 
@@ -92,7 +92,7 @@ def functions(found: Sequence[Function]) -> Check:
         for each in failing
     )
     first = max(failing, key=lambda each: each.errors + each.throttles)
-    section = "function-errors" if first.errors >= first.throttles else "functionthrottles"
+    section = "functionerrors" if first.errors >= first.throttles else "functionthrottles"
     return Check(
         "functions",
         CheckStatus.BAD if bad else CheckStatus.WARNING,

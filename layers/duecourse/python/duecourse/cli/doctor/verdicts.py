@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from duecourse.checks.check import Check, CheckStatus, bad, fine, runbook, span
+from duecourse.checks.check import Check, CheckStatus, bad, fine, runbook, span, warning
 from duecourse.checks.verdicts import ticked
 from duecourse.cli.doctor.facts import ClockRules, Cursors, Due, LastTick, Skew, Source
 
@@ -62,11 +62,11 @@ def rules(found: ClockRules) -> Check:
     if not off:
         return fine("rules", f"those of {', '.join(found.states) or 'no function'} are enabled")
     told = ", ".join(f"{name} {'has none' if state is None else state}" for name, state in off.items())
-    return bad(
+    return warning(
         "rules",
         f"rules that do not start their function: {told}; their checks do not run",
         "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
-        runbook("maintenance-silent"),
+        runbook("maintenancesilent"),
     )
 
 
@@ -83,7 +83,7 @@ def event_sources(found: Sequence[Source]) -> Check:
     if not told:
         return fine("event sources", f"those of {', '.join(each.name for each in found)} are enabled")
     first = (off + ill + passing)[0].name
-    where = {"shards": runbook("rounds-not-starting"), "archive": runbook("archive-silent")}
+    where = {"shards": runbook("roundswaiting"), "archive": runbook("archivestopped")}
     bad = off or any(each.result != OF_THE_FUNCTION for each in ill)
     return Check(
         "event sources",
@@ -91,7 +91,7 @@ def event_sources(found: Sequence[Source]) -> Check:
         f"event sources that do not deliver their messages: {', '.join(told)}",
         "enable the event source (aws lambda update-event-source-mapping), restore its permissions, or create it "
         "again; see the runbook",
-        where.get(first, runbook("workersidle")),
+        where.get(first, runbook("queuesunread")),
     )
 
 
@@ -121,7 +121,7 @@ def cursors(found: Cursors) -> Check:
     if not found.aside:
         return fine("cursors", f"none is quarantined{part}")
     named = "; ".join(f"{each.job}: {each.error[:120]}" for each in found.aside[:SHOWN])
-    return bad(
+    return warning(
         "cursors",
         f"{len(found.aside)} jobs do not fire, because their cursor is quarantined{part}: {named}",
         "correct the error by an edit of the job's schedule, which writes the cursor again",

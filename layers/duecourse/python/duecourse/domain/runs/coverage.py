@@ -10,7 +10,7 @@ from typing import assert_never
 
 from duecourse.domain.jobs.backfill import Standing
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.states import Run, RunState, reason_of
+from duecourse.domain.runs.states import Run, Running, RunState, reason_of
 from duecourse.domain.schedules.schedule import Occurrences
 
 MAX_STEPS = 20_000
@@ -23,7 +23,7 @@ class Recorded:
 
     It covers the occurrences from `occurrence` through `through` (UTC seconds) and was due at `due`. `ran`: an attempt
     was made. `caught_up`: the run was enqueued because its occurrences were missed. `backfilled`: the run belongs to a
-    backfill.
+    backfill. `lease_until`: it is RUNNING, and its worker has until then (UTC seconds).
     """
 
     occurrence: int
@@ -35,6 +35,7 @@ class Recorded:
     state: RunState = RunState.SUCCEEDED
     reason: str | None = None
     backfilled: bool = False
+    lease_until: float | None = None
 
 
 def recorded(run: Run) -> Recorded:
@@ -50,6 +51,7 @@ def recorded(run: Run) -> Recorded:
         run.state,
         reason_of(run),
         run.name.backfilled,
+        run.lease_until if isinstance(run, Running) else None,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from duecourse.domain.documents import without_defaults
 from duecourse.domain.targets.targets import (
@@ -410,6 +411,14 @@ _WORDS: Mapping[type[Target], str] = {kind.model: word for word, kind in TARGETS
 def type_of(target: Target) -> str:
     """Return the name of a target's type in documents, logs and metrics."""
     return _WORDS[type(target)]
+
+
+def place_of(target: Target) -> str:
+    """Return what a target calls: the host of an HTTP target, otherwise its type and the names of its resources."""
+    if isinstance(target, HttpTarget):
+        return urlsplit(target.url).netloc or target.url
+    word = type_of(target)
+    return ":".join([word, *(name for _, name in TARGETS[word].named(target))])
 
 
 def target_document(target: Target) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.cursor import Cursor
@@ -151,6 +151,13 @@ class MemoryTickMark:
 
     def last(self) -> float | None:
         return self.items.ticked_at
+
+    def beat(self, function: str, at: float) -> None:
+        self.items.ended_at[function] = at
+
+    def marks(self) -> Mapping[str, float]:
+        ticked = self.items.ticked_at
+        return self.items.ended_at | ({} if ticked is None else {"tick": ticked})
 
     def progress(self) -> Progress:
         return Progress({shard: self.items.watermarks.get(shard) for shard in range(self.items.shards)})

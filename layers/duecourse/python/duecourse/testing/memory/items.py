@@ -102,6 +102,7 @@ class Items:
     watermarks: dict[int, str] = field(default_factory=dict)
     shards: int = 0
     ticked_at: float | None = None
+    ended_at: dict[str, float] = field(default_factory=dict)
     records: dict[JobKey, RunRecords] = field(default_factory=lambda: defaultdict(RunRecords))
     listed: dict[tuple[str, str, str], Run] = field(default_factory=dict)
     locks: dict[JobKey, Lock] = field(default_factory=dict)

@@ -176,6 +176,9 @@ def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_s
     return ClaimOutcome(won, refused, failed, sum(claimed.throttled for claimed in claims), all_sent)
 
 
+BEHIND_SECONDS = 12_600
+"""The age of a shard's oldest bucket above which the shard is behind, in seconds."""
+
 WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
 """The minimum lag of a watermark behind the current time: far longer than an index read is ever stale."""
 
@@ -291,6 +294,7 @@ class _Round:
         # hours; a metric for this normal lag would cost money every month.
         if watermark is not None and age > WATERMARK_LAG_SECONDS + BUCKET_SECONDS:
             self.report.age("WatermarkAge", age)
+            self.report.counts["ShardsBehind"] += age > BEHIND_SECONDS
         until = now + self.uses.rules.lookahead
         empty_through: str | None = None
         unbroken = True

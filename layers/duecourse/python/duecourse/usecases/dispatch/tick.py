@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, bucket_of, buckets
 from duecourse.ports import Clock, CursorStore, Executor, ShardQueue, TickMark
+from duecourse.usecases.dispatch.watch import Watch
 from duecourse.usecases.report import Report, format_error
 
 GOLDEN = 0.618033988749895
@@ -20,6 +22,11 @@ GAP_SECONDS = 150
 late or missing.
 """
 
+OVERDUE_SECONDS = 120
+"""An entry that is due for this time, in seconds, is overdue: the round of the last minute has not claimed it. An entry
+that the API has just written is due for less.
+"""
+
 
 def in_turn(shards: int, minute: int) -> list[int]:
     """Return all shards, beginning with a different shard each minute. If there are more shards than can be dispatched
@@ -31,11 +38,19 @@ def in_turn(shards: int, minute: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """What a tick has found in a shard: work that wakes it, and work that its rounds should have claimed."""
+
+    wakes: bool
+    overdue: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Sends the messages of a tick. `shards` is the configured count; every shard ever used is checked, so that no job
     is lost when the count is raised. `lookahead` is that of a round (seconds): work due within this time wakes its
     shard. `mark` stores the time of the last tick, which the API's health check also reads. `executor` checks shards
-    concurrently.
+    concurrently. `watch` looks for what other functions cannot report.
     """
 
     cursors: CursorStore
@@ -45,6 +60,7 @@ class Tick:
     executor: Executor
     shards: int
     lookahead: int
+    watch: Watch | None = None
 
     def __call__(self) -> Report:
         """Start a dispatch round in every shard that has due work or has not had a round for FULL_TURN_MINUTES. The
@@ -52,11 +68,17 @@ class Tick:
         """
         now, report = self.clock.now(), Report()
         minute = int(now) // 60
+        if self.watch is not None:
+            self.watch.before(report)
         shards = self.cursors.highest_shards(self.shards)
-        woken = in_turn(shards, minute)
-        if not self._is_first_after_gap(now, report):
-            due = self.executor.map(lambda shard: self._is_due(shard, minute, now, report), woken)
-            woken = [shard for shard, wakes in zip(woken, due, strict=True) if wakes]
+        woken, marks = in_turn(shards, minute), self._marks(report)
+        if marks is not None and now - marks.get("tick", 0.0) <= GAP_SECONDS:
+            looks = self.executor.map(lambda shard: self._look(shard, minute, now, report), woken)
+            found = dict(zip(woken, looks, strict=True))
+            woken = [shard for shard in woken if found[shard].wakes]
+            if overdue := sorted(shard for shard in woken if found[shard].overdue):
+                report.counts["ShardsOverdue"] = len(overdue)
+                report.add("shards_overdue", alarming=True, overdue=overdue)
         refused = self.queue.send(woken, minute) if woken else []
         # A shard without due work is served as well. A queue that accepts no message is a tick that was not sent.
         served = 0 if woken and len(refused) == len(woken) else shards - len(refused)
@@ -65,31 +87,37 @@ class Tick:
         if served:
             self._mark(now, report)
         facts = {"minute": minute, "shards": shards, "woken": len(woken)}
+        if marks is not None and self.watch is not None:
+            self.watch.after(minute, marks, report)
         report.add("ticked", alarming=bool(refused), refused=refused, **facts)
         return report
 
-    def _is_first_after_gap(self, now: float, report: Report) -> bool:
-        """Return whether this is the first tick ever, or the first one after missed ticks."""
+    def _marks(self, report: Report) -> Mapping[str, float] | None:
+        """Return the last ends of the tick and of maintenance; None if they cannot be read."""
         try:
-            last = self.mark.last()
+            return self.mark.marks()
         except Exception as problem:  # noqa: BLE001 - after any error all shards are woken
             report.add("last_tick_not_read", alarming=True, error=format_error(problem))
-            return True
-        return last is None or now - last > GAP_SECONDS
+            return None
 
-    def _is_due(self, shard: int, minute: int, now: float, report: Report) -> bool:
-        """Return whether a round of the shard has work, or must run now. Entries of earlier hours than the last one
-        wait for the full turn: only rounds that failed for an hour leave such entries behind.
+    def _look(self, shard: int, minute: int, now: float, report: Report) -> Look:
+        """Return whether a round of the shard has work, or must run now, and whether work is overdue. Entries of
+        earlier hours than the last one wait for the full turn: only rounds that failed for an hour leave such entries
+        behind. A shard without due work costs no second query.
         """
         if (minute + shard) % FULL_TURN_MINUTES == 0:
-            return True
-        until = now + self.lookahead
+            return Look(wakes=True)
         try:
-            slots = (f"{bucket}/{shard:04d}" for bucket in buckets(bucket_of(now - BUCKET_SECONDS), until))
-            return any(self.cursors.has_due(slot, until) for slot in slots)
+            if not self._has_due(shard, now, now + self.lookahead):
+                return Look(wakes=False)
+            return Look(wakes=True, overdue=self._has_due(shard, now, now - OVERDUE_SECONDS))
         except Exception as problem:  # noqa: BLE001 - a shard that cannot be checked is woken
             report.add("shard_not_checked", alarming=True, shard=shard, error=format_error(problem))
-            return True
+            return Look(wakes=True)
+
+    def _has_due(self, shard: int, now: float, until: float) -> bool:
+        slots = (f"{bucket}/{shard:04d}" for bucket in buckets(bucket_of(now - BUCKET_SECONDS), until))
+        return any(self.cursors.has_due(slot, until) for slot in slots)
 
     def _mark(self, now: float, report: Report) -> None:
         """Store the time of the tick, after its messages were sent. A tick that reached no shard does not count."""

@@ -213,6 +213,11 @@ class _Case:
         return explain(at, self.job, self.cursor, None, around, now=now).verdict
 
 
+STUCK_SECONDS = 2 * 3600
+"""How long after the end of its window a lease may end, in seconds. Windows are closed for three hours, so such a lease
+ended at least an hour ago. Its message comes back within minutes, unless it was lost.
+"""
+
 PIECE_SECONDS = 6 * 3600
 """The length of the pieces in which a window is compared. A job that fires every second has 21,600 records in a
 piece.
@@ -222,7 +227,7 @@ piece.
 @dataclass(frozen=True, slots=True)
 class ComparedJob:
     """The comparison of a job's window. `served` is the latest due time (UTC seconds) of a run that its lane has
-    started.
+    started. `stuck` has the occurrences whose runs are RUNNING long after the end of their lease.
     """
 
     job: Job
@@ -230,7 +235,12 @@ class ComparedJob:
     missing: tuple[OccurrenceRange, ...] = ()
     doubled: tuple[OccurrenceRange, ...] = ()
     served: int = 0
+    stuck: tuple[int, ...] = ()
     error: str | None = None
+
+
+def _stuck(record: Recorded, before: float) -> bool:
+    return record.lease_until is not None and record.lease_until < before
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +260,7 @@ class CompareWindow:
             while low is not None and low < end and (first := occurrences.next(low)) is not None:
                 high = min(low + PIECE_SECONDS, end)
                 if first <= high:
-                    found = self._piece(found, occurrences, low, high)
+                    found = self._piece(found, occurrences, low, high, turn.high + STUCK_SECONDS)
                 low = max(high, min(first - 1, end))
         except (ScheduleError, ExclusionError):
             return ComparedJob(job)  # it does not fire: its cursor is quarantined
@@ -258,8 +268,12 @@ class CompareWindow:
             return ComparedJob(job, error=format_error(problem))
         return replace(found, doubled=tuple(few(found.doubled)))
 
-    def _piece(self, found: ComparedJob, occurrences: Occurrences, low: int, high: int) -> ComparedJob:
-        """Add one piece. If a catch-up in the piece extends beyond its end, the records there are read too."""
+    def _piece(
+        self, found: ComparedJob, occurrences: Occurrences, low: int, high: int, stuck_before: float
+    ) -> ComparedJob:
+        """Add one piece. If a catch-up in the piece extends beyond its end, the records there are read too. A run whose
+        lease ended before `stuck_before` (UTC seconds) is stuck.
+        """
         job = found.job
         records = self._records(job, low, high)
         beyond = max((record.through for record in records if record.ran), default=high)
@@ -273,6 +287,7 @@ class CompareWindow:
             missing=found.missing + made.missing,
             doubled=found.doubled + twice.doubled,
             served=max([found.served, *served]),
+            stuck=found.stuck + tuple(record.occurrence for record in records if _stuck(record, stuck_before)),
         )
 
     def _records(self, job: Job, low: int, high: int) -> list[Recorded]:
@@ -474,6 +489,11 @@ class _Invocation:
         self.report.counts["OccurrencesAudited"] += compared.expected
         if compared.error is not None:
             self._failed(*whose, compared.error)
+        for occurrence in compared.stuck:
+            self.report.counts["RunsStuck"] += 1
+            self.report.add(
+                "run_stuck", alarming=True, tenant=whose[0], job_id=whose[1], run_id=str(RunName(whose[1], occurrence))
+            )
         for doubled in compared.doubled:
             self._found(Finding("doubled", *whose, doubled), "OccurrencesDoubled")
         with self._isolated(*whose):

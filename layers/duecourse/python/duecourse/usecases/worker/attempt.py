@@ -55,7 +55,7 @@ from duecourse.domain.runs.states import (
     rearmed,
 )
 from duecourse.domain.runs.transitions import cancel
-from duecourse.domain.targets.kinds import type_of
+from duecourse.domain.targets.kinds import place_of, type_of
 from duecourse.domain.targets.targets import Outcome
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.messages import (
@@ -74,6 +74,7 @@ from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, 
 from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.overlap import Held, Overlaps, WaitQueue
 from duecourse.usecases.worker.requeue import Requeue, carried_on
+from duecourse.usecases.worker.trends import Trends, counted
 from duecourse.usecases.worker.work_item import (
     Disposition,
     ReceivedMessage,
@@ -148,6 +149,7 @@ class LaneWorker:
     randomness: Randomness
     rules: WorkerRules
     look_seconds: float = LOOK_SECONDS
+    trends: Trends
 
     def __call__(self, received: Sequence[ReceivedMessage], deadline: float) -> Batch:
         """Handle each message in a separate thread before `deadline` (UTC seconds; Lambda kills the invocation then).
@@ -171,6 +173,7 @@ class LaneWorker:
         if report.counts["AttemptsStarted"]:  # rates of failures need zeros too
             for metric in ("AttemptsFailed", "RunsDead"):
                 report.counts.setdefault(metric, 0)
+        self.trends.add(counted(report, self.rules.late_seconds), self.clock.now(), report)
         return Batch(report, retained)
 
     def handle(self, received: ReceivedMessage, deadline: float) -> tuple[Disposition, Report]:
@@ -509,6 +512,7 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
     """Count an attempt that has started, and the previous attempt if it was lost."""
     target, previous = type_of(job.target), decision.previous
     report.count("AttemptsStarted", target)
+    report.called.add(place := _place(job))
     if isinstance(previous, Queued | None):
         report.counts["CaughtUp"] += decision.run.caught_up
         # The lateness of a run that waited in the queue or for other steps of its workflow counts from its call.
@@ -517,6 +521,11 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
             report.measure("Lateness", decision.run.first_started_at - since)
     elif isinstance(previous, Running):
         report.count("AttemptsFailed", target)  # its worker died, and this one takes over
+        report.failing.add(place)
+
+
+def _place(job: Job) -> str:
+    return f"{job.tenant} {place_of(job.target)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -558,6 +567,8 @@ class TransitionWriter:
             report.count(ended, target)
         if isinstance(before, Running | Waiting) and isinstance(run, Retrying | Dead):
             report.count("AttemptsFailed", target)
+            if isinstance(job, Job):
+                report.failing.add(_place(job))
         if isinstance(previous, Queued):
             self.effects.leave_wait_queue(item.message, run, report)
         return self.effects.perform(item, run, job)

@@ -67,12 +67,13 @@ class WorkItem:
 @dataclass(frozen=True, slots=True)
 class WorkerRules:
     """The configuration of a worker. `max_receive_count` comes from the redrive policy: a message received more often
-    moves to the dead-letter queue.
+    moves to the dead-letter queue. A run that starts later than `late_seconds` is late.
     """
 
     lane: Lane
     max_receive_count: int
     run_retention_days: int
+    late_seconds: float = 5.0
 
     def near_limit(self, item: WorkItem) -> bool:
         """Return whether another failed delivery could move the message to the dead-letter queue although the run is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
@@ -10,6 +11,8 @@ from duecourse.adapters.dynamodb.writing import batch_get, read_item
 from duecourse.ports import Progress
 
 TICK_KEY = key("TICK", "LAST")
+BEAT = "ended_"
+"""The prefix of the attributes with the ends of maintenance functions. The tick reads them together with its mark."""
 
 
 class DynamoTickMark:
@@ -20,18 +23,29 @@ class DynamoTickMark:
         self._table = table
 
     def mark(self, at: float) -> None:
-        # The tick has the permission for updates. Concurrent ticks differ by a few seconds at most.
+        self._write("at", at)
+
+    def beat(self, function: str, at: float) -> None:
+        self._write(BEAT + function, at)
+
+    def _write(self, attribute: str, at: float) -> None:
+        # The functions have the permission for updates. Concurrent invocations differ by a few seconds at most.
         self._client.update_item(
             TableName=self._table,
             Key=TICK_KEY,
             UpdateExpression="SET #at = :at",
-            ExpressionAttributeNames={"#at": "at"},
+            ExpressionAttributeNames={"#at": attribute},
             ExpressionAttributeValues=values.pack({":at": at}),
         )
 
     def last(self) -> float | None:
-        item = read_item(self._client, self._table, TICK_KEY)
-        return None if item is None else values.optional_float(item, "at")
+        return self.marks().get("tick")
+
+    def marks(self) -> Mapping[str, float]:
+        item = read_item(self._client, self._table, TICK_KEY) or {}
+        names = {"at": "tick"} | {name: name.removeprefix(BEAT) for name in item if name.startswith(BEAT)}
+        found = {name: values.optional_float(item, attribute) for attribute, name in names.items()}
+        return {name: at for name, at in found.items() if at is not None}
 
     def progress(self) -> Progress:
         item = read_item(self._client, self._table, SHARDS_KEY)

@@ -151,7 +151,7 @@ def _after(before: StateMark | None, tenant: str, key: str, index: Index) -> tup
 _AFTER_SUFFIXES = "~"
 """Sorts after every suffix of a run's name."""
 
-_READ = ("SK", "through", "due", "lane", "attempt", "caught_up", "state", "reason")
+_READ = ("SK", "through", "due", "lane", "attempt", "caught_up", "state", "reason", "lease_until")
 
 
 def recorded_between(
@@ -203,6 +203,9 @@ def _recorded(job_id: str, item: Item, backfills: bool) -> Recorded | None:
         state=RunState(values.text(item, "state")),
         reason=values.optional_text(item, "reason"),
         backfilled=name.backfilled,
+        lease_until=values.optional_float(item, "lease_until")
+        if values.text(item, "state") == RunState.RUNNING
+        else None,
     )
 
 

@@ -1,0 +1,41 @@
+"""The subscribers of the alarms."""
+
+from __future__ import annotations
+
+from duecourse.checks.check import Check, bad, fine
+from duecourse.cli.doctor.facts import Subscribers
+from duecourse.cli.doctor.stage import Stage
+
+PENDING = "PendingConfirmation"
+"""The ARN of a subscription that is not confirmed (Amazon SNS API Reference, "ListSubscriptionsByTopic")."""
+
+PAGES = ("PagesTopicArn", "AlarmsTopicArn")
+"""The outputs with the topics that get the alarms that page."""
+
+WHERE = "docs/operations.md#alarms-and-notices"
+
+
+def subscribers(stage: Stage) -> Subscribers:
+    """Return the subscriptions to the topics of pages."""
+    topics = stage.clients("sns").get_paginator("list_subscriptions_by_topic")
+    found = [
+        each["SubscriptionArn"]
+        for output in PAGES
+        for page in topics.paginate(TopicArn=stage.outputs[output])
+        for each in page["Subscriptions"]
+    ]
+    pending = found.count(PENDING)
+    return Subscribers(len(found) - pending, pending)
+
+
+def judge(found: Subscribers) -> Check:
+    """Check whether a page reaches a subscriber."""
+    if found.confirmed:
+        return fine("subscribers", f"{found.confirmed} confirmed subscriptions to pages")
+    waiting = f"; {found.pending} wait for their confirmation" if found.pending else ""
+    return bad(
+        "subscribers",
+        f"no confirmed subscription to the topics of pages, so no alarm reaches a person{waiting}",
+        "confirm the subscription by the link in its e-mail, or subscribe an address; then run duecourse alarms test",
+        WHERE,
+    )

@@ -1,0 +1,114 @@
+"""The tick looks for what no other function can report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from duecourse.ports import Depth, InlineExecutor
+from duecourse.testing.clock import SettableClock
+from duecourse.usecases.dispatch.watch import MAINTENANCE, SHARDS, Heartbeat, Watch
+from duecourse.usecases.report import Report
+from tests.support.limits import MemoryMark
+
+AT = 1_795_262_700.0
+MINUTE = int(AT) // 60
+EMPTY, WAITING, READ = Depth(0, 0, 0), Depth(3, 0, 1), Depth(3, 2, 0)
+
+
+@dataclass
+class Queues:
+    """ports.QueueDepths: the answers of each queue, the last one again and again."""
+
+    said: dict[str, list[Depth]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def depth_of(self, queue: str) -> Depth:
+        self.asked.append(queue)
+        said = self.said.get(queue, [EMPTY])
+        return said.pop(0) if len(said) > 1 else said[0]
+
+
+@dataclass
+class Source:
+    """ports.EventSource."""
+
+    reason: str | None = None
+
+    def problem(self) -> str | None:
+        return self.reason
+
+
+def looked(
+    queues: Queues, *, minute: int = MINUTE + 1, source: Source | None = None, silent: float = 0, before: bool = False
+) -> Report:
+    """The report of a look. The maintenance functions ended `silent` seconds ago."""
+    mark, clock, report = MemoryMark(AT), SettableClock(AT), Report()
+    for name in MAINTENANCE:
+        mark.beat(name, AT - silent)
+    watch = Watch(
+        queues, source or Source(), mark, clock, InlineExecutor(), ("high", "low"), ("high bulk",), ("archive",)
+    )
+    if before:
+        watch.before(report)
+    else:
+        watch.after(minute, mark.marks(), report)
+    return report
+
+
+def test_rounds_wait_if_their_messages_are_there_before_new_ones_are_sent() -> None:
+    assert looked(Queues({SHARDS: [WAITING]}), before=True).counts["RoundsWaiting"] == 1
+    assert not looked(Queues(), before=True).counts
+
+
+@pytest.mark.parametrize(
+    ("said", "unread"),
+    [([EMPTY], 0), ([READ], 0), ([WAITING], 1), ([WAITING, READ], 0), ([WAITING, EMPTY], 0)],
+    ids=["empty", "read", "unread", "received meanwhile", "done meanwhile"],
+)
+def test_a_queue_is_unread_if_nothing_is_in_flight_twice(said: list[Depth], unread: int) -> None:
+    even = MINUTE + MINUTE % 2
+    assert looked(Queues({"low": list(said)}), minute=even).counts["QueuesUnread"] == unread
+
+
+def test_queues_and_bulk_queues_take_turns() -> None:
+    even, odd = Queues(), Queues()
+    looked(even, minute=2)
+    looked(odd, minute=1)
+    assert (even.asked, odd.asked) == (["high", "low"], ["high bulk"])
+
+
+def test_maintenance_is_silent_after_two_hours() -> None:
+    assert looked(Queues(), silent=7_200).counts["MaintenanceSilent"] == 0
+    assert looked(Queues(), silent=7_201).counts["MaintenanceSilent"] == 3
+
+
+def test_maintenance_of_a_new_stage_is_silent_from_its_first_tick_on() -> None:
+    mark, clock, report = MemoryMark(AT), SettableClock(AT), Report()
+    watch = Watch(Queues(), Source(), mark, clock, InlineExecutor(), (), (), ())
+    watch.after(MINUTE + 1, mark.marks(), report)
+    assert not report.counts
+    assert mark.ended == dict.fromkeys(MAINTENANCE, AT)
+
+
+def test_the_archive_is_examined_every_quarter_of_an_hour() -> None:
+    queues, source = Queues({"archive": [WAITING]}), Source("the event source is Disabled")
+    assert not looked(queues, minute=16, source=source).counts
+    found = looked(queues, minute=15, source=source)
+    assert (found.counts["ArchiveStopped"], found.counts["LettersWaiting"]) == (1, 3)
+
+
+def test_a_look_that_fails_is_counted_and_raises_nothing() -> None:
+    class Broken(Queues):
+        def depth_of(self, queue: str) -> Depth:
+            raise ConnectionError("no route to SQS")
+
+    assert looked(Broken(), before=True).counts["WatchesFailed"] == 1
+    assert looked(Broken()).counts["WatchesFailed"] == 1
+
+
+def test_a_maintenance_function_stores_its_end() -> None:
+    mark = MemoryMark(AT)
+    Heartbeat(mark, SettableClock(AT + 5))("audit")
+    assert mark.marks() == {"tick": AT, "audit": AT + 5}

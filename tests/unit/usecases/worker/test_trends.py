@@ -1,0 +1,61 @@
+"""A worker's process reports that many targets fail, or many runs start late; not that a few do."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.usecases.report import Report
+from duecourse.usecases.worker.trends import Counts, Trends, counted
+
+AT = 1_795_262_700.0
+FIVE = frozenset("abcde")
+
+
+def reported(*batches: Counts, seconds: float = 10) -> Report:
+    """The report of the last of several batches, one after the other."""
+    trends, report = Trends(), Report()
+    for number, batch in enumerate(batches):
+        report = Report()
+        trends.add(batch, AT + seconds * number, report)
+    return report
+
+
+@pytest.mark.parametrize(
+    ("batch", "failing"),
+    [
+        (Counts(attempts=10, failed=6, called=FIVE, failing=frozenset("abc")), 3),
+        (Counts(attempts=10, failed=5, called=FIVE, failing=frozenset("abc")), 0),
+        (Counts(attempts=10, failed=6, called=FIVE, failing=frozenset("ab")), 0),
+        (Counts(attempts=200, failed=9, called=FIVE, failing=frozenset("abc")), 0),
+        (Counts(attempts=40, failed=6, called=frozenset(map(str, range(20))), failing=frozenset("012")), 0),
+    ],
+    ids=["an outage", "five failures", "two targets", "less than 5 %", "few of many targets"],
+)
+def test_targets_fail_if_enough_of_them_do(batch: Counts, failing: int) -> None:
+    assert reported(batch).counts["TargetsFailing"] == failing
+
+
+def test_runs_start_late_if_enough_of_them_do() -> None:
+    assert reported(Counts(starts=10, late=3)).counts["StartsLate"] == 3
+    assert reported(Counts(starts=10, late=2)).counts["StartsLate"] == 0
+    assert reported(Counts(starts=100, late=4)).counts["StartsLate"] == 0
+
+
+def test_five_minutes_count_together_and_older_ones_do_not() -> None:
+    one = Counts(starts=1, late=1)
+    assert reported(one, one, one, seconds=100).counts["StartsLate"] == 1
+    assert reported(one, one, one, seconds=200).counts["StartsLate"] == 0
+
+
+def test_a_good_batch_reports_nothing_although_the_trend_is_bad() -> None:
+    assert not reported(Counts(starts=10, late=10), Counts(starts=1)).events
+
+
+def test_a_batch_is_counted_from_its_report() -> None:
+    report = Report()
+    report.counts.update({"AttemptsStarted": 3, "AttemptsFailed": 1})
+    report.called |= {"t a", "t b"}
+    report.failing |= {"t b"}
+    for seconds in (0.1, 4.9, 5.1):
+        report.measure("Lateness", seconds)
+    assert counted(report, 5) == Counts(3, 1, {"t a", "t b"}, {"t b"}, 3, 1)
